@@ -137,8 +137,8 @@ class App:
     @property
     def problems(self) -> list[Problem]:
         """Every problem of the files in the index and of those that were refused, in order."""
-        indexed = [item for row in self.index.files().values() for item in row.problems]
-        return sorted([*self.project.listing.problems, *indexed], key=lambda p: (p.path, p.line))
+        told = [*self.project.listing.problems, *self.index.problems]
+        return sorted(told, key=lambda problem: (problem.path, problem.line))
 
     def refresh(
         self,

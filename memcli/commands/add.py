@@ -210,12 +210,12 @@ def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
     near = {
         row.id: row
         for row in view.visible(index.files().values(), project.view, view.Filters())
-        if row.path in own
-        and is_around(project, row.place, request.level, request.job, request.task)
+        if row.path in own and row.place.store == "memory"
+        if is_around(project, row.place, request.level, request.job, request.task)
     }
-    where = view.select(list(near.values()), view.Filters())
+    hidden = (row.id for row in index.files().values() if row.id not in near)
     words = lexical.build(body, index.words.counts).terms
-    found = index.words.best(words, None, index.words.denied(where.files.keys()), pool=50)
+    found = index.words.best(words, None, index.words.denied(hidden), pool=50)
     candidates = index.entries.candidates(found)
     for one in sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset)):
         whole = one.part == 0 and one.values.get("written")

@@ -1,6 +1,6 @@
 """mem index: bring the index to the state of the files, and say what is in it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from memcli.app import App
@@ -24,7 +24,8 @@ class IndexReport(NamedTuple):
     """`stale` are files that `--check` found changed or gone; `where` is "" without an index."""
 
     where: str
-    files: tuple[FileRow, ...]
+    files: Mapping[int, FileRow]
+    entries: int
     read: int
     changed: int
     removed: int
@@ -84,18 +85,17 @@ def check(app: App) -> IndexReport:
 
 
 def _nothing(app: App) -> IndexReport:
-    return IndexReport("", (), 0, 0, 0, (), tuple(app.project.listing.problems), ())
+    return IndexReport("", {}, 0, 0, 0, 0, (), tuple(app.project.listing.problems), ())
 
 
 def _report(app: App, done: database.Refreshed, stale: tuple[str, ...] = ()) -> IndexReport:
-    files, counts = tuple(app.index.files().values()), (done.read, done.changed, done.removed)
+    files, counts = app.index.everywhere(), (done.read, done.changed, done.removed)
     problems = (tuple(app.problems), repeated(app, files))
-    return IndexReport(str(app.index.path), files, *counts, stale, *problems)
+    return IndexReport(str(app.index.path), files, files.entries, *counts, stale, *problems)
 
 
-def repeated(app: App, rows: Iterable[FileRow]) -> tuple[Problem, ...]:
+def repeated(app: App, files: Mapping[int, FileRow]) -> tuple[Problem, ...]:
     """Ids that stand twice within one git work tree; the first in view counts."""
-    files = {row.id: row for row in rows}
     first: dict[tuple[str, str], str] = {}
     found = []
     for entry, source, line in app.index.entries.repeated():

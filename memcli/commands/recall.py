@@ -125,7 +125,7 @@ def is_empty(app: App) -> bool:
     """Whether no memory file in view holds an entry or a section of prose."""
     if not app.project.listing.files:
         return True
-    return not app.guarded(lambda: any(row.entries for row in app.index.files().values()))
+    return not app.guarded(lambda: app.index.everywhere().entries)
 
 
 def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallReport:

@@ -61,9 +61,8 @@ def list_entries(app: App, filters: view.Filters, recent: int | None = None) -> 
 
 
 def _rows(app: App, filters: view.Filters) -> list[ListRow]:
-    rows = view.visible(app.index.files().values(), app.project.view, filters)
-    where = view.select(rows, filters, app.project.relative)
-    files = {row.id: row for row in rows}
+    files = app.index.in_view(app.project.view, filters)
+    where = view.select(files, filters, app.project.relative)
     passing = {candidate.rowid: candidate.entry for candidate in app.index.entries.select(where)}
     copies: dict[str, list[view.Candidate]] = {}
     for candidate in app.index.entries.copies(passing.values()):

@@ -77,9 +77,12 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
         if writable and place.store == "memory"
         if place.level == "project" or place == own
     }
-    names = {row.id: row.path for row in index.files().values() if row.path in near}
+    every = {row.id: row.path for row in index.files().values()}
+    names = {number: path for number, path in every.items() if path in near}
     wanted = lexical.build("\n".join(i.words for i in batch.episodes), index.words.counts).terms
-    found = index.words.best(wanted, None, index.words.denied(names.keys()), pool=POOL)
+    found = index.words.best(
+        wanted, None, index.words.denied(every.keys() - names.keys()), pool=POOL
+    )
     candidates = index.entries.candidates(found)
     ranked = sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset))
     places = dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names)

@@ -38,8 +38,8 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
 
 
 def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
-    rows = view.visible(app.index.files().values(), app.project.view, Filters())
-    scope = view.select(rows, Filters(type=("corrective",)))
+    files = app.index.in_view(app.project.view, Filters())
+    scope = view.select(files, Filters(type=("corrective",)))
     copies: dict[str, list[Candidate]] = {}
     for copy in _found(app, scope, tool):
         copies.setdefault(copy.entry, []).append(copy)
@@ -54,9 +54,9 @@ def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
 
     title = for_prompt(found.title)
     text = for_prompt(body_of(app.guarded(lambda: app.index.entries.text(found)), found.title))
-    path = next(f.path for f in app.index.files().values() if f.id == found.source)
+    file = app.index.file(found.source)
     whole = cut_words(" ".join(f"{title}: {text}".split()).strip(": "), LINE_TOKENS)
-    place = f"{path}:{found.line}, id {found.entry[:8]}"
+    place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
     return title, escaped(for_prompt(f"{HINT} ({place}): {whole}"))
 
 

@@ -152,7 +152,7 @@ def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
 
 
 def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
-    where = view.select(layers.rows, Filters(type=("corrective", "directive")))
+    where = view.select(layers.files, Filters(type=("corrective", "directive")))
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
     top = _entries(layers, app.index.entries.foremost(where, TOP))
@@ -163,7 +163,7 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
 def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
     """The newest headings of prose: title and handle alone, for the agent to ask for."""
     prose = dict[str, Candidate]()
-    where = view.select(layers.rows, Filters())
+    where = view.select(layers.files, Filters())
     for candidate in app.index.entries.foremost(where, NEWEST, latest=True):
         if candidate.title and not candidate.values["written"]:
             prose.setdefault(candidate.title, candidate)

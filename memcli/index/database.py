@@ -9,6 +9,7 @@ import os
 import re
 import sqlite3
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,18 +17,20 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries
 from memcli.index.lexical import Lexical
-from memcli.index.view import FileRow
+from memcli.index.view import FileRow, Filters, visible
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
-from memcli.project.listing import Files, FoundFile
-from memcli.storage.files import private_dir, snapshot, state_dir, transaction
+from memcli.project.context import View
+from memcli.project.listing import Files as Found
+from memcli.project.listing import FoundFile
+from memcli.storage.files import ONE_OF, private_dir, snapshot, state_dir, transaction
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 PARTS = ("", "-wal", "-shm")  # what the names of the files of a database end in
@@ -136,10 +139,10 @@ class Index:
             self._files = state, self._read_files()
         return self._files[1]
 
-    def _read_files(self) -> dict[str, FileRow]:
+    def _read_files(self, where: str = "ORDER BY path", *values: object) -> dict[str, FileRow]:
         found, none = dict[str, FileRow](), tuple[Problem, ...]()
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
-        for path, number, placed, *state, problems in self.db.execute(f"{select} ORDER BY path"):
+        for path, number, placed, *state, problems in self.db.execute(f"{select} {where}", values):
             try:
                 told = none
                 if problems != "[]":
@@ -152,7 +155,31 @@ class Index:
             found[path] = tuple.__new__(FileRow, row)  # there may be thousands
         return found
 
-    def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
+    def file(self, number: int) -> FileRow | None:
+        """The indexed file of a number."""
+        return next(iter(self._read_files("WHERE id = ?", number).values()), None)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was found wrong with the files, by path."""
+        told = self._read_files("WHERE problems != '[]' ORDER BY path").values()
+        return [problem for row in told for problem in row.problems]
+
+    def everywhere(self) -> "Files":
+        """The files of all places."""
+        select = "SELECT place, count(*), sum(entries) FROM file_meta GROUP BY place"
+        try:
+            every = [Placed(text, _placed(text)[0], *n) for text, *n in self.db.execute(select)]
+        except (TypeError, ValueError, RecursionError):
+            raise sqlite3.DatabaseError(FORGED) from None
+        return Files(self, every, every)
+
+    def in_view(self, view: View, filters: Filters) -> "Files":
+        """The files of the places in view of a working directory that pass the filters."""
+        every = self.everywhere().shown
+        return Files(self, every, visible(every, view, filters))
+
+    def stale(self, found: Found) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
         if self.is_noted(found):
             return [], []
@@ -162,12 +189,12 @@ class Index:
         gone = {row[0] for row in known} - {row[0] for row in now}
         return [file for file in found if file.name in changed], sorted(gone)
 
-    def is_noted(self, found: Files) -> bool:
+    def is_noted(self, found: Found) -> bool:
         """Whether the files are still all as they were when the index was noted to be as they."""
         select = "SELECT value FROM meta WHERE key = 'listing'"
         return bool(self.db.execute(select).fetchone() == (found.seen,))
 
-    def note_listing(self, found: Files) -> None:
+    def note_listing(self, found: Found) -> None:
         """Remember, in the running transaction, that the index is as these files are, if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
         if not any(self.stale(found)):
@@ -178,13 +205,68 @@ class Index:
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
-def _listed(found: Files) -> list[tuple[str, int, int, str]]:
+def _listed(found: Found) -> list[tuple[str, int, int, str]]:
     texts, rows = dict[tuple[int, str], str](), []
     for _, name, place, tree, mtime, size, *_ in found:
         if (where := (id(place), tree)) not in texts:  # thousands stand in a few places
             texts[where] = place_text(place, tree)
         rows.append((name, mtime, size, texts[where]))
     return rows
+
+
+class Placed(NamedTuple):
+    """Of a place as the index keeps it: how many files are there, and entries in them."""
+
+    text: str
+    place: Place
+    files: int
+    entries: int
+
+
+class Files(Mapping[int, FileRow]):
+    """The indexed files of some of `every` place, by number, each read when it is asked for."""
+
+    def __init__(self, index: Index, every: Sequence[Placed], shown: Sequence[Placed]) -> None:
+        self.index, self.every, self.shown = index, every, shown
+        self._places = {placed.place for placed in shown}
+        self._read = dict[int, FileRow | None]()
+
+    def __getitem__(self, number: int) -> FileRow:
+        if number not in self._read:
+            row = self.index.file(number)
+            self._read[number] = row if row is not None and row.place in self._places else None
+        if (found := self._read[number]) is None:
+            raise KeyError(number)
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers(self.shown))
+
+    def __len__(self) -> int:
+        return sum(placed.files for placed in self.shown)
+
+    @property
+    def entries(self) -> int:
+        """How many entries and sections are in them."""
+        return sum(placed.entries for placed in self.shown)
+
+    def only(self, wanted: Callable[[Place], bool]) -> "Files":
+        """Those at some places."""
+        return Files(self.index, self.every, [each for each in self.shown if wanted(each.place)])
+
+    def of(self, *stores: str) -> "Files":
+        """Those of some stores."""
+        return self.only(lambda place: place.store in stores)
+
+    def hidden(self) -> "Files":
+        """All others."""
+        left = [each for each in self.every if each.place not in self._places]
+        return Files(self.index, self.every, left)
+
+    def _numbers(self, places: Sequence[Placed]) -> list[int]:
+        select = f"SELECT id FROM file_meta WHERE place {ONE_OF}"
+        texts = json.dumps([placed.text for placed in places])
+        return [row[0] for row in self.index.db.execute(select, (texts,))] if places else []
 
 
 def set_aside(path: Path) -> Path:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from memcli.index.view import Candidate, Filters, Scope
-from memcli.memory.values import STORES, plain_id
+from memcli.memory.values import plain_id
 from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -102,23 +102,18 @@ class Entries:
         return self._last[1:]
 
     def _made(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
-        of: dict[str, list[int]] = {store: [] for store in STORES}
-        for i, row in scope.files.items():
-            of[row.place.store].append(i)
-        memory, others = of["memory"], of["institutional"] + of["proxy"]
-        archives = of["archive"]
-        every = self.db.execute("SELECT json_group_array(id) FROM file_meta").fetchone()[0]
-        hidden = set(json.loads(every)).difference(scope.files)
-        where, given = f"live = 1 AND source {ONE_OF}", memory
+        memory, archives = scope.files.of("memory"), scope.files.of("archive")
+        others = scope.files.of("institutional", "proxy")
+        where, given, hidden = f"live = 1 AND source {ONE_OF}", memory, scope.files.hidden()
         if scope.filters.archived:
             where = f"source {ONE_OF}"
         elif len(hidden) < len(memory):  # the shorter of two lists that say the same
-            where, given = f"live = 1 AND source NOT {ONE_OF}", sorted(hidden)
-        values = [json.dumps(given)]
+            where, given = f"live = 1 AND source NOT {ONE_OF}", hidden
+        values = [json.dumps(list(given))]
         if others or archives:
             standing = "json_extract(metadata, '$.status') != 'retired'"
             where += f" OR source {ONE_OF} AND {standing} OR source {ONE_OF}"
-            values += [json.dumps(others), json.dumps(archives)]
+            values += [json.dumps(list(others)), json.dumps(list(archives))]
         self.db.create_function("about_path", 2, scope.about, deterministic=True)
         conditions = _by_values(scope.filters)
         return " AND ".join([f"({where})", *conditions]), (*values, *conditions.values())

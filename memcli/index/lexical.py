@@ -5,7 +5,7 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
 from itertools import chain
@@ -224,12 +224,12 @@ class Lexical:
         above = [i for i, count in seen.items() if count > last]
         return above if len(above) >= POOL else [i for i, count in seen.items() if count >= last]
 
-    def denied(self, sources: Collection[int]) -> frozenset[int]:
+    def denied(self, hidden: Iterable[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""
         rows = self.db.execute(
             "SELECT id FROM chunks WHERE live = 0 UNION ALL SELECT id FROM chunks WHERE live = 1"
-            f" AND source IN (SELECT id FROM file_meta WHERE NOT id {ONE_OF})",
-            (json.dumps(list(sources)),),
+            f" AND source {ONE_OF}",
+            (json.dumps(list(hidden)),),
         )
         return frozenset(row[0] for row in rows)
 

@@ -10,6 +10,8 @@ CREATE TABLE file_meta (
   linked TEXT NOT NULL DEFAULT '', -- what index lines of other files say of it: searched with it
   problems TEXT NOT NULL        -- JSON [[line, message, severity], ...]
 );
+CREATE INDEX file_places ON file_meta(place, entries);
+CREATE INDEX file_problems ON file_meta(path) WHERE problems != '[]';
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: vectors are due from a number on
   source INTEGER NOT NULL,      -- file_meta.id

@@ -16,7 +16,7 @@ from memcli.project.context import View
 from memcli.project.globs import covers
 
 if TYPE_CHECKING:
-    from memcli.project.listing import FoundFile
+    from memcli.index.database import Files
 
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 
@@ -190,13 +190,18 @@ About = Callable[[str | None, str], bool]
 class Scope(NamedTuple):
     """The files in view, by number, and filters; `plain`: none is by values of entries."""
 
-    files: Mapping[int, FileRow]
+    files: "Files"
     filters: Filters
     plain: bool
     about: About
 
 
-F = TypeVar("F", FileRow, "FoundFile")
+class _AtPlace(Protocol):
+    @property
+    def place(self) -> Place: ...
+
+
+F = TypeVar("F", bound=_AtPlace)
 
 
 def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
@@ -235,9 +240,9 @@ def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str
 
 
 def select(
-    rows: Iterable[FileRow], filters: Filters, relative: Callable[[str], str] = lambda path: path
+    files: "Files", filters: Filters, relative: Callable[[str], str] = lambda path: path
 ) -> Scope:
-    """The scope of a search over `rows` (from `visible`); `relative` as in `path_matcher`."""
+    """The scope of a search over files in view; `relative` as in `path_matcher`."""
     stores = set(filters.store) or {"memory"}
     stores |= {name for name, on in (("proxy", filters.proxy), ("archive", filters.archived)) if on}
 
@@ -245,9 +250,8 @@ def select(
         private = place.store == "archive" and place.of == "proxy"
         return place.store in stores and not (private and "proxy" not in stores)
 
-    files = {row.id: row for row in rows if wanted(row.place)}
     plain = stores == {"memory"} and not filters.by_entry
-    return Scope(files, filters, plain, path_matcher(relative))
+    return Scope(files.only(wanted), filters, plain, path_matcher(relative))
 
 
 def path_matcher(relative: Callable[[str], str]) -> About:

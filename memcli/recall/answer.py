@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from memcli.errors import ProviderError, UsageError
@@ -23,7 +23,7 @@ from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
-    from memcli.index.view import Lane
+    from memcli.index.view import FileRow, Lane
     from memcli.memory.values import Problem
     from memcli.project.config import Config
     from memcli.project.context import Project
@@ -95,9 +95,8 @@ class Layers:
 
     def __init__(self, own: Own, request: RecallRequest) -> None:
         self.project, self.index = own.project, own.memory
-        self.files = list(own.memory.files().values())
-        self.rows = view.visible(self.files, own.project.view, request.filters)
-        self.scope = view.select(self.rows, request.filters, own.project.relative)
+        self.files = own.memory.in_view(own.project.view, request.filters)
+        self.scope = view.select(self.files, request.filters, own.project.relative)
         source = OwnIndex(own.memory, self.scope, own.look)
         project = self.project
         self.search = Search(source, source.lane, project.config, project.view, project.now)
@@ -126,11 +125,17 @@ class Layers:
             return lambda candidate: True
         return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text, BEARS)
 
+    @cached_property
+    def norms(self) -> dict[str, FileRow]:
+        """The institutional files in view by path, the outermost first."""
+        found = self.files.of("institutional").values()
+        rows = sorted(found, key=lambda row: (OUTERMOST[row.place.level], row.path))
+        return {row.path: row for row in rows}
+
     def institutional(self) -> list[Shown]:
         """The norms of global, project, and the job and task one is in or names; equals once."""
         found: dict[str, Shown] = {}
-        rows = [row for row in self.rows if row.place.store == "institutional"]
-        for row in sorted(rows, key=lambda row: OUTERMOST[row.place.level]):
+        for row in self.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
             if text:
                 found.setdefault(text, Shown(row.path, "institutional", for_prompt(row.path), text))
@@ -173,13 +178,13 @@ class Layers:
         """The keys of what lies at the global level: the user's own norms and entries."""
         files, chosen = self.search.source.files, self.search.chosen.items()
         entries = {key for key, c in chosen if files[c.source].place.level == "global"}
-        return entries | {row.path for row in self.rows if row.place.level == "global"}
+        return entries | {row.path for row in self.norms.values() if row.place.level == "global"}
 
     def hit(self, item: Shown, place: int) -> Hit:
         """A shown item with all that is known of it."""
         if item.layer != "institutional":
             return self.showing.hit(item, place)
-        level = next(row.place.level for row in self.rows if row.path == item.key)
+        level = self.norms[item.key].place.level
         known = item.head, item.text, "directive", "", level, "institutional", item.head, 1
         return Hit(None, place, item.layer, None, *known, None, (), item.head)
 
@@ -199,7 +204,7 @@ def answer(own: Own, request: RecallRequest, history: HistoryLayer | None = None
     elif history is not None:
         pools = pools._replace(history=history)
     shown = composed(project.config, pools, layers.own(), own_tokens(project))
-    problems = (*project.listing.problems, *(p for row in layers.files for p in row.problems))
+    problems = (*project.listing.problems, *own.memory.problems)
     hits = tuple(_hits(layers, history, shown.items, in_one_list=alone))
     mode, budget = layers.search.mode, shown.budget
     return RecallReport(mode, request.task, hits, budget, problems, len(ranked), True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.index import lexical as query
 from memcli.index import view as scope
 from memcli.index.lexical import POOL, Query
-from memcli.index.view import Candidate, FileRow, Lane, Scope, Signals, Source, VectorLane
+from memcli.index.view import Candidate, Lane, Scope, Signals, Source, VectorLane
 from memcli.memory.prominence import UNKNOWN_AGE, Rule
 from memcli.memory.words import SIZE
 from memcli.providers import embed as arithmetic
@@ -33,7 +33,7 @@ class OwnIndex:
 
     def __init__(self, index: Index, where: Scope, vectors: Callable[..., Lane | None]) -> None:
         self.index = index
-        self.files: Mapping[int, FileRow] = where.files
+        self.files = where.files
         # The chunks that may be hits; None when the files in view say it all.
         self._allowed = None if where.plain else index.entries.allowed(where)
         self._look = vectors
@@ -44,7 +44,9 @@ class OwnIndex:
 
     @cached_property
     def _denied(self) -> frozenset[int]:
-        return self.index.words.denied(self.files.keys()) if self._allowed is None else frozenset()
+        return (
+            self.index.words.denied(self.files.hidden()) if self._allowed is None else frozenset()
+        )
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
         return self.index.words.best(terms, self._allowed, self._denied, pool)

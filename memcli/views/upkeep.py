@@ -30,7 +30,7 @@ def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
             "entries": row.entries,
             "problems": len(row.problems),
         }
-        for row in report.files
+        for row in sorted(report.files.values(), key=lambda row: row.path)
     ]
     return {
         **dict.fromkeys(("where", "repeated"), ...),
@@ -44,8 +44,7 @@ def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
 
 def index_text(report: IndexReport) -> str:
     """How many entries in how many files, what was read, how many vectors, and where it lies."""
-    entries = sum(row.entries for row in report.files)
-    head = count(entries, "entry or section", "entries and sections")
+    head = count(report.entries, "entry or section", "entries and sections")
     what = _counted(((report.changed, "read anew"), (report.removed, "gone"))) or "up to date"
     vectors = ", sparse-only" if report.where else ""
     if report.vectors is not None:
