@@ -52,6 +52,12 @@ def _run(arguments: list[str]) -> int:
         code = run_plain(rest)
         if code is not None:
             return code
+    if verb == ["index"]:
+        from memcli.cli.fast import run_index
+
+        code = run_index(rest)
+        if code is not None:
+            return code
     from memcli.cli.program import run
 
     return run(arguments)

@@ -1,18 +1,30 @@
-"""`mem recall` from its options to its output; a plain line without Typer, a third of its cost."""
+"""`mem recall` and a plain `mem index` from options to output, without Typer."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
 from memcli.cli.boundary import guarded, key, read_words
 from memcli.commands import recall as command
-from memcli.errors import UsageError, one_of
+from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
-from memcli.views.text import HOW_TO_BEGIN, columns, count_problems, put, say
+from memcli.views.text import (
+    HOW_TO_BEGIN,
+    columns,
+    count_problems,
+    folded,
+    problem_lines,
+    put,
+    say,
+)
+
+if TYPE_CHECKING:
+    from memcli.cli.progress import Progress
+    from memcli.commands.index import IndexReport
 
 
 class Output(NamedTuple):
@@ -79,6 +91,58 @@ def _nothing(mem: App, report: RecallReport) -> str:
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
     return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
+
+
+def run_index(arguments: Sequence[str]) -> int | None:
+    """Run a plain `mem index` without Typer and return its exit code; None when it needs Typer."""
+    if not set(arguments) <= {"-q", "--quiet"}:
+        return None
+    from memcli.cli.progress import Progress
+
+    def work() -> int:
+        with opened(Options(quiet=bool(arguments))) as mem:
+            progress = Progress("index", quiet=mem.options.quiet)
+            with progress:
+                report = indexed(mem, progress)
+            code = told(mem, report, lambda report: show_index(mem, report))
+            for note in mem.notes:
+                say(f"mem: {note}", quiet=mem.options.quiet)
+            return code
+
+    return guarded(work)
+
+
+def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexReport":
+    """Bring the index up to the files, and say how far it is."""
+    from memcli.commands import index as command
+
+    def count_file(done: int) -> None:
+        progress.count("file", done, len(mem.project.listing.files))
+
+    def count_vector(done: int, total: int) -> None:
+        progress.count("vector", done, total)
+
+    return command.index(mem, rebuild=rebuild, progress=count_file, embedding=count_vector)
+
+
+def told(mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]") -> int:
+    """Say what is wrong with the files, `show` what there is, and return the exit code."""
+    unread = [problem for problem in report.problems if problem.severity == "unreadable"]
+    every = unread if mem.options.quiet else (*report.problems, *report.repeated)
+    say("\n".join(problem_lines(every)))
+    show(report)
+    if report.vectors is not None and report.vectors.failed:
+        raise ProviderError(report.vectors.failed, report.vectors.hint)
+    return 1 if report.stale else DataError.code if unread else 0
+
+
+def show_index(mem: App, report: "IndexReport") -> None:
+    """Print what is in the index."""
+    if report.where and not mem.options.quiet:
+        from memcli.views.upkeep import index_text
+
+        put("\n".join(folded([index_text(report)], more=2)))
+    say("" if report.where else HOW_TO_BEGIN, quiet=mem.options.quiet)
 
 
 _FLAGS = {

@@ -7,9 +7,10 @@ is imported, and only their help comes from here.
 import sys
 
 from memcli.app import App
+from memcli.cli import fast
 from memcli.cli.options import argument, command, flag, name_problems, option, show, wrote
 from memcli.cli.progress import Progress
-from memcli.errors import DataError, ProviderError, UsageError
+from memcli.errors import DataError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
 from memcli.views.text import HOW_TO_BEGIN, count, put, say
 
@@ -136,34 +137,25 @@ def index(
         taken = mem.kept.trust()
         none = "nothing to take over: no index of somebody else lies beside the memory"
         mem.notes.append(none if taken is None else f"vectors taken over: {taken:,}")
-    files, sent, quiet = len(mem.project.listing.files), None, mem.options.quiet
-    with progress:
-        report = command.check(mem) if check else command.index(
-            mem, rebuild=rebuild, progress=lambda done: progress.count("file", done, files),
-            embedding=lambda done, all: progress.count("vector", done, all),
-        )  # fmt: skip
-    unread = [problem for problem in report.problems if problem.severity == "unreadable"]
-    told = (*report.problems, *report.repeated)
-    say("\n".join(text.problem_lines(unread if quiet else told)))
-    if push:
-        from memcli.postgres import push as pushing
 
-        with progress:
-            sent = pushing.push(mem, archived=archived)
-    if mem.options.json:
-        put(json.of(report, **upkeep.index_keys(report, sent)))
-    elif check:
-        put("\n".join(map(text.in_one_line, report.stale)))
-    else:
-        lines = [upkeep.index_text(report)] if report.where and not quiet else []
-        put("\n".join(text.folded(lines, more=2)))
-        say("" if report.where else HOW_TO_BEGIN, quiet=quiet)
-        put(upkeep.push_text(sent) if sent is not None else "")
-    if check and report.stale:
-        return 1
-    if report.vectors is not None and report.vectors.failed:
-        raise ProviderError(report.vectors.failed, report.vectors.hint)
-    return DataError.code if unread else 0
+    def show(report: command.IndexReport) -> None:
+        sent = None
+        if push:
+            from memcli.postgres import push as pushing
+
+            with progress:
+                sent = pushing.push(mem, archived=archived)
+        if mem.options.json:
+            put(json.of(report, **upkeep.index_keys(report, sent)))
+        elif check:
+            put("\n".join(map(text.in_one_line, report.stale)))
+        else:
+            fast.show_index(mem, report)
+            put(upkeep.push_text(sent) if sent is not None else "")
+
+    with progress:
+        report = command.check(mem) if check else fast.indexed(mem, progress, rebuild=rebuild)
+    return fast.told(mem, report, show)
 
 
 def add_history(mem: App, progress: Progress, key: str = "") -> int:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import ProviderError, RefusedError, UsageError
-from memcli.index import anchors, database, refresh, upkeep
+from memcli.index import anchors, database, upkeep
 from memcli.index.view import FileRow
 from memcli.memory.values import Problem
 
@@ -75,6 +75,8 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
 
 def check(app: App) -> IndexReport:
     """What is stale, without writing anything."""
+
+    from memcli.index import refresh
 
     def compare() -> IndexReport:
         changed, gone = refresh.differing(app.index, app.project.listing.files)

@@ -213,11 +213,21 @@ class Entries:
 
     def repeated(self) -> list[tuple[str, int, int]]:
         """(entry id, file, line) of every written id that stands in more than one place."""
-        return self.db.execute(
+        same = "SELECT 1 FROM meta AS a JOIN meta AS b USING (value)"
+        if self.db.execute(f"{same} WHERE a.key = 'listing' AND b.key = 'apart'").fetchone():
+            return []
+        found = self.db.execute(
             "SELECT entry, source, line FROM chunks WHERE part = 0 AND entry IN"
             " (SELECT entry FROM chunks WHERE part = 0 GROUP BY entry HAVING count(*) > 1)"
             " ORDER BY entry, source, offset"
         ).fetchall()
+        if not found:  # nor will it, as long as no file changes
+            note = (
+                "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"
+            )
+            with suppress(sqlite3.OperationalError):
+                self.db.execute(note)
+        return found
 
     def survivors(self, ids: Collection[str]) -> dict[str, str]:
         """For each id that a live entry was merged from, that entry."""
