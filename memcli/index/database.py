@@ -61,7 +61,6 @@ class Index:
         self.path = path
         self.notes = notes
         self._seen = (0, 0)
-        self._files: tuple[object, dict[str, FileRow]] = ((), {})
         self.db = self._look() if look else self._open()
         self.entries = Entries(self.db)
 
@@ -132,14 +131,8 @@ class Index:
         found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
         return "" if found == "ok" else " ".join(found.split())
 
-    def files(self) -> dict[str, FileRow]:
-        """Every indexed file by its path."""
-        state = self.db.total_changes, self.db.execute("PRAGMA data_version").fetchone()[0]
-        if self._files[0] != state:
-            self._files = state, self._read_files()
-        return self._files[1]
-
-    def _read_files(self, where: str = "ORDER BY path", *values: object) -> dict[str, FileRow]:
+    def files(self, where: str = "ORDER BY path", *values: object) -> dict[str, FileRow]:
+        """Every indexed file by its path, or those `where` something holds."""
         found, none = dict[str, FileRow](), tuple[Problem, ...]()
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
         for path, number, placed, *state, problems in self.db.execute(f"{select} {where}", values):
@@ -157,12 +150,12 @@ class Index:
 
     def file(self, number: int) -> FileRow | None:
         """The indexed file of a number."""
-        return next(iter(self._read_files("WHERE id = ?", number).values()), None)
+        return next(iter(self.files("WHERE id = ?", number).values()), None)
 
     @property
     def problems(self) -> list[Problem]:
         """What was found wrong with the files, by path."""
-        told = self._read_files("WHERE problems != '[]' ORDER BY path").values()
+        told = self.files("WHERE problems != '[]' ORDER BY path").values()
         return [problem for row in told for problem in row.problems]
 
     def everywhere(self) -> "Files":

@@ -26,7 +26,8 @@ _SPACELESS = (
 
 def clean(text: str) -> str:
     """`text` without what SQLite or its tokenizer cannot take."""
-    return text if text.isprintable() else re.sub(_CONTROL, " ", text)
+    plain = text.replace("\n", " ").isprintable()
+    return text if plain else re.sub(_CONTROL, " ", text)
 
 
 def join(texts: list[str]) -> str:
