@@ -155,18 +155,18 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     where = view.select(layers.files, Filters(type=("corrective", "directive")))
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
-    top = _entries(layers, app.index.entries.foremost(where, TOP))
-    chosen = list(dict.fromkeys([*again, *recent, *top]))
-    return layers.showing.each("lessons", chosen[: LESSONS + LESSONS // 2 + len(again)])
+    chosen, most = list(dict.fromkeys([*again, *recent])), LESSONS + LESSONS // 2 + len(again)
+    if len(chosen) < most:
+        chosen += _entries(layers, app.index.entries.foremost(where, TOP))
+    return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
 
 
 def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
     """The newest headings of prose: title and handle alone, for the agent to ask for."""
     prose = dict[str, Candidate]()
     where = view.select(layers.files, Filters())
-    for candidate in app.index.entries.foremost(where, NEWEST, latest=True):
-        if candidate.title and not candidate.values["written"]:
-            prose.setdefault(candidate.title, candidate)
+    for candidate in app.index.entries.foremost(where, NEWEST, headings=True):
+        prose.setdefault(candidate.title, candidate)
     near = {one.entry for one in layers.search.nearest(list(prose.values()))}
     chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
     room = UNIT_TOKENS

@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries
 from memcli.index.lexical import Lexical
-from memcli.index.view import FileRow, Filters, visible
+from memcli.index.view import FileRow, Filters, IndexedFiles, Placed, visible
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
-from memcli.project.listing import Files as Found
-from memcli.project.listing import FoundFile
+from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import ONE_OF, private_dir, snapshot, state_dir, transaction
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
@@ -152,27 +151,32 @@ class Index:
         """The indexed file of a number."""
         return next(iter(self.files("WHERE id = ?", number).values()), None)
 
+    def numbers(self, places: Sequence[str]) -> list[int]:
+        """The numbers of the files at some places, by their texts."""
+        select = f"SELECT id FROM file_meta WHERE place {ONE_OF}"
+        return [row[0] for row in self.db.execute(select, (json.dumps(places),))]
+
     @property
     def problems(self) -> list[Problem]:
         """What was found wrong with the files, by path."""
         told = self.files("WHERE problems != '[]' ORDER BY path").values()
         return [problem for row in told for problem in row.problems]
 
-    def everywhere(self) -> "Files":
+    def everywhere(self) -> IndexedFiles:
         """The files of all places."""
         select = "SELECT place, count(*), sum(entries) FROM file_meta GROUP BY place"
         try:
             every = [Placed(text, _placed(text)[0], *n) for text, *n in self.db.execute(select)]
         except (TypeError, ValueError, RecursionError):
             raise sqlite3.DatabaseError(FORGED) from None
-        return Files(self, every, every)
+        return IndexedFiles(self, every, every)
 
-    def in_view(self, view: View, filters: Filters) -> "Files":
+    def in_view(self, view: View, filters: Filters) -> IndexedFiles:
         """The files of the places in view of a working directory that pass the filters."""
         every = self.everywhere().shown
-        return Files(self, every, visible(every, view, filters))
+        return IndexedFiles(self, every, visible(every, view, filters))
 
-    def stale(self, found: Found) -> tuple[list[FoundFile], list[str]]:
+    def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
         if self.is_noted(found):
             return [], []
@@ -182,12 +186,12 @@ class Index:
         gone = {row[0] for row in known} - {row[0] for row in now}
         return [file for file in found if file.name in changed], sorted(gone)
 
-    def is_noted(self, found: Found) -> bool:
+    def is_noted(self, found: Files) -> bool:
         """Whether the files are still all as they were when the index was noted to be as they."""
         select = "SELECT value FROM meta WHERE key = 'listing'"
         return bool(self.db.execute(select).fetchone() == (found.seen,))
 
-    def note_listing(self, found: Found) -> None:
+    def note_listing(self, found: Files) -> None:
         """Remember, in the running transaction, that the index is as these files are, if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
         if not any(self.stale(found)):
@@ -198,68 +202,13 @@ class Index:
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
-def _listed(found: Found) -> list[tuple[str, int, int, str]]:
+def _listed(found: Files) -> list[tuple[str, int, int, str]]:
     texts, rows = dict[tuple[int, str], str](), []
     for _, name, place, tree, mtime, size, *_ in found:
         if (where := (id(place), tree)) not in texts:  # thousands stand in a few places
             texts[where] = place_text(place, tree)
         rows.append((name, mtime, size, texts[where]))
     return rows
-
-
-class Placed(NamedTuple):
-    """Of a place as the index keeps it: how many files are there, and entries in them."""
-
-    text: str
-    place: Place
-    files: int
-    entries: int
-
-
-class Files(Mapping[int, FileRow]):
-    """The indexed files of some of `every` place, by number, each read when it is asked for."""
-
-    def __init__(self, index: Index, every: Sequence[Placed], shown: Sequence[Placed]) -> None:
-        self.index, self.every, self.shown = index, every, shown
-        self._places = {placed.place for placed in shown}
-        self._read = dict[int, FileRow | None]()
-
-    def __getitem__(self, number: int) -> FileRow:
-        if number not in self._read:
-            row = self.index.file(number)
-            self._read[number] = row if row is not None and row.place in self._places else None
-        if (found := self._read[number]) is None:
-            raise KeyError(number)
-        return found
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._numbers(self.shown))
-
-    def __len__(self) -> int:
-        return sum(placed.files for placed in self.shown)
-
-    @property
-    def entries(self) -> int:
-        """How many entries and sections are in them."""
-        return sum(placed.entries for placed in self.shown)
-
-    def only(self, wanted: Callable[[Place], bool]) -> "Files":
-        """Those at some places."""
-        return Files(self.index, self.every, [each for each in self.shown if wanted(each.place)])
-
-    def of(self, *stores: str) -> "Files":
-        """Those of some stores."""
-        return self.only(lambda place: place.store in stores)
-
-    def hidden(self) -> "Files":
-        """All others."""
-        left = [each for each in self.every if each.place not in self._places]
-        return Files(self.index, self.every, left)
-
-    def _numbers(self, places: Sequence[Placed]) -> list[int]:
-        select = f"SELECT id FROM file_meta WHERE place {ONE_OF}"
-        texts = json.dumps([placed.text for placed in places])
-        return [row[0] for row in self.index.db.execute(select, (texts,))] if places else []
 
 
 def set_aside(path: Path) -> Path:

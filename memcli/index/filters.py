@@ -148,12 +148,20 @@ class Entries:
         return self._first(scope, which, order="moment DESC", most=most, by="chunks_episodes")
 
     def foremost(
-        self, scope: Scope, most: int, since: str = "", *, latest: bool = False
+        self, scope: Scope, most: int, since: str = "", *, headings: bool = False
     ) -> list[Candidate]:
-        """Of the entries that pass, made on a day or later, the most important or the latest."""
-        order = "date DESC, source, offset DESC" if latest else "importance DESC, date DESC"
-        by = "chunks_date" if since or latest else "chunks_important"
-        return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
+        """Of the entries that pass, made on a day or later, the most important; or of the latest
+        the sections of prose with a title.
+        """
+        if not headings:
+            order, by = "importance DESC, date DESC", "chunks_date" if since else "chunks_important"
+            return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
+        where, values = self._condition(scope)
+        order = "ORDER BY date DESC, source, offset DESC, entry"
+        latest = f"chunks INDEXED BY chunks_date WHERE part = 0 AND date >= '' AND {where} {order}"
+        prose = "NOT (json_valid(metadata) AND json_extract(metadata, '$.written'))"
+        whole = f"id IN (SELECT id FROM {latest} LIMIT ?) AND title != '' AND {prose} {order}"
+        return _found(self.db, whole, *values, most)
 
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
         """Of the entries that pass, those that have one of these keys (of `occasions`)."""

@@ -3,8 +3,8 @@
 import datetime
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from memcli.errors import UsageError
 from memcli.index.lexical import Query
@@ -14,9 +14,6 @@ from memcli.memory.words import is_day
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.globs import covers
-
-if TYPE_CHECKING:
-    from memcli.index.database import Files
 
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 
@@ -33,6 +30,69 @@ class FileRow(NamedTuple):
     hash: str
     entries: int
     problems: tuple[Problem, ...]
+
+
+class FileTable(Protocol):
+    """The indexed files by number."""
+
+    def file(self, number: int) -> FileRow | None:
+        """The indexed file of a number."""
+
+    def numbers(self, places: Sequence[str]) -> list[int]:
+        """The numbers of the files at some places, by their texts."""
+
+
+class Placed(NamedTuple):
+    """Of a place as the index keeps it: how many files are there, and entries in them."""
+
+    text: str
+    place: Place
+    files: int
+    entries: int
+
+
+class IndexedFiles(Mapping[int, FileRow]):
+    """The indexed files of some of `every` place, by number, each read when it is asked for."""
+
+    def __init__(self, table: FileTable, every: Sequence[Placed], shown: Sequence[Placed]) -> None:
+        self.table, self.every, self.shown = table, every, shown
+        self._places = {placed.place for placed in shown}
+        self._read = dict[int, FileRow | None]()
+
+    def __getitem__(self, number: int) -> FileRow:
+        if number not in self._read:
+            row = self.table.file(number)
+            self._read[number] = row if row is not None and row.place in self._places else None
+        if (found := self._read[number]) is None:
+            raise KeyError(number)
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        texts = [placed.text for placed in self.shown]
+        return iter(self.table.numbers(texts) if texts else ())
+
+    def __len__(self) -> int:
+        return sum(placed.files for placed in self.shown)
+
+    @property
+    def entries(self) -> int:
+        """How many entries and sections are in them."""
+        return sum(placed.entries for placed in self.shown)
+
+    def only(self, wanted: Callable[[Place], bool]) -> "IndexedFiles":
+        """Those at some places."""
+        return IndexedFiles(
+            self.table, self.every, [each for each in self.shown if wanted(each.place)]
+        )
+
+    def of(self, *stores: str) -> "IndexedFiles":
+        """Those of some stores."""
+        return self.only(lambda place: place.store in stores)
+
+    def hidden(self) -> "IndexedFiles":
+        """All others."""
+        left = [each for each in self.every if each.place not in self._places]
+        return IndexedFiles(self.table, self.every, left)
 
 
 class Candidate(NamedTuple):
@@ -190,7 +250,7 @@ About = Callable[[str | None, str], bool]
 class Scope(NamedTuple):
     """The files in view, by number, and filters; `plain`: none is by values of entries."""
 
-    files: "Files"
+    files: IndexedFiles
     filters: Filters
     plain: bool
     about: About
@@ -240,7 +300,7 @@ def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str
 
 
 def select(
-    files: "Files", filters: Filters, relative: Callable[[str], str] = lambda path: path
+    files: IndexedFiles, filters: Filters, relative: Callable[[str], str] = lambda path: path
 ) -> Scope:
     """The scope of a search over files in view; `relative` as in `path_matcher`."""
     stores = set(filters.store) or {"memory"}
