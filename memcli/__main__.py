@@ -46,16 +46,10 @@ def _run(arguments: list[str]) -> int:
         from memcli.hooks import protocol  # agents wait for it on every prompt: no Typer
 
         return protocol.main(rest)
-    if verb == ["recall"]:
-        from memcli.cli.fast import run_plain  # it runs on every prompt: no Typer for a plain line
+    if verb in (["recall"], ["index"]):
+        from memcli.cli import fast  # recall runs on every prompt: no Typer for a plain line
 
-        code = run_plain(rest)
-        if code is not None:
-            return code
-    if verb == ["index"]:
-        from memcli.cli.fast import run_index
-
-        code = run_index(rest)
+        code = fast.run_plain(rest) if verb == ["recall"] else fast.run_index(rest)
         if code is not None:
             return code
     from memcli.cli.program import run

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
@@ -101,10 +102,9 @@ def run_index(arguments: Sequence[str]) -> int | None:
 
     def work() -> int:
         with opened(Options(quiet=bool(arguments))) as mem:
-            progress = Progress("index", quiet=mem.options.quiet)
-            with progress:
+            with Progress("index", quiet=mem.options.quiet) as progress:
                 report = indexed(mem, progress)
-            code = told(mem, report, lambda report: show_index(mem, report))
+            code = told(mem, report, partial(show_index, mem))
             for note in mem.notes:
                 say(f"mem: {note}", quiet=mem.options.quiet)
             return code
@@ -116,13 +116,11 @@ def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexR
     """Bring the index up to the files, and say how far it is."""
     from memcli.commands import index as command
 
-    def count_file(done: int) -> None:
+    def count(done: int) -> None:
         progress.count("file", done, len(mem.project.listing.files))
 
-    def count_vector(done: int, total: int) -> None:
-        progress.count("vector", done, total)
-
-    return command.index(mem, rebuild=rebuild, progress=count_file, embedding=count_vector)
+    vectors = partial(progress.count, "vector")
+    return command.index(mem, rebuild=rebuild, progress=count, embedding=vectors)
 
 
 def told(mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]") -> int:

@@ -9,7 +9,6 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
-from memcli.storage.files import ONE_OF, private_dir, snapshot, state_dir, transaction
+from memcli.storage.files import private_dir, snapshot, state_dir, transaction
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
@@ -151,11 +150,6 @@ class Index:
         """The indexed file of a number."""
         return next(iter(self.files("WHERE id = ?", number).values()), None)
 
-    def numbers(self, places: Sequence[str]) -> list[int]:
-        """The numbers of the files at some places, by their texts."""
-        select = f"SELECT id FROM file_meta WHERE place {ONE_OF}"
-        return [row[0] for row in self.db.execute(select, (json.dumps(places),))]
-
     @property
     def problems(self) -> list[Problem]:
         """What was found wrong with the files, by path."""
@@ -169,18 +163,18 @@ class Index:
             every = [Placed(text, _placed(text)[0], *n) for text, *n in self.db.execute(select)]
         except (TypeError, ValueError, RecursionError):
             raise sqlite3.DatabaseError(FORGED) from None
-        return IndexedFiles(self, every, every)
+        return IndexedFiles(self.db, self.file, every, every)
 
     def in_view(self, view: View, filters: Filters) -> IndexedFiles:
         """The files of the places in view of a working directory that pass the filters."""
         every = self.everywhere().shown
-        return IndexedFiles(self, every, visible(every, view, filters))
+        return IndexedFiles(self.db, self.file, every, visible(every, view, filters))
 
     def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
         if self.is_noted(found):
             return [], []
-        now = _listed(found)
+        now = [(f.name, f.mtime, f.size, place_text(f.place, f.tree)) for f in found]
         known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
         changed = {name for name, *_ in set(now) - known}
         gone = {row[0] for row in known} - {row[0] for row in now}
@@ -200,15 +194,6 @@ class Index:
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
-
-
-def _listed(found: Files) -> list[tuple[str, int, int, str]]:
-    texts, rows = dict[tuple[int, str], str](), []
-    for _, name, place, tree, mtime, size, *_ in found:
-        if (where := (id(place), tree)) not in texts:  # thousands stand in a few places
-            texts[where] = place_text(place, tree)
-        rows.append((name, mtime, size, texts[where]))
-    return rows
 
 
 def set_aside(path: Path) -> Path:
@@ -300,6 +285,7 @@ def bought(path: Path) -> list[tuple[object, ...]]:
     return [row for row in rows if [*map(type, row)] == kinds and len(row[3]) % 4 == 0]
 
 
+@lru_cache(maxsize=1024)
 def place_text(place: Place, tree: str) -> str:
     """The place of a file as the index keeps it."""
     return json.dumps([*place, tree], ensure_ascii=False)

@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from memcli.memory.words import is_day
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.globs import covers
+from memcli.storage.files import ONE_OF
 
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 
@@ -32,16 +34,6 @@ class FileRow(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class FileTable(Protocol):
-    """The indexed files by number."""
-
-    def file(self, number: int) -> FileRow | None:
-        """The indexed file of a number."""
-
-    def numbers(self, places: Sequence[str]) -> list[int]:
-        """The numbers of the files at some places, by their texts."""
-
-
 class Placed(NamedTuple):
     """Of a place as the index keeps it: how many files are there, and entries in them."""
 
@@ -51,25 +43,31 @@ class Placed(NamedTuple):
     entries: int
 
 
+ReadFile = Callable[[int], FileRow | None]
+
+
 class IndexedFiles(Mapping[int, FileRow]):
     """The indexed files of some of `every` place, by number, each read when it is asked for."""
 
-    def __init__(self, table: FileTable, every: Sequence[Placed], shown: Sequence[Placed]) -> None:
-        self.table, self.every, self.shown = table, every, shown
+    def __init__(
+        self, db: sqlite3.Connection, file: ReadFile, every: list[Placed], shown: list[Placed]
+    ) -> None:
+        self.db, self.file, self.every, self.shown = db, file, every, shown
         self._places = {placed.place for placed in shown}
         self._read = dict[int, FileRow | None]()
 
     def __getitem__(self, number: int) -> FileRow:
         if number not in self._read:
-            row = self.table.file(number)
+            row = self.file(number)
             self._read[number] = row if row is not None and row.place in self._places else None
         if (found := self._read[number]) is None:
             raise KeyError(number)
         return found
 
     def __iter__(self) -> Iterator[int]:
-        texts = [placed.text for placed in self.shown]
-        return iter(self.table.numbers(texts) if texts else ())
+        texts = json.dumps([placed.text for placed in self.shown])
+        select = f"SELECT id FROM file_meta WHERE place {ONE_OF}"
+        return (row[0] for row in self.db.execute(select, (texts,)).fetchall())
 
     def __len__(self) -> int:
         return sum(placed.files for placed in self.shown)
@@ -81,9 +79,8 @@ class IndexedFiles(Mapping[int, FileRow]):
 
     def only(self, wanted: Callable[[Place], bool]) -> "IndexedFiles":
         """Those at some places."""
-        return IndexedFiles(
-            self.table, self.every, [each for each in self.shown if wanted(each.place)]
-        )
+        kept = [each for each in self.shown if wanted(each.place)]
+        return IndexedFiles(self.db, self.file, self.every, kept)
 
     def of(self, *stores: str) -> "IndexedFiles":
         """Those of some stores."""
@@ -92,7 +89,7 @@ class IndexedFiles(Mapping[int, FileRow]):
     def hidden(self) -> "IndexedFiles":
         """All others."""
         left = [each for each in self.every if each.place not in self._places]
-        return IndexedFiles(self.table, self.every, left)
+        return IndexedFiles(self.db, self.file, self.every, left)
 
 
 class Candidate(NamedTuple):
