@@ -15,6 +15,7 @@ from memcli.history import folder_of, path_of
 from memcli.history.backfill import BackfillReport, Progress
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
+from memcli.memory.words import is_day
 from memcli.project import git
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import Unreadable, state_dir
@@ -156,8 +157,8 @@ def forget(
     if bool(session) + bool(before) + all != 1:
         what = "say what to forget: --session ID, --before DATE or --all"
         raise UsageError(what, "mem forget --help")
-    if before and not re.fullmatch(r"\d{4}-\d\d-\d\d", before):
-        raise UsageError(f"--before {before}: no date", "write it like 2026-03-01")
+    if before and not (is_day(before) and before <= app.project.now.isoformat()):
+        raise UsageError(f"--before {before}: no day that has been", "write it like 2026-03-01")
     until = f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
     with _record(app) as record:
         units = [_session(record, session)] if session else record.units(before=before)

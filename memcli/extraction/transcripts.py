@@ -11,13 +11,16 @@ from pathlib import Path
 from memcli.app import App
 from memcli.errors import DataError, UsageError
 from memcli.extraction import rules
+from memcli.history import path_of
+from memcli.history.record import HistoryRecord, opened
 from memcli.memory.values import Problem
 from memcli.project.context import need_root
 from memcli.sessions.discover import agents_of, discover, is_agent
 from memcli.sessions.model import Session
 from memcli.sessions.reader import START, Position, joined, read_all
+from memcli.sessions.speakers import key_of
 from memcli.sessions.tools import ARGUMENTS
-from memcli.storage.files import digest
+from memcli.storage.files import digest, state_dir
 from memcli.storage.state import Extraction
 
 MOST, DAYS = 10, 14  # of the sessions that nobody named, so many of the last days are read
@@ -71,9 +74,18 @@ class Transcripts:
         except OSError as error:
             raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
         if path != "-":
-            found = [self._with_agents(Path(path), session) for session in found]
+            found = [self._with_agents(Path(path), session) for session in self._kept(found)]
             found = [session for session in found if session.turns or len(found) == 1]
         return found, known
+
+    def _kept(self, found: list[Session]) -> list[Session]:
+        """Sessions without what mem forget has deleted."""
+        root = self.app.project.root
+        path = path_of(root, state_dir()) if root is not None else None
+        if path is None:
+            return found
+        with opened(path) as record:
+            return [_remembered(record, session) for session in found] if record else found
 
     def _with_agents(self, path: Path, session: Session) -> Session:
         """A session with what its sub-agents did, which lies in files of their own."""
@@ -112,3 +124,9 @@ class Transcripts:
         with self.app.state(best_effort=failed) as state:
             row = (digest(os.fsencode(path)), *found[:-1], json.dumps(found.done))
             state.note("extractions", [row], "OR REPLACE")
+
+
+def _remembered(record: HistoryRecord, session: Session) -> Session:
+    until = record.forgotten_until(key_of(session.id))
+    turns = tuple(t for t in session.turns if (t.time or session.started) >= until)
+    return session._replace(turns=turns)

@@ -29,12 +29,14 @@ class Doc(NamedTuple):
     said: tuple[tuple[str, str], ...]
     about: Mapping[str, Sequence[str]] = {}
     supersedes: tuple[str, ...] = ()
+    short: int = 7  # so much of the unit names no other one
 
     @property
     def handle(self) -> str:
         """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
         session = self.source == "session"
-        return f"s:{self.unit[:7]}.{self.turn}" if session else f"c:{self.unit[:7]}"
+        unit = self.unit[: self.short]
+        return f"s:{unit}.{self.turn}" if session else f"c:{unit}"
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -144,7 +144,24 @@ class RecordContents:
         names = "id, body, about, source, unit, turn, key, who, date, title"
         query = f"SELECT {names} FROM docs WHERE live AND {where}"
         for number, body, about, *facts in self.db.execute(query, values):
-            yield number, Doc._make((*facts, unpacked(body), json.loads(about), ()))
+            more = unpacked(body), json.loads(about), (), self._short(facts[1])
+            yield number, Doc._make((*facts, *more))
+
+    def _short(self, unit: str) -> int:
+        """How much of the name of a session or commit none of the others begins with, from 7 on."""
+        query = (
+            "SELECT max(unit) FROM docs WHERE unit < ? UNION ALL"
+            " SELECT min(unit) FROM docs WHERE unit > ?"
+        )
+        near = [other or "" for (other,) in self.rows(query, unit, unit)]
+        longer = (n for n in range(7, len(unit)) if not any(o.startswith(unit[:n]) for o in near))
+        return next(longer, max(len(unit), 7))
+
+    def forgotten_until(self, unit: str) -> str:
+        """The time until which what was said in a session is not to be read again."""
+        if self.rows("SELECT 1 FROM forgotten WHERE unit = ?", unit):
+            return "~"
+        return max(self.note("forgotten_before"), self.note("forgotten_all"))
 
 
 def _numbers(packed: bytes) -> list[int]:
@@ -238,7 +255,7 @@ class HistoryRecord(RecordContents):
             turn = (last[0][0] or 0) + 1
         parts = parts_of(doc.said)
         row = {**doc._asdict(), "turn": turn, "parts": len(parts), "size": size, "live": 1}
-        del row["said"], row["supersedes"]
+        del row["said"], row["supersedes"], row["short"]
         row["about"] = json.dumps(doc.about, ensure_ascii=False)
         row["body"] = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 6)
         into = f"INSERT INTO docs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"

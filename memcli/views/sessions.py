@@ -211,7 +211,7 @@ def history_keys(report: HistoryReport) -> Keys:
 def looked_text(found: Discovery) -> str:
     """Where it was looked for sessions, and what of it is this repository's."""
     rows = [f"{o.agent:<9} {o.found:>5} of {o.files:>5}  {o.folder}" for o in found.looked]
-    mine = [f"{o.format:<9} {o.session or '(several)'}  {o.path}" for o in found.found]
+    mine = [f"{o.format:<9} {o.session or o.path.stem}  {o.path}" for o in found.found]
     return "\n".join([*rows, "", *mine, *(f"unread: {at}: {why}" for at, why in found.unread)])
 
 

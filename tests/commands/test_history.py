@@ -125,7 +125,11 @@ def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFix
     said(capsys, "index", "--history")
     assert "exactly 7" not in said(capsys, "recall", PROMPT, *ONLY)
     said(capsys, "show", "s:5f0e1a5", code=2)
-    said(capsys, "forget", code=2)
+    for nothing in ([], ["--before", "2026-13-01"], ["--before", "2099-01-01"]):
+        said(capsys, "forget", *nothing, code=2)
+    (session,) = (shop.parent / "home").glob(".claude/projects/x/*.jsonl")
+    subprocess.run(["rm", "-rf", "MEMORY.md", "tasks"], check=True)
+    assert "nothing was said" in said(capsys, "extract", str(session))
 
 
 def test_switched_off_nothing_is_kept(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:

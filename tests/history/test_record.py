@@ -151,6 +151,15 @@ def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
     assert [hit.doc.unit for hit in hits] == ["reason", "bare"]
 
 
+def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
+    """Names of some agents begin with the time, so that neighbours share more than seven digits."""
+    record.add(
+        [said(unit, 1, "the same hour") for unit in ("0195abc0-1", "0195abc0-2", "0195abc9", "7")]
+    )
+    handles = {doc.handle for _, doc in record.select("1")}
+    assert handles == {"s:0195abc0-1.1", "s:0195abc0-2.1", "s:0195abc9.1", "s:7.1"}
+
+
 def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
     """A prompt about anything is not answered because one of its words was said once."""
     record.add(NOISE)
