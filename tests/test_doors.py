@@ -39,10 +39,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "providers/llm/__init__": ({"read_text"}, "the replies that the user's file names"),
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
     "sessions/reader": ({"open"}, "decompresses what a door has opened"),
-    "exchange/importers": (
-        {"walk"},
-        "a folder that the user names; links are not followed",
-    ),
+    "exchange/importers": ({"walk"}, "a folder that the user names; links are not followed"),
     "exchange/past": (
         {"mkdtemp", "write_text"},
         "lays memory files of git out in the user's cache",

@@ -10,13 +10,7 @@ from memcli.commands import recall
 from memcli.errors import MemError
 from tests.conftest import Project
 
-CODES = {
-    "MemError": 70,
-    "UsageError": 2,
-    "DataError": 3,
-    "ProviderError": 4,
-    "RefusedError": 5,
-}
+CODES = {"MemError": 70, "UsageError": 2, "DataError": 3, "ProviderError": 4, "RefusedError": 5}
 
 
 def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:

@@ -23,7 +23,7 @@ LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {}
 TWICE: set[str] = set()
 MANY_METHODS = {
-    "postgres/store.py: SharedIndex",  # it answers all questions of `index.view.Source`
+    "postgres/store.py: SharedIndex"  # it answers all questions of `index.view.Source`
 }
 
 

@@ -253,10 +253,7 @@ def retire(
 
 
 @command("restore", dry=True, trees=True)
-def restore(
-    mem: App,
-    ids: list[str] = argument("ID...", "Retired or archived entries."),
-) -> None:
+def restore(mem: App, ids: list[str] = argument("ID...", "Retired or archived entries.")) -> None:
     """Bring retired or archived entries back."""
     from memcli.commands import edit as command
 

@@ -11,12 +11,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction import questions
-from memcli.compaction.plan import (
-    EDITED,
-    EVERYWHERE,
-    CompactFiles,
-    importance_order,
-)
+from memcli.compaction.plan import EDITED, EVERYWHERE, CompactFiles, importance_order
 from memcli.compaction.questions import EpisodeBatch, Lesson, Operation, QuotedEntry, body_of, due
 from memcli.compaction.steps import Pair
 from memcli.index import lexical

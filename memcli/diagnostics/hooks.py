@@ -4,11 +4,11 @@ import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from memcli.app import App
 from memcli.diagnostics.content import Check, Scene, text_of
 from memcli.install import agent_settings, git_hooks, harness, repository
+from memcli.sessions.gather import mapping
 from memcli.storage import durable, files
 from memcli.storage.state import Spool, Spooled
 
@@ -93,22 +93,18 @@ def _untrusted(
 ) -> Iterator[str]:
     """What Codex skips without a word: a project or hooks that the person has not approved."""
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
-    projects, hooks = _table(values.get("projects")), _table(values.get("hooks"))
+    projects, hooks = mapping(values.get("projects")), mapping(values.get("hooks"))
     folders = {str(folder) for folder in (root, *(root.parents if root else ()))}
-    trusted = {n for n, row in projects.items() if _table(row).get("trust_level") == "trusted"}
+    trusted = {n for n, row in projects.items() if mapping(row).get("trust_level") == "trusted"}
     if each.scope != "user" and not folders & trusted:
         yield "Codex does not trust this project yet, and skips its hooks without a word"
-    states = _table(hooks.get("state"))  # by file, event, group and place
-    names = [name for name, row in states.items() if _table(row).get("trusted_hash")]
+    states = mapping(hooks.get("state"))  # by file, event, group and place
+    names = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
     approved = {name.removeprefix(f"{each.path}:").split(":")[0] for name in names}
     own = agent_settings.handlers(text_of(each.path) or "")
     snake = {one.event: re.sub(r"(?<!^)(?=[A-Z])", "_", one.event).lower() for one in own}
     if waiting := [event for event, name in snake.items() if name not in approved]:
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"
-
-
-def _table(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _git_hooks(scene: Scene) -> Iterator[Check]:

@@ -9,8 +9,8 @@ from itertools import chain
 from statistics import mean, median
 from typing import NamedTuple
 
-from memcli.index.lexical import STOP_WORDS
-from memcli.memory.words import count
+from memcli.index.lexical import STOP_WORDS, idf
+from memcli.memory.words import count, overlap
 from memcli.providers.embed import SCALE
 from memcli.recall import ranking
 
@@ -265,7 +265,7 @@ def _twins(
     from memcli.similarity.claims import claim
     from memcli.similarity.duplicates import near_duplicate
 
-    likely = [p for p in pairs if ranking.overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]
+    likely = [p for p in pairs if overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]
     claims = {i: claim(items[i].text) for pair in likely for i in pair}
     return {(i, j) for i, j in likely if near_duplicate(claims[min(i, j)], claims[max(i, j)])}
 
@@ -275,7 +275,7 @@ def _nearest_words(
 ) -> list[tuple[int, int, float]]:
     """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared words."""
     held = Counter(chain.from_iterable(bags))
-    idf = {word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for word, n in held.items()}
+    weights = {word: idf(n, len(bags)) for word, n in held.items()}
     holders = defaultdict[str, list[int]](list)
     for j, bag in enumerate(bags):
         for word in bag:
@@ -285,11 +285,11 @@ def _nearest_words(
         rare = heapq.nsmallest(NEAR, (w for w in bag if held[w] > 1), key=lambda w: (held[w], w))
         shared = Counter(j for word in rare for j in holders[word] if j != i)
         likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
-        found = [(i, j, _likeness(bag, bags[j], idf)) for j in likely]
+        found = [(i, j, _likeness(bag, bags[j], weights)) for j in likely]
         pairs += heapq.nsmallest(most, found, key=lambda pair: (-pair[2], pair[1]))
     return pairs
 
 
-def _likeness(one: frozenset[str], two: frozenset[str], idf: Mapping[str, float]) -> float:
-    both, either = (math.fsum(idf[word] for word in words) for words in (one & two, one | two))
+def _likeness(one: frozenset[str], two: frozenset[str], weights: Mapping[str, float]) -> float:
+    both, either = (math.fsum(weights[word] for word in words) for words in (one & two, one | two))
     return both / (either or 1.0)

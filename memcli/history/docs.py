@@ -1,7 +1,6 @@
 """What the record keeps: exchanges and commits, and the parts in which they are searched. Pure."""
 
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -88,8 +87,3 @@ def _pieces(text: str) -> Iterator[str]:
 def _searched(text: str) -> str:
     plain = clean(text)
     return f"{plain} {sub_words(plain)}".strip()
-
-
-def idf(n: int, total: int) -> float:
-    """How rare a term is that stands in n of `total` parts, above 0."""
-    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6

@@ -10,7 +10,7 @@ from itertools import combinations
 from operator import mul
 from typing import Final
 
-from memcli.history.docs import PARTS, Doc, DocPlace, idf
+from memcli.history.docs import PARTS, Doc, DocPlace
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical
 from memcli.named import NamedTuple
@@ -118,9 +118,9 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
 
     terms = lexical.build(task, rarity).terms
     known = sorted((n, term) for n, term in zip(rarity(terms), terms, strict=True) if n)
-    weights = [idf(n, total) for n, _ in known]
+    weights = [lexical.idf(n, total) for n, _ in known]
     # A word that occurs nowhere says little: a task's own names, or another language.
-    every = sum(weights) + 0.25 * (len(terms) - len(known)) * idf(0, total)
+    every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
     read = 0
     for number, (n, term) in enumerate(known):
@@ -194,7 +194,7 @@ def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     for term, n in known.items():
         common[stem(term)] += n
     least = max(total // 1000, 1)
-    return lru_cache(None)(lambda word: idf(min(common.get(word, least), total), total))
+    return lru_cache(None)(lambda word: lexical.idf(min(common.get(word, least), total), total))
 
 
 def _once(hits: Iterable[HistoryHit]) -> list[HistoryHit]:

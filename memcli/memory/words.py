@@ -97,6 +97,12 @@ def is_day(text: str) -> bool:
         return False
 
 
+def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is empty."""
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if shared else 0.0
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """`1 file`, `2 files`, `3 entries`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

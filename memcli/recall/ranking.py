@@ -7,6 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from memcli.memory.prominence import Prominence, Rule, age_days, initial_stability, prominence
+from memcli.memory.words import overlap
 from memcli.named import NamedTuple
 
 PHRASE = 0.1  # what an exact phrase of the task adds to lexical relevance
@@ -114,12 +115,6 @@ def order(hit: Scored) -> tuple[Any, ...]:
 def words(text: str) -> frozenset[str]:
     """The distinct words of a text, lower-case."""
     return frozenset(_WORDS.findall(text.lower()))
-
-
-def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Jaccard similarity of two word sets; 0.0 when either is empty."""
-    shared = len(a & b)
-    return shared / (len(a) + len(b) - shared) if shared else 0.0
 
 
 def diversify(

@@ -7,18 +7,13 @@ from itertools import chain, combinations
 from math import ceil
 from typing import NamedTuple, TypeVar
 
+from memcli.memory.words import overlap
 from memcli.similarity import differences as differ
 from memcli.similarity.claims import Claim, content_terms, literals_of
 from memcli.similarity.tokens import WORDS, against
 
 T = TypeVar("T")
 K = TypeVar("K")
-
-
-def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Jaccard: shared members over all members, 0.0 to 1.0; 0.0 for two empty sets."""
-    shared = len(a & b)
-    return shared / (len(a) + len(b) - shared) if shared else 0.0
 
 
 def similar_pairs(

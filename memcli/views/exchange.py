@@ -32,10 +32,7 @@ def import_text(report: ImportReport) -> str:
         (report.private, "is about one person: imported with --level global alone"),
     ):
         lines += first([f"{source}: {why}" for source in sources])
-    counts = (
-        (len(report.known), "imported before"),
-        (len(report.similar), "known already"),
-    )
+    counts = ((len(report.known), "imported before"), (len(report.similar), "known already"))
     totals = [f"{len(report.added)} added", *(f"{n} {what}" for n, what in counts if n)]
     return controls.for_display("\n".join([*lines, ", ".join(totals)]))
 

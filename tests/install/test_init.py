@@ -176,9 +176,7 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     assert snapshot(nowhere, project.home) == before
 
 
-def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
-    project: Project,
-) -> None:
+def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(project: Project) -> None:
     """Both hold the same command."""
     project.mem("init", "--claude")
     assert project.git("status", "--porcelain", "--", ".claude") == ""

@@ -9,17 +9,9 @@ from hypothesis import strategies as st
 
 from memcli.memory.prominence import Rule
 from memcli.memory.values import LEVEL_WEIGHTS
+from memcli.memory.words import overlap
 from memcli.recall import ranking
-from memcli.recall.ranking import (
-    Match,
-    RankedItem,
-    Weights,
-    diversify,
-    overlap,
-    phrase_share,
-    weigh,
-    words,
-)
+from memcli.recall.ranking import Match, RankedItem, Weights, diversify, phrase_share, weigh, words
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 

@@ -9,15 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memcli.memory.words import overlap
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import (
-    clusters,
-    contradictions,
-    near_duplicate,
-    overlap,
-    similar_pairs,
-)
+from memcli.similarity.duplicates import clusters, contradictions, near_duplicate, similar_pairs
 
 ROWS = [
     json.loads(line)

@@ -5,15 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import (
-    Gather,
-    Line,
-    TurnPlace,
-    decoded,
-    mapping,
-    mappings,
-    records,
-)
+from memcli.sessions.gather import Gather, Line, TurnPlace, decoded, mapping, mappings, records
 
 _SPOKEN = ("text", "input_text", "output_text")
 _CONTROL = frozenset(
