@@ -144,24 +144,22 @@ class RecordContents:
         names = "id, body, about, source, unit, turn, key, who, date, title"
         query = f"SELECT {names} FROM docs WHERE live AND {where}"
         for number, body, about, *facts in self.db.execute(query, values):
-            more = unpacked(body), json.loads(about), (), self._short(facts[1])
+            more = unpacked(body), json.loads(about), (), _short(self.db, facts[1])
             yield number, Doc._make((*facts, *more))
-
-    def _short(self, unit: str) -> int:
-        """How much of the name of a session or commit none of the others begins with, from 7 on."""
-        query = (
-            "SELECT max(unit) FROM docs WHERE unit < ? UNION ALL"
-            " SELECT min(unit) FROM docs WHERE unit > ?"
-        )
-        near = [other or "" for (other,) in self.rows(query, unit, unit)]
-        longer = (n for n in range(7, len(unit)) if not any(o.startswith(unit[:n]) for o in near))
-        return next(longer, max(len(unit), 7))
 
     def forgotten_until(self, unit: str) -> str:
         """The time until which what was said in a session is not to be read again."""
         if self.rows("SELECT 1 FROM forgotten WHERE unit = ?", unit):
             return "~"
         return max(self.note("forgotten_before"), self.note("forgotten_all"))
+
+
+def _short(db: sqlite3.Connection, unit: str) -> int:
+    """How much of the name of a session or commit none of the others begins with, from 7 on."""
+    near = "SELECT max(unit) FROM docs WHERE unit < ?", "SELECT min(unit) FROM docs WHERE unit > ?"
+    others = [db.execute(query, (unit,)).fetchone()[0] or "" for query in near]
+    longer = (n for n in range(7, len(unit)) if not any(o.startswith(unit[:n]) for o in others))
+    return next(longer, max(len(unit), 7))
 
 
 def _numbers(packed: bytes) -> list[int]:
