@@ -19,7 +19,7 @@ from memcli.project import git
 from memcli.project.context import base_of
 from memcli.project.listing import FoundFile, shown
 from memcli.recall.budget import tokens
-from memcli.storage import durable
+from memcli.storage import durable, sqlite
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
@@ -148,7 +148,7 @@ class Scene:
             return IndexState(path)
         try:
             with closing(Index(path, [], look=True)) as index:
-                if fault := index.integrity():
+                if fault := sqlite.fault(index.db):
                     return IndexState(path, True, f"{MALFORMED}: {fault}")
                 changed, gone = differing(index, self.app.project.listing.files)
                 return IndexState(path, True, behind=(*changed, *gone))

@@ -29,6 +29,7 @@ from memcli.memory.words import count
 from memcli.project import distribution, elsewhere, git, levels_on_disk
 from memcli.providers.embed import Embedder
 from memcli.providers.embed.wire import shown
+from memcli.storage import sqlite
 from memcli.storage.files import state_dir
 
 CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000  # how much of its MEMORY.md Claude Code reads
@@ -123,7 +124,7 @@ def _record(path: Path) -> Check:
     try:
         with opened(path, wait=2.0) as record:
             assert record is not None
-            fault, counts = record.fault(), record.counts()
+            fault, counts = sqlite.fault(record.db), record.counts()
     except DataError as error:
         return Check("history", "FAIL", error.what, error.hint, str(path))
     if fault:

@@ -43,11 +43,6 @@ class RecordContents:
         """In how many parts the common words stand, as the full text has them; "": of all."""
         return dict(json.loads(self.note("common") or "{}"))
 
-    def fault(self) -> str:
-        """What is damaged, "" for nothing."""
-        found = self.rows("PRAGMA quick_check(1)")[0][0]
-        return "" if found == "ok" else str(found)
-
     def bytes(self) -> int:
         """What it takes on disk."""
         names = ("page_count", "freelist_count", "page_size")

@@ -124,11 +124,6 @@ class Index:
         self.db = self._open()
         self.entries = Entries(self.db)
 
-    def integrity(self) -> str:
-        """What SQLite finds wrong with the file, "" when nothing."""
-        found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        return "" if found == "ok" else " ".join(found.split())
-
     def files(self, where: str = "ORDER BY path", *values: object) -> dict[str, FileRow]:
         """Every indexed file by its path, or those `where` something holds."""
         found, none = dict[str, FileRow](), tuple[Problem, ...]()

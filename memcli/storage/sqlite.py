@@ -52,6 +52,12 @@ def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
+def fault(db: Database) -> str:
+    """What SQLite finds wrong with a database, "" when nothing."""
+    found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+    return "" if found == "ok" else " ".join(found.split())
+
+
 def _connected(path: Path) -> Database:
     """A read-only connection; without its log where the folder allows no shared memory file."""
     uri = path.absolute().as_uri()
