@@ -186,7 +186,9 @@ def opened(path: Path, *, make: bool = False, wait: float = 10.0) -> Iterator[Hi
         with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
             yield HistoryRecord(db, path)
     except sqlite3.Error as error:
+        busy = isinstance(error, sqlite3.OperationalError)  # the disk is full, say: no damage
         hint = "move it away; mem index --history reads what agents still keep"
+        hint = "mend that and try again: what is in it stays" if busy else hint
         raise DataError(f"{path}: cannot be used: {error}", hint) from None
 
 

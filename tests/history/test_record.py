@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -205,6 +206,10 @@ def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"SQLite format 3\0" + b"garbage" * 2000)
     with pytest.raises(DataError, match="cannot be used"), opened(path) as record:
         assert record is not None and record.counts()
+    full = sqlite3.OperationalError("database or disk is full")
+    with pytest.raises(DataError) as told, opened(tmp_path / "full.db", make=True):
+        raise full
+    assert "move" not in told.value.hint  # nothing is wrong with what is in it
 
 
 def git(folder: Path, *arguments: str) -> str:
