@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display
+from memcli.text.matching import stanzas
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
 from memcli.views.text import columns, count, first, folded, hung, in_one_line, styled, table
@@ -77,42 +78,10 @@ def push_text(report: PushReport) -> str:
     return "\n".join(lines)
 
 
-_WORDS = {
-    "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
-    "loss": "{why} would leave it: refused without --allow-loss",
-    "alike but different": "{0} and {1} look alike but differ ({why}): kept apart",
-    "unsure": "{0} and {1} say the opposite, and the model is not sure: mem show them, then mem"
-    " retire one",
-    "both hold": "{0} and {1} hold both, says the model",
-    "names the project": "{0} names the project ({why}): not promoted",
-    "not shown": "{0} is not promoted: it holds {why}",
-    "not asked": "{why}",
-    "skipped": "{0}: {why}",
-    "left": "{why}",
-    "dropped": "dropped of what the model proposed: {why}",
-    "renamed": "{0}: {why}",
-    "merged": "merged {others} into {first}",
-    "same id": "merged {versions} of {first}",
-    "retired": "archived {first}, retired: {why}",
-    "stale": "archived {first}, stale: {why}",
-    "promoted": "promoted {others} to the project as {first}",
-    "reinforced by recurrence": "reinforced {first}: it recurs in {others}",
-    "decayed": "lowered {first} and {others}: they say the opposite",
-    "superseded": "retired {others}, superseded by {first}",
-    "learned": "learned {first} from {others}: {why}",
-    "updated": "updated {first} from {others}",
-    "reinforced": "reinforced {first} from {others}",
-    "consolidated": "consolidated {episodes}",
-    "promoted everywhere": "promoted {others} to every project as {first}",
-    "stage": "{why}",
-    "used": "counted {why} of {first}",
-    "adopted": "made {sections} of prose into entries",
-}
-
-
 def event_lines(events: Iterable[Event]) -> list[str]:
     """One line each of what was done, or found and left alone."""
-    return first([_event(event, _WORDS[event.what]) for event in events])
+    words = stanzas("views/event_words.txt")
+    return first([_event(event, words[event.what]) for event in events])
 
 
 def compact_text(report: CompactReport) -> str:

@@ -10,53 +10,16 @@ from memcli.errors import DataError
 from memcli.sessions import speakers
 from memcli.sessions.gather import Gather, Line, TurnPlace
 from memcli.text import controls
+from memcli.text.matching import pattern, stanzas
 
-_USER = "user|human|you|you said|me"
-_AGENT = (
-    "assistant|agent|ai|bot|claude|claude code|chatgpt|chatgpt said|gpt|codex|copilot|gemini|cursor"
-)
-_NAMES = f"{_USER}|{_AGENT}|tool|tool result|tool output|system"
+_TABLE = "sessions/formats/text"
+_USER = stanzas(f"{_TABLE}.patterns")["<user>"].split("|")
+_STYLES = ("specstory", "numbered", "screen", "named")
 _ROLES: Final = {
-    **dict.fromkeys((*_USER.split("|"), "prompt", "typed", "entire"), "user"),
+    **dict.fromkeys((*_USER, "prompt", "typed", "entire"), "user"),
     **dict.fromkeys(("tool", "tool result", "tool output", "output"), "tool"),
     "system": "system",
 }
-_ASIDE = r"(?:\s?\([^()\n]{1,60}\)|\s?\[[^\[\]\n]{1,60}\])?"
-_STYLES: Final = {
-    "specstory": re.compile(
-        r"(?i)_\*\*(?P<name>user|human|agent|assistant)"
-        r"(?P<aside>(?:\s?\([^()\n]{0,90}\)){0,3})\*\*_\s*$"
-    ),
-    "numbered": re.compile(
-        rf"(?i)#{{1,6}}\s{{1,4}}(?:\d{{1,6}}[.)]\s{{1,4}}(?P<name>{_NAMES})"
-        r"|(?P<entire>prompt) \d{1,5})(?P<aside>(?:\s?\([^()\n]{1,60}\))?)\s?:?\s*$"
-    ),
-    "screen": re.compile(
-        r"(?:(?P<typed>[❯>])|(?P<answer>[⏺●])|(?P<output>\s{1,4}⎿))(?:\s(?P<rest>.*)|$)"
-    ),
-    "named": re.compile(
-        r"(?is)\s{0,3}(?:\[[^\[\]\n]{1,40}\]\s?)?(?:"
-        rf"#{{1,6}}\s{{1,4}}(?:[^\w\s]{{1,4}}\s)?(?:\*\*)?"
-        rf"(?P<name>{_NAMES}|prompt(?=:)|response(?=:))"
-        rf"(?P<aside>{_ASIDE})(?:\*\*)?\s?:?(?:\*\*)?\s*$"
-        rf"|(?:\*\*|__)(?P<bold>{_NAMES}){_ASIDE}"
-        r"(?::(?:\*\*|__)|(?:\*\*|__)\s?:|(?:\*\*|__)\s*$)\s?(?P<after>.*)"
-        rf"|(?P<plain>{_NAMES}){_ASIDE}\s?[:：](?:\s(?P<rest>.*)|\s*$))"
-    ),
-}
-_ABOUT = re.compile(
-    r"(?i)\s*(?:[-*]\s)?(?:\*\*)?(?P<key>Session ID|Project directory|Directory|cwd)(?:\*\*)?:"
-    r"(?:\*\*)?\s+`?(?P<value>[^`\n]{1,500})`?\s*$"
-    r"|<!-- .{0,40}\bSession (?P<id>[\w-]{8,100}) "
-)
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
-_TOOL = re.compile(r'<tool-use data-tool-type="(\w*)" data-tool-name="([^"]{1,100})"')
-_TOOL_LINE = re.compile(r"(?:<summary>)?Tool use: \*\*([^*\n]{1,100})\*\*(?: `([^`\n]+)`)?")
-_SUBJECT = re.compile(
-    r"(?m)(?:Run command|Read file|Edit file|Write file|File): (.+?)(?:</summary>)?\s*$"
-    r"|^`([^`\n]+)`\s*$"
-)
-_READ_ALONG = re.compile(r"^Called the \w+ tool with the following input:", re.MULTILINE)
 _EMPTY = "_No text content captured for this message._"
 _ECHO = "<command-message>"
 _HINT = "mark who speaks, with User: and Assistant: for example"
@@ -131,16 +94,16 @@ class _Export:
         if self.fence and not (self.style == "specstory" and self.before.strip() == "---"):
             return None
         if self.style:
-            return _STYLES[self.style].match(text[:400])
+            return pattern(_TABLE, self.style).match(text[:400])
         if not text.strip():
             return None
-        for style, pattern in _STYLES.items():
-            found = pattern.match(text[:400])
+        for style in _STYLES:
+            found = pattern(_TABLE, style).match(text[:400])
             if found and (style != "screen" or found["answer"] or found["typed"] == "❯"):
                 self.style = style
                 self.kept = self.kept if style == "named" else []
                 return found
-        if about := _ABOUT.match(text):
+        if about := pattern(_TABLE, "about").match(text):
             folder = (about["key"] or "").lower() in ("project directory", "directory", "cwd")
             name = about["id"] or about["value"]
             self.into.where(cwd=name) if folder else self.into.where(session=name)
@@ -150,7 +113,7 @@ class _Export:
         self.flush()
         self.fence, groups = "", found.groupdict()
         aside = groups.get("aside") or ""
-        time = _TIME.search(aside)
+        time = pattern(_TABLE, "time").search(aside)
         when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
         self.at = TurnPlace(line.number, line.offset, when, f"@{line.offset}")
         name = next(filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant").lower()
@@ -173,7 +136,7 @@ class _Export:
             self._answer(text, at)
         else:
             if self.style == "numbered" and self.speaker == "user":
-                text = _READ_ALONG.split(text, maxsplit=1)[0]
+                text = pattern(_TABLE, "read along").split(text, maxsplit=1)[0]
             self.into.said(self.speaker, text, at)
 
     def _is_template(self, text: str, at: TurnPlace) -> bool:
@@ -191,15 +154,15 @@ class _Export:
             if part.startswith("<tool-use"):
                 self._tool(part, place)
             elif not part.startswith("<think>") and part.strip():
-                if call := _TOOL_LINE.match(part.strip()):
+                if call := pattern(_TABLE, "tool").match(part.strip()):
                     self.into.called(call[1], {"file_path": call[2]} if call[2] else {}, place)
                 else:
                     self.into.said("assistant", part, place)
 
     def _tool(self, text: str, at: TurnPlace) -> None:
-        called, summary = _TOOL.match(text), _TOOL_LINE.search(text)
+        called, summary = pattern(_TABLE, "call").match(text), pattern(_TABLE, "tool").search(text)
         tool = called[2] if called else summary[1] if summary else "unknown"
-        subject = _SUBJECT.search(text)
+        subject = pattern(_TABLE, "subject").search(text)
         key = "command" if called and called[1] == "shell" else "file_path"
         given = {key: subject[1] or subject[2]} if subject else {}
         self.into.called(tool, given, at, at.key)
