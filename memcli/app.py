@@ -15,8 +15,7 @@ from memcli.memory.values import Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config
 from memcli.project.context import Project, moment
-from memcli.storage.files import state_dir
-from memcli.storage.system import folder_of
+from memcli.storage.files import folder_of, state_dir
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen

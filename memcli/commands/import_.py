@@ -18,7 +18,7 @@ from memcli.project.context import Project
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters
 from memcli.storage.files import Unreadable
-from memcli.text import controls, injections, secrets
+from memcli.text import controls, secrets
 
 UNCONDITIONAL = ("policy", "architecture")
 """Kinds whose own priority would show them in every recall: imported ones get medium."""
@@ -89,7 +89,7 @@ def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
         return "private"
     if any(map(secrets.find_secrets, parts)):
         return "refused"
-    if any(map(injections.find_injections, parts)):
+    if any(map(controls.find_injections, parts)):
         return "injected"
     known = draft.id in seen
     seen.add(draft.id)

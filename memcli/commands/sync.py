@@ -21,8 +21,7 @@ from memcli.memory.values import Patch
 from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
 from memcli.storage.durable import WriteLock, discard, write_output
-from memcli.storage.files import MEMORY_BYTES, private_dir, state_dir
-from memcli.storage.system import folder_of
+from memcli.storage.files import MEMORY_BYTES, folder_of, private_dir, state_dir
 from memcli.storage.workspace import Workspace
 from memcli.text.secrets import find_secrets, redact_secrets
 

@@ -21,7 +21,7 @@ from memcli.project.listing import FoundFile, shown
 from memcli.recall.budget import tokens
 from memcli.storage import durable, sqlite
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.injections import find_injections
+from memcli.text.controls import find_injections
 from memcli.text.secrets import find_secrets
 
 Status = Literal["PASS", "WARN", "FAIL", "INFO"]

@@ -15,7 +15,7 @@ from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import contradictions
-from memcli.text.injections import find_injections
+from memcli.text.controls import find_injections
 from memcli.text.secrets import find_secrets
 
 SECONDS = 20

@@ -12,7 +12,7 @@ from memcli.memory.grammar import derived_id
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.speakers import clean_text, day_of, key_of, line, rough
 from memcli.text import model_output
-from memcli.text.injections import neutralise
+from memcli.text.controls import neutralise
 
 DETAIL_LENGTH, WORD_LENGTH, ERROR_LENGTH, VALUE_LENGTH, MOST_WORDS = 2000, 120, 200, 300, 12
 NEAR = 40  # so many turns before and after a finding's are looked at for where its words come from

@@ -12,8 +12,7 @@ from memcli.memory import front_matter
 from memcli.memory.values import PHASES
 from memcli.sessions.speakers import clean_text, line
 from memcli.text import model_output
-from memcli.text.controls import strip_private
-from memcli.text.injections import neutralise
+from memcli.text.controls import neutralise, strip_private
 from memcli.text.secrets import find_secrets, redact_secrets
 
 if TYPE_CHECKING:

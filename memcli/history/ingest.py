@@ -8,7 +8,7 @@ from memcli.history.docs import Doc
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.speakers import clean_text, key_of, line
 from memcli.sessions.tools import changed_by, shell_line
-from memcli.text.injections import neutralise
+from memcli.text.controls import neutralise
 
 ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)

@@ -11,9 +11,8 @@ from memcli.errors import MemError
 from memcli.hooks.calls import HookApp, HookProject, learns_here, notes
 from memcli.memory.values import ARCHIVE
 from memcli.project import git
-from memcli.storage.files import digest, state_dir
+from memcli.storage.files import DETACHED, digest, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, alone
-from memcli.storage.system import DETACHED
 from memcli.text.controls import for_display
 
 TRIES = 5  # so often a session that cannot be learned from is tried; then it is given up

@@ -18,8 +18,7 @@ from memcli.install.agent_settings import without_hooks
 from memcli.install.targets import Left, Target
 from memcli.project import git
 from memcli.project.context import Project
-from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
-from memcli.storage.system import BARE_PATH
+from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
 
 NAMES = {**agent_settings.NAMES, "opencode": "opencode"}

@@ -8,8 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
-from memcli.storage.system import is_mine
+from memcli.storage.files import SMALL_BYTES, Unreadable, is_mine, read_file
 
 if TYPE_CHECKING:
     import subprocess

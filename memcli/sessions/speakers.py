@@ -10,8 +10,7 @@ from typing import Any, Final
 from memcli.memory.words import is_day
 from memcli.sessions.model import Session, Turn
 from memcli.text import matching
-from memcli.text.controls import strip_controls, strip_private
-from memcli.text.injections import neutralise
+from memcli.text.controls import neutralise, strip_controls, strip_private
 from memcli.text.secrets import find_secrets, redact_secrets
 
 RESULT: Final = (2000, 1000)

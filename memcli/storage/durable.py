@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memcli.errors import RefusedError, UsageError
 from memcli.named import NamedTuple
-from memcli.storage import system
+from memcli.storage import files
 from memcli.storage.files import NO_LINK, Unreadable, open_file, private_dir, refuse_links
 
 MARK = ".mem-tmp-"
@@ -59,7 +59,7 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
     except BaseException:
         discard([temp])
         raise
-    system.sync(target.parent)
+    files.sync(target.parent)
 
 
 def _is_stream(path: Path) -> bool:
@@ -142,7 +142,7 @@ def is_stale(name: str) -> bool:
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):
         return False
-    return int(pid) == os.getpid() or system.is_gone(int(pid))
+    return int(pid) == os.getpid() or files.is_gone(int(pid))
 
 
 _ADVICE = {
@@ -213,7 +213,7 @@ class WriteLock:
     def _wait(self, fd: int, wait: float) -> None:
         deadline = time.monotonic() + wait
         with refusing(self.path, "the state folder must allow file locks"):
-            while not system.try_lock(fd):
+            while not files.try_lock(fd):
                 if time.monotonic() >= deadline:
                     note, who = _read_note(fd), "another mem"
                     if note and note.pid:

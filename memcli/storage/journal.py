@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memcli.errors import DataError, RefusedError
 from memcli.memory.values import ARCHIVE
-from memcli.storage import durable, system
+from memcli.storage import durable, files
 from memcli.storage.durable import NO_STATE, UNCHANGED, is_plain, read_if_there, refusing
 from memcli.storage.files import private_dir
 
@@ -94,7 +94,7 @@ class Journals:
                 self._trace("commit")
                 temp.replace(path)
                 self._trace("sync")
-                system.sync(path.parent)
+                files.sync(path.parent)
             except BaseException:
                 durable.discard([temp])
                 raise

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.values import ARCHIVE, Patch
-from memcli.storage import durable, journal, system
+from memcli.storage import durable, files, journal
 from memcli.storage.durable import UNCHANGED, refusing, silent
 from memcli.storage.files import refuse_links
 from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of
@@ -204,7 +204,7 @@ class Workspace:
             self._swap(record.root, steps, temps)
             with refusing(self._journals.state):
                 for folder in record.made:
-                    system.sync(Path(folder).parent)
+                    files.sync(Path(folder).parent)
         except BaseException as error:
             durable.discard(temps.values())
             self._take_back(record, error)
@@ -231,7 +231,7 @@ class Workspace:
             with refusing(done[-1].name):
                 self._trace("sync")
                 for folder in folders_of(done):
-                    system.sync(folder)
+                    files.sync(folder)
 
     def _take_back(self, record: WriteRecord, cause: BaseException) -> None:
         """Restore what was renamed already, last first; a file edited meanwhile stays as it is."""

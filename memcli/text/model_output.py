@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from memcli.text.controls import strip_controls, strip_private
-from memcli.text.injections import find_injections
+from memcli.text.controls import find_injections, strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
 TITLE_LENGTH = 120

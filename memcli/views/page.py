@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcli.storage.durable import write_output
-from memcli.storage.files import cache_dir, digest, private_dir
-from memcli.storage.system import has_screen
+from memcli.storage.files import cache_dir, digest, has_screen, private_dir
 from memcli.text.controls import for_display
 from memcli.text.matching import table
 from memcli.views import json as views

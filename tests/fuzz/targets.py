@@ -35,8 +35,7 @@ from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import contradictions, near_duplicate
 from memcli.text import model_output
-from memcli.text.controls import for_display, for_prompt
-from memcli.text.injections import neutralise
+from memcli.text.controls import for_display, for_prompt, neutralise
 from memcli.text.secrets import redact_secrets
 from tests.install import is_installed
 

@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.text import controls
-from memcli.text.controls import fence_safe, for_display, for_prompt, strip_controls, strip_private
-from memcli.text.injections import INJECTION_NOTICE, find_injections, neutralise
+from memcli.text.controls import (
+    INJECTION_NOTICE,
+    fence_safe,
+    find_injections,
+    for_display,
+    for_prompt,
+    neutralise,
+    strip_controls,
+    strip_private,
+)
 from memcli.text.matching import pattern
 from memcli.text.secrets import find_secrets, redact_secrets
 

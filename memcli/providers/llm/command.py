@@ -16,8 +16,7 @@ from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.ledger import excerpt
 from memcli.storage.durable import write_output
-from memcli.storage.files import read_file
-from memcli.storage.system import kill_group
+from memcli.storage.files import kill_group, read_file
 
 OPTIONS = (
     "--print --output-format json --strict-mcp-config --no-session-persistence --tools".split()
