@@ -58,7 +58,7 @@ USED_IN = {
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {"project/config", "install/harness", "extraction/scopes", "compaction/*"},
-    "platformdirs": {"storage/system"},
+    "platformdirs": {"storage/files"},
     "anthropic": {"providers/*"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},
