@@ -39,7 +39,7 @@ def requirement(extra: str = "") -> str:
 def for_ci(top: Path) -> str:
     """What CI is to install: an address with its commit, or a folder here. Raises UsageError."""
     (address, folder), real = _origin(), os.path.realpath(top)
-    if address and not address.startswith("file:"):
+    if address and not urlsplit(address).scheme.endswith("file"):  # git+file: is this machine, too
         return f"{NAME} @ {address}"
     if folder is not None and folder.is_relative_to(real):
         return f"./{folder.relative_to(real).as_posix()}"

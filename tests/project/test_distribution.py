@@ -29,6 +29,9 @@ def test_an_address_keeps_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert distribution.for_ci(tmp_path) == f"{name} @ git+https://example.org/o/r@0123abc"
     came_from(monkeypatch, {"url": "https://example.org/m.whl", "archive_info": {}})
     assert distribution.requirement() == f"{name} @ https://example.org/m.whl"
+    came_from(monkeypatch, {**GIT, "url": "file:///src/mem"})  # what CI does not have
+    with pytest.raises(UsageError, match="installed from this machine"):
+        distribution.for_ci(tmp_path)
 
 
 def test_a_folder_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
