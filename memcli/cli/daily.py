@@ -100,8 +100,7 @@ def add(
     seen, project = report, mem.project
     if project.view.inside and not report.path.startswith("~/"):  # its name says little there
         seen = report._replace(path=os.path.relpath(project.path_of(report.path), project.cwd))
-    line = entries.lines_of(report.patches).get(report.id)
-    wrote(mem, seen, entries.add_text, lambda done: {"line": line})
+    wrote(mem, seen, entries.add_text, entries.line_key)
 
 
 @command("edit", dry=True, trees=True)
@@ -121,7 +120,8 @@ def edit(
 
     text = boundary.read_entry([body]) if body else None
     request = command.EditRequest(id, title, text, tuple(add_path or ()), kind, importance)
-    wrote(mem, command.edit(mem, request, dry_run=mem.options.dry_run), entries.edit_text)
+    report = command.edit(mem, request, dry_run=mem.options.dry_run)
+    wrote(mem, report, entries.edit_text, entries.line_key)
 
 
 @command("show")

@@ -6,7 +6,7 @@ import time
 
 from memcli.views.text import columns, say
 
-SHOWN_AFTER, EVERY, WORTH_A_WORD = 1.0, 0.2, 10.0
+SHOWN_AFTER, EVERY, WORTH_A_WORD = 0.5, 0.2, 10.0
 """Seconds: before the line is drawn, between two drawings, and of work that is told in a pipe."""
 
 
