@@ -171,17 +171,16 @@ _mem() {
         --engine) _mem_words "auto llm rules" ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --moment --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --verbose -v --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --moment --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     reinforce)
         case $prev in
         --session | --rate | --success | --failed | --task) : ;;
-        --mode) _mem_words "retrieved aligned rated" ;;
         --transcript | --ids) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--session --mode --transcript --ids --rate --success --failed --explicit --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--session --transcript --ids --rate --success --failed --explicit --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     compact)

@@ -228,7 +228,6 @@ complete -c mem -n '__fish_seen_subcommand_from extract' -l show-prompt -d 'Prin
 complete -c mem -n '__fish_seen_subcommand_from extract' -l list -d 'Where sessions are looked for, and what is there'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l show-turns -d 'Print who said what; learn nothing'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l no-reinforce -d 'Do not strengthen what the sessions recalled'
-complete -c mem -n '__fish_seen_subcommand_from extract' -l verbose -s v -d 'Name the scopes that were skipped'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l premortem -x -d 'Write .premortem.md from known pitfalls'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l checkpoint -x -d 'Note assumptions; - reads JSON from stdin'
 complete -c mem -n '__fish_seen_subcommand_from extract' -l assume -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'An assumption at --checkpoint: scope, ...'
@@ -242,7 +241,6 @@ complete -c mem -n '__fish_seen_subcommand_from extract' -l quiet -s q -d 'Only 
 complete -c mem -n '__fish_seen_subcommand_from extract' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l session -x -d 'What that session was shown; once per session'
-complete -c mem -n '__fish_seen_subcommand_from reinforce' -l mode -x -a 'retrieved aligned rated' -d 'retrieved, aligned or rated; see reinforce_mode'
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l transcript -r -F -d 'The session, for aligned and rated'
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l ids -r -F -d 'Ids, one a line; - is stdin'
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l rate -x -d 'again, hard, good or easy (FSRS)'

@@ -54,7 +54,6 @@ def extract(
     list_sessions: bool = flag("--list", "Where sessions are looked for, and what is there."),
     show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
     no_reinforce: bool = flag("--no-reinforce", "Do not strengthen what the sessions recalled."),
-    verbose: bool = flag("--verbose", "Name the scopes that were skipped.", "-v"),
     premortem: str = option("TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS),
     checkpoint: str = option(
         "MILESTONE", "Note assumptions; - reads JSON from stdin.", panel=MOMENTS
@@ -116,8 +115,7 @@ def extract(
         put("\n".join(report.prompts))
         say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)
     else:
-        words = partial(sessions.extract_text, verbose=verbose)
-        wrote(mem, done, words, sessions.extract_keys)
+        wrote(mem, done, sessions.extract_text, sessions.extract_keys)
     return ProviderError.code if any(session.failed for session in report.sessions) else code
 
 
@@ -151,7 +149,6 @@ def reinforce_(
     mem: App,
     ids: Names = argument("[ID]...", "Entries that were used.", None),
     session: str = option("ID", "What that session was shown; once per session."),
-    mode: str = option("MODE", "retrieved, aligned or rated; see reinforce_mode."),
     transcript: str = option("FILE", "The session, for aligned and rated."),
     ids_file: str = option("FILE", "Ids, one a line; - is stdin.", "--ids"),
     rate: Names = many("ID=RATING", "again, hard, good or easy (FSRS)."),
@@ -165,8 +162,6 @@ def reinforce_(
     from memcli.compaction.reinforce import ReinforceRequest, reinforce
     from memcli.sessions.reader import spoken
 
-    if mode:
-        one_of("--mode", mode, ("retrieved", "aligned", "rated"))
     if not (ids or session or ids_file or rate or success or failed):
         raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
     rated = [item.split("=", 1) for item in rate or ()]
@@ -176,7 +171,7 @@ def reinforce_(
     spoken_text = boundary.opened_file(transcript, spoken) if transcript else None
     request = ReinforceRequest(
         tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
-        session, mode, spoken_text, dict(rated),
+        session, spoken_text, dict(rated),
         tuple(success or ()), tuple(failed or ()), explicit,
     )  # fmt: skip
     report = reinforce(mem, request, dry_run=mem.options.dry_run)

@@ -36,12 +36,12 @@ class ReinforceRequest(NamedTuple):
     ids: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     session: str = ""
-    mode: str = ""
     spoken: str | None = None
     rates: Mapping[str, str] = {}
     succeeded: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     explicit: bool = False
+    mode: str = ""
 
     @property
     def typed(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memcli.text.controls import for_display, for_prompt, strip_controls
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
-from memcli.views.text import MOST_LINES, count, in_one_line
+from memcli.views.text import count, in_one_line
 
 if TYPE_CHECKING:
     from memcli.commands.extract import AfterSession, ExtractReport, Learned, MomentReport
@@ -43,19 +43,15 @@ def extract_failures(report: ExtractReport) -> list[str]:
     return [for_display(f"mem: {name}: scope {scope} failed: {why}") for name, scope, why in failed]
 
 
-def extract_text(done: AfterSession, *, verbose: bool = False) -> str:
-    """What was learned, by session, and what was not; `verbose`: why scopes were skipped."""
+def extract_text(done: AfterSession) -> str:
+    """What was learned, by session, and what was not."""
     report = done.extract
     lines = [line for session in report.sessions for line in _session_text(session)]
-    if verbose:
-        lines += dict.fromkeys(_skipped(session) for session in report.sessions if session.skipped)
-    elif skipped := {one.scope for session in report.sessions for one in session.skipped}:
-        lines.append(f"{count(len(skipped), 'scope')} skipped: -v says which and why")
+    if skipped := {one.scope for session in report.sessions for one in session.skipped}:
+        lines.append(f"{count(len(skipped), 'scope')} skipped: --json says which and why")
     if report.more:
         number = count(len(report.more), "older session")
-        names = "" if verbose else ", -v names them"
-        lines.append(f"{number} not read: --all reads every one{names}")
-        lines += [f"  {name}" for name in report.more[:MOST_LINES] if verbose]
+        lines.append(f"{number} not read: --all reads every one, --json names them")
     if done.reinforced:
         number = count(len(done.reinforced), "entry", "entries")
         lines.append(f"reinforced {number} that the sessions recalled")
@@ -99,13 +95,6 @@ def replay_text(report: ReplayReport) -> str:
     left = len(found) - _NEWEST
     lines += [f"... and {left} more (--json lists all)"] if left > 0 else []
     return for_display("\n".join(lines))
-
-
-def _skipped(session: Learned) -> str:
-    reasons: dict[str, list[str]] = {}
-    for one in session.skipped:
-        reasons.setdefault(one.why, []).append(one.scope)
-    return "skipped: " + "; ".join(f"{', '.join(of)} ({why})" for why, of in reasons.items())
 
 
 def _session_text(session: Learned) -> list[str]:

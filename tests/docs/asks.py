@@ -41,7 +41,7 @@ def rows() -> Iterator[Row]:
         yield _row(f"`mem compact {command}`", sends, _ask(name), entries * ENTRY // 4, 6_000)
     session = (400_000 + reinforce.MOST_RATED * ENTRY) // 4
     sends = "the session, what it was told"
-    yield _row("`mem reinforce --mode rated`", sends, _ask("reinforce"), session, 6_000)
+    yield _row("`mem reinforce`, rated", sends, _ask("reinforce"), session, 6_000)
     stage = Ask(job_files.SYSTEM, job_files.QUESTION)
     intent = job_files.INTENT_LENGTH // 4
     yield _row("`mem retire-stage`", "the head of `INTENT.md`", stage, intent)
