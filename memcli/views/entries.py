@@ -57,7 +57,7 @@ def lines_of(patches: Iterable[Patch]) -> dict[str, int]:
     return {entry.id: entry.line for memory in after for entry in memory.entries}
 
 
-def line_key(report: "AddReport | EditReport") -> dict[str, object]:
+def line_key(report: AddReport | EditReport) -> dict[str, object]:
     """Where the entry stands now, for JSON."""
     return {"line": lines_of(report.patches).get(report.id)}
 

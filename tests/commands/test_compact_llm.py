@@ -75,20 +75,6 @@ def episodes(project: Project, folder: str = "", count: int = 3, **values: Any) 
 
 
 @pytest.mark.parametrize(
-    "option", ["--consolidate", "--promote-global", "--contradictions resolve"]
-)
-def test_without_a_model_the_hint_says_how_to_enable_one(project: Project, option: str) -> None:
-    """Exit 2 and the user's own file; a project's configuration cannot enable one."""
-    episodes(project)
-    before = texts(project)
-    done = project.mem("compact", *option.split())
-    assert done.code == 2 and option.split()[0] in done.err and "config.toml" in done.err
-    project.write(".mem.toml", 'llm = "scripted"\n')
-    assert project.mem("compact", *option.split()).code == 2
-    assert texts(project) == before
-
-
-@pytest.mark.parametrize(
     "reply", ["no json", {"facts": "x"}, {"facts": [{"operation": "new"}]}, None]
 )
 def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:

@@ -49,11 +49,3 @@ def test_what_is_kept_apart_stays_apart(project: Project, vectors: None, why: st
     """However near the vectors are."""
     written(project, APART[why])
     assert did(project.mem("compact", "--semantic", "--json")) == []
-
-
-def test_without_an_embedder_it_is_a_mistake(project: Project) -> None:
-    """Exit 2 with the way to get one; nothing is written."""
-    written(project)
-    done = project.mem("compact", "--semantic")
-    assert done.code == 2 and "[local]" in done.err
-    assert not (project.root / "MEMORY.archive.md").exists()

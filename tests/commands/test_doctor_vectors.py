@@ -35,16 +35,6 @@ def filled(project: Project, vectors: None) -> Project:
     return project
 
 
-def test_missing_vectors_are_a_warning_that_mem_index_mends(filled: Project) -> None:
-    """As after a run without an embedder."""
-    (filled.root / ".memory.db").unlink()
-    filled.mem("index", env={"MEM_EMBEDDER": "none"})
-    found = row(filled, "vectors")
-    assert (found["status"], found["hint"]) == ("WARN", "mem index") and "2 of 2" in found["detail"]
-    assert filled.mem(*found["hint"].split()[1:]).code == 0
-    assert row(filled, "vectors")["status"] == "PASS"
-
-
 def test_vectors_of_another_model_fail(filled: Project) -> None:
     """Until mem index makes them anew."""
     vectors_of(

@@ -94,16 +94,6 @@ def test_damaged_marks_are_refused(project: Project) -> None:
     assert path.read_text().endswith("no end\n")
 
 
-def test_wrong_use_is_a_usage_error(project: Project) -> None:
-    """Unknown target, none, no room; a memory file, which would feed itself."""
-    filled(project)
-    before = (project.root / "MEMORY.md").read_bytes()
-    for args in ("", "--target word", "--target claude --max-lines 3",
-                 "--target claude --out MEMORY.md"):  # fmt: skip
-        assert project.mem("export", *args.split()).code == 2, args
-    assert (project.root / "MEMORY.md").read_bytes() == before
-
-
 def test_json_has_every_live_entry(project: Project) -> None:
     """Every live entry with its values, one id once; never the proxy store."""
     filled(project)

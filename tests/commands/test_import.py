@@ -150,26 +150,6 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     assert "Ana" not in text and "previous instructions" not in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["nothing.md"], "no such file"),
-        (["notes.txt"], "no known format"),
-        (["notes.txt", "--from", "wiki"], "unknown format"),
-        (["notes.txt", "--level", "moon"], "unknown level"),
-        (["notes.txt", "--level", "job"], "--level job needs a job"),
-        (["MEMORY.md"], "is a memory file of mem already"),
-    ],
-)
-def test_what_cannot_be_imported_is_said(project: Project, arguments: list[str], says: str) -> None:
-    """A wrong path, format or level is a usage error with a hint, and nothing is written."""
-    project.write("notes.txt", "Just text.\n")
-    project.write("MEMORY.md", "# Notes\nA note.\n")
-    got = project.mem("import", *arguments)
-    assert got.code == 2 and says in got.err and "hint:" in got.err
-    assert (project.root / "MEMORY.md").read_text() == "# Notes\nA note.\n"
-
-
 def test_what_cannot_be_read_is_named_and_the_others_are_imported(project: Project) -> None:
     """Exit 3 with the line; no link is followed."""
     folder = auto_memory(project, MEMORY="# Index\n", database=TOPIC)

@@ -117,7 +117,12 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
     project.write("MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a"))
     bad = project.mem("reinforce", "--rate", "a=great")
     assert bad.code == 2 and "again, hard, good, easy" in bad.err
-    for args in ("", "a --set reinforce_mode=guess", "a --set reinforce_mode=aligned", "--success a"):
+    for args in (
+        "",
+        "a --set reinforce_mode=guess",
+        "a --set reinforce_mode=aligned",
+        "--success a",
+    ):
         assert project.mem("reinforce", *args.split()).code == 2, args
     for option, count in (("--success", 1), ("--failed", 0), ("--failed", 0)):
         project.mem("reinforce", option, "w")

@@ -42,14 +42,6 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
     assert path.read_bytes() == before
 
 
-def test_prose_cannot_be_retired(project: Project) -> None:
-    """A section has no front matter to write to; the hint says how it gets one."""
-    project.write("MEMORY.md", "## Ports\nThe API is on 8080.\n")
-    name = project.mem("list", "--json").json["entries"][0]["id"]
-    done = project.mem("retire", name)
-    assert done.code == 2 and "--adopt" in done.err
-
-
 def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project) -> None:
     """Each undo goes one write back; without one left it says so and exits 1."""
     path = project.write("MEMORY.md", project.entry(id="a1"))

@@ -25,17 +25,6 @@ def filled(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize(
-    ("prefix", "what"),
-    [("aaaa", "several entries begin so"), ("zzz", "no entry has that id"), ("", "several")],
-)
-def test_ambiguous_and_unknown_ids_are_exit_2(filled: Project, prefix: str, what: str) -> None:
-    """The error names what would do."""
-    got = filled.mem("show", prefix)
-    assert got.code == 2 and what in got.err
-    assert re.search(r"^hint: (one of aaaaaaaa-0000|mem list)", got.err, re.MULTILINE)
-
-
 def test_everything_is_shown(filled: Project) -> None:
     """Values, provenance, relations both ways, standing and text."""
     out = filled.mem("show", A).out
