@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOW_TO_BEGIN = (
     'mem: there is no memory here yet. Begin with: mem add "what you learned"'
-    " (outside of a repository: --level global)"
+    " (outside of a repository: --level global), or search commits and chats: mem index --history"
 )
 MOST_LINES = 40
 """So many lines are told one by one; of more, the rest is only counted (--json has them all)."""
