@@ -228,8 +228,9 @@ def _named(entry: Candidate, key: str) -> list[str]:
 def _places(app: App, held: _Held, promoted: set[str]) -> list[int]:
     """At which place each of a sample comes when asked for by its title; 0: not among the first."""
     titled = {e.entry: e for e in held.live if e.title and e.entry not in promoted}
-    memory = [source for source, row in held.files.items() if row.place.store == "memory"]
-    denied, places = app.index.words.denied(memory), []
+    stores = {row.id: row.place.store for row in app.index.files().values()}
+    hidden = (n for n, of in stores.items() if of != "memory" or n not in held.files)
+    denied, places = app.index.words.denied(hidden), []
     for name in metrics.sample(titled, ASKED):
         scores = app.index.words.best(lexical.build(titled[name].title).terms, None, denied, FIRST)
         best = defaultdict[str, float](float)
