@@ -38,8 +38,7 @@ _CLOSE: Final = 0.4
 the best score on."""
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
-_NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of the pull request, and marks between words
-
+_NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
 Points = Mapping[int, Mapping[int, float]]
 
 

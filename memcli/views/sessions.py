@@ -61,9 +61,8 @@ def extract_text(done: AfterSession) -> str:
     if report.sessions:
         lines.append(f"engine {report.engine}: {report.why}")
     else:
-        lines.insert(
-            0, "no new sessions of this repository: mem extract --list says where it looked"
-        )
+        none = "no new sessions of this repository: mem extract --list says where it looked"
+        lines.insert(0, none)
     return for_display("\n".join(lines))
 
 

@@ -213,20 +213,8 @@ def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path: Path) -> None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    who = {
-        "GIT_AUTHOR_NAME": "Ana",
-        "GIT_COMMITTER_NAME": "Ana",
-        "GIT_AUTHOR_EMAIL": "a@x",
-        "GIT_COMMITTER_EMAIL": "a@x",
-    }
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=folder,
-        env={**os.environ, **who},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    whole = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", *arguments]
+    done = subprocess.run(whole, cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
