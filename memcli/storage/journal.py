@@ -77,7 +77,7 @@ class Journals:
         """The notes of the writes of a verb that undo still knows, the oldest first."""
         found = []
         for path in _records(self._undo):
-            with suppress(OSError, ValueError, KeyError, TypeError):
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 fields = json.loads(read_if_there(path) or b"")
                 if fields["verb"] == verb and fields.get("note"):
                     found.append(tuple(fields["note"]))
@@ -194,7 +194,7 @@ def unpacked(path: Path) -> WriteRecord:
         temps, made, note = (tuple(fields.get(key, ())) for key in ("temps", "made", "note"))
         root, verb, time, undoes = (fields[key] for key in ("root", "verb", "time", "undoes"))
         return WriteRecord(root, verb, time, steps, temps, made, undoes, note)
-    except (ValueError, KeyError, TypeError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
 
 

@@ -476,11 +476,13 @@ def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> N
     assert "tasks/c.md is kept in" in caught.value.hint
 
 
-def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House) -> None:
+@pytest.mark.parametrize("planted", [b"", b"[" * 100_000])
+def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House, planted: bytes) -> None:
+    """Or one that somebody planted."""
     house.put("a.md", b"a")
     crash(house, [house.patch("a.md", "A")], 1)
     (journal,) = house.pending()
-    journal.write_bytes(journal.read_bytes()[:50])
+    journal.write_bytes(planted or journal.read_bytes()[:50])
     house.workspace().write([house.patch("a.md", "B")], "add")
     assert house.listing() == {"a.md": b"B"}
     assert len(list((house.state / "aside").iterdir())) == 1
