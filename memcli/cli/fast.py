@@ -13,15 +13,7 @@ from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
-from memcli.views.text import (
-    HOW_TO_BEGIN,
-    columns,
-    count_problems,
-    folded,
-    problem_lines,
-    put,
-    say,
-)
+from memcli.views.text import HOW_TO_BEGIN, columns, count_problems, folded, problem_lines, put, say
 
 if TYPE_CHECKING:
     from memcli.cli.progress import Progress

@@ -256,7 +256,8 @@ def retire_stage(
     if detect_only and not mem.options.json:
         put(report.current)
     else:
-        wrote(mem, report, entries.retire_stage_text, entries.retire_stage_keys)
+        rows = entries.named(report.retired, report.patches)
+        wrote(mem, report, entries.retire_stage_text, lambda _: {"retired": rows})
     return code
 
 

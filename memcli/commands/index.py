@@ -75,7 +75,6 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
 
 def check(app: App) -> IndexReport:
     """What is stale, without writing anything."""
-
     from memcli.index import refresh
 
     def compare() -> IndexReport:

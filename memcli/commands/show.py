@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memcli.app import App
+from memcli.commands.edit import refresh_found
 from memcli.errors import UsageError
 from memcli.index import view
 from memcli.index.upkeep import the_one, twins
@@ -118,10 +119,7 @@ class ShowReport(NamedTuple):
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
     """The entry whose id is or begins with `prefix`. Raises UsageError for none or several."""
-    if not app.project.listing.files:
-        hint = 'begin with mem add "what you learned"'
-        raise UsageError(f"{prefix}: there is no memory here", hint)
-    app.refresh()
+    refresh_found(app)
     return app.guarded(lambda: _show(app, prefix, proxy))
 
 

@@ -23,7 +23,7 @@ class ImportDraft(NamedTuple):
     """One thing another memory knows; `key` makes it the same thing when it is read again."""
 
     source: str
-    key: str
+    key: tuple[str, ...]
     title: str
     text: str
     kind: str = "fact"
@@ -36,7 +36,7 @@ class ImportDraft(NamedTuple):
     @property
     def id(self) -> str:
         """The id of the entry that is made of it: the same on every machine and in every run."""
-        return grammar.derived_id("import", self.key)
+        return grammar.derived_id("import", "\0".join(self.key))
 
 
 class Section(NamedTuple):
@@ -45,11 +45,6 @@ class Section(NamedTuple):
     path: tuple[str, ...]
     text: str
     date: str
-
-
-def key_of(*parts: str) -> str:
-    """A key from a format and what identifies a thing in it."""
-    return "\0".join(parts)
 
 
 def split_front(text: str) -> tuple[dict[str, Any], str]:
@@ -92,12 +87,6 @@ def shortened(title: str) -> str:
         return title
     at = title.rfind(" ", 0, TITLE)
     return title[: at if at > 0 else TITLE].rstrip(",;:") + " …"
-
-
-def day(value: object) -> str:
-    """The date that a value begins with, "" for none."""
-    text = str(value or "")[:10]
-    return text if is_day(text) else ""
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -164,8 +153,7 @@ def _items(text: str) -> list[str]:
 def _rule(name: str, part: Section, item: str) -> ImportDraft:
     title, text = headline(item)
     heading = part.path[-1] if part.path else ""
-    kind = "policy" if _says(_STRICT, item) else "preference"
-    key = key_of(RULES, name, heading, item)
+    kind, key = "policy" if _says(_STRICT, item) else "preference", (RULES, name, heading, item)
     return ImportDraft(f"{RULES}:{name}", key, title, text, kind, tags=_tags(heading))
 
 
@@ -174,7 +162,7 @@ def _whole(name: str, part: Section) -> ImportDraft:
     prose = re.sub(r"`[^`]*`", "", part.text)
     strict, wish = _says(_STRICT, prose), _says(_WISH, prose)
     kind = "policy" if strict else "preference" if wish else "fact"
-    key = key_of(RULES, name, " > ".join(part.path), part.text)
+    key = (RULES, name, " > ".join(part.path), part.text)
     tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
     return ImportDraft(f"{RULES}:{name}", key, title, part.text, kind, tags=tags)
 
@@ -204,7 +192,7 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             body = _POINTER.sub(lambda at: "" if at[1].removeprefix("./") in files else at[0], body)
         for part in split_sections(body, name):
             title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
-            key = key_of(CLAUDE, name, title, part.text)
+            key = (CLAUDE, name, title, part.text)
             yield ImportDraft(f"{CLAUDE}:{name}", key, title, part.text, created=part.date)
 
 
@@ -217,10 +205,11 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
     more = _more(values)
     named, described = str(values["name"]), str(values.get("description") or "")
     kind, title = str(more["type"]), named if " " in named or not described else described
+    day = str(more.get("modified") or values.get("date") or "")[:10]
     return ImportDraft(
-        f"{CLAUDE}:{name}", key_of(CLAUDE, name, body), shortened(title), body or described,
+        f"{CLAUDE}:{name}", (CLAUDE, name, body), shortened(title), body or described,
         kind="preference" if kind == "feedback" else "fact",
-        created=day(more.get("modified") or values.get("date")),
+        created=day if is_day(day) else "",
         session=str(more.get("originSessionId") or ""), tags=(kind,), private=kind == "user",
     )  # fmt: skip
 

@@ -165,10 +165,6 @@ def retire_text(report: RetireReport) -> str:
     )
 
 
-def retire_stage_keys(report: StageReport) -> Keys:
-    return {"retired": named(report.retired, report.patches)}
-
-
 def retire_stage_text(report: StageReport) -> str:
     lines = list(report.notes)
     if report.current:
