@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "memcli"
-DOORS = {"storage/files", "storage/durable", "storage/system", "project/globs"}
+DOORS = {"storage/files", "storage/durable", "project/globs"}
 CALLS = {
     "open", "read_text", "read_bytes", "write_text", "write_bytes", "fnmatch", "fnmatchcase",
     "translate", "glob", "rglob", "walk", "GitIgnoreSpec", "PathSpec", "mkdtemp",

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
 from itertools import chain
+from typing import TypeVar
 
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 from memcli.text.matching import regex, table
 
+K = TypeVar("K")
 MAX_TERMS = 64
 MAX_LENGTH = 200_000  # characters of a task: more adds no term that would still count
 PHRASE_WORDS = 3  # up to so many words in a row count extra when they stand so in an entry
@@ -136,7 +138,7 @@ def discounted(score: float, met: float, every: float) -> float:
     return score * (1 - COVERAGE + COVERAGE * met / every) if every else 0.0
 
 
-def top(scores: Mapping[int, float], pool: int) -> dict[int, float]:
+def top(scores: Mapping[K, float], pool: int) -> dict[K, float]:
     """The `pool` best, best first, and all that tie with the last of them."""
     kept = dict(scores)
     if len(kept) > pool:

@@ -12,7 +12,6 @@ from memcli.index.lexical import POOL, Query
 from memcli.index.view import Candidate, Lane, Scope, Signals, Source, VectorLane
 from memcli.memory.prominence import UNKNOWN_AGE, Rule
 from memcli.memory.words import SIZE
-from memcli.providers import embed as arithmetic
 from memcli.recall import evidence, fusion, ranking
 from memcli.recall.ranking import Match, RankedItem, Scored
 
@@ -203,9 +202,9 @@ class Search:
         if not self.config.context or not matches:
             return
         groups = {entry: _group(self.chosen[entry]) for entry in matches}
-        rich = {entry: -match.relevance for entry, match in matches.items()}
-        rich = {entry: least for entry, least in rich.items() if least <= -LENDS}
-        best = arithmetic.nearest(rich, LENDERS)
+        rich = {entry: match.relevance for entry, match in matches.items()}
+        rich = {entry: own for entry, own in rich.items() if own >= LENDS}
+        best = query.top(rich, LENDERS)
         lenders = [entry for entry in best if groups[entry] is not None]
         sides = self.source.beside([self.chosen[entry] for entry in lenders])
         beside = {

@@ -5,7 +5,6 @@ Of the systems Linux alone is tested.
 
 import errno
 import os
-import signal
 import stat
 import sys
 import time
@@ -61,6 +60,8 @@ def is_gone(pid: int) -> bool:
 
 def kill_group(pid: int) -> None:
     """End a process that leads a group with all of it; on Windows, it alone."""
+    import signal  # few processes end another
+
     if sys.platform == "win32":
         os.kill(pid, signal.SIGTERM)
     else:

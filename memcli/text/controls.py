@@ -145,7 +145,7 @@ _TURN = (
     r"(?i)<(?=[\s/|]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_"
     r"|command|instruction|reminder|recalled|context|result|message|output|parameter|private))"
 )
-_FENCE = r" {0,3}(`{3,}|~{3,})([^`]*)$"
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _UNDERLINE = r"(?=\s{0,3}(?:=+|-+)\s*$)(\s*)"
 
 
@@ -172,7 +172,7 @@ def _lines(lines: list[str]) -> Iterator[str]:
     closable = _closable(lines)
     fence, before = "", ""
     for at, line in enumerate(lines):
-        mark = _fence(line)
+        mark = _FENCE.match(line)
         if fence:
             fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
             yield regex(_TURN).sub("&lt;", line)
@@ -180,13 +180,8 @@ def _lines(lines: list[str]) -> Iterator[str]:
             if mark and len(mark[1]) <= closable[at].get(mark[1][0], 0):
                 fence = mark[1]
             plain = escaped(line)
-            below = before.strip() and plain.rstrip()[-1:] in ("=", "-")
-            yield regex(_UNDERLINE).sub(r"\1\\", plain, count=1) if below else plain
+            yield regex(_UNDERLINE).sub(r"\1\\", plain, count=1) if before.strip() else plain
         before = line
-
-
-def _fence(line: str) -> re.Match[str] | None:
-    return regex(_FENCE).match(line) if "```" in line or "~~~" in line else None
 
 
 def _closable(lines: list[str]) -> list[dict[str, int]]:
@@ -195,7 +190,7 @@ def _closable(lines: list[str]) -> list[dict[str, int]]:
     longest: dict[str, int] = {}
     for line in reversed(lines):
         found.append(longest)
-        mark = _fence(line)
+        mark = _FENCE.match(line)
         if mark and not mark[2].strip() and len(mark[1]) > longest.get(mark[1][0], 0):
             longest = {**longest, mark[1][0]: len(mark[1])}
     return found[::-1]
