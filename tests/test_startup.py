@@ -1,5 +1,6 @@
 """Start-up is a feature: what a plain recall and the help never import."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,27 @@ def test_click_is_never_imported_by_name() -> None:
     """Typer brings its own copy of click from 0.29 on: no module of ours names click."""
     for path in (Path(__file__).parent.parent / "memcli").rglob("*.py"):
         assert "import click" not in path.read_text() and "from click" not in path.read_text(), path
+
+
+FAST = {"recall zebra": 46, "hook prompt": 45, "hook pre-tool": 35}
+"""The lines that agents wait for, and how many modules of ours each may load: the list shrinks."""
+SLOW = "typing_extensions dataclasses inspect logging subprocess tempfile tomllib hashlib signal random"
+
+
+@pytest.mark.parametrize("line", FAST)
+def test_few_modules_are_loaded(project: Project, line: str) -> None:
+    """With an index at hand, a word that stands in memory, and words alone."""
+    project.write("MEMORY.md", project.entry("Herd", "zebra herds", tags=["x"]))
+    script = (
+        "import os, sys, memcli.__main__ as m\n"
+        "m.leave = lambda code: (print(*sys.modules, file=sys.stderr), os._exit(code))\nm.main()"
+    )
+    said = {"session_id": "s", "cwd": str(project.root), "prompt": "zebra herds"}
+    said |= {"tool_name": "Bash", "tool_input": {"command": "git push"}}
+    for _ in range(2):  # the first one makes the index
+        command = [sys.executable, "-c", script, *line.split()]
+        given = {"cwd": project.root, "input": json.dumps(said), "capture_output": True}
+        done = subprocess.run(command, **given, text=True, check=True)
+    loaded = done.stderr.split()
+    assert sum(name.startswith("memcli") for name in loaded) <= FAST[line]
+    assert not {*HEAVY, *SLOW.split()} & {*loaded}
