@@ -104,11 +104,10 @@ class Entries:
     def _made(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
         memory, archives = scope.files.of("memory"), scope.files.of("archive")
         others = scope.files.of("institutional", "proxy")
-        where, given, hidden = f"live = 1 AND source {ONE_OF}", memory, scope.files.hidden()
-        if scope.filters.archived:
-            where = f"source {ONE_OF}"
-        elif len(hidden) < len(memory):  # the shorter of two lists that say the same
-            where, given = f"live = 1 AND source NOT {ONE_OF}", hidden
+        where, given = f"live = 1 AND source NOT {ONE_OF}", scope.files.hidden()
+        if scope.filters.archived or len(memory) < len(given):  # the shorter list says the same
+            where, given = f"source {ONE_OF}", memory
+            where = where if scope.filters.archived else f"live = 1 AND {where}"
         values = [json.dumps(list(given))]
         if others or archives:
             standing = "json_extract(metadata, '$.status') != 'retired'"

@@ -191,6 +191,30 @@ def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
     assert names(project) == ["MEMORY.md", f"{JOB}/MEMORY.md"]
 
 
+def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) -> None:
+    """Edited in place, replaced at the same time and size, renamed, gone; a link in it counts."""
+    put(project, *(f"tasks/{name}.md" for name in "abc"))
+    folder = project.root / "tasks"
+    (folder / "l.md").symlink_to("a.md")
+
+    def seen() -> str:
+        return levels_on_disk.list_files(project.root, project.home).files.seen
+
+    known = [seen()]
+    assert seen() == known[0] and names(project) == [f"tasks/{name}.md" for name in "abc"]
+    for change in (
+        lambda: os.utime(folder / "a.md", ns=(0, 7)),
+        lambda: (folder / "new").write_text((folder / "b.md").read_text()),
+        lambda: os.utime(folder / "new", ns=(0, (folder / "b.md").stat().st_mtime_ns)),
+        lambda: os.replace(folder / "new", folder / "b.md"),
+        lambda: os.rename(folder / "b.md", folder / "d.md"),
+        (folder / "c.md").unlink,
+    ):
+        change()
+        known.append(seen())
+    assert len(set(known)) == len(known) - 2  # what is called `new` is no memory file
+
+
 def test_memory_files_globs_add_project_files(project: Project) -> None:
     """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and each once."""
     put(project, "MEMORY.md", "a/MEMORY.md", "a/b/proxy.md", "a/b/x.txt", f"{JOB}/src/MEMORY.md")
