@@ -60,6 +60,7 @@ USED_IN = {
     "tomllib": {"project/config", "install/harness", "extraction/scopes", "compaction/*"},
     "platformdirs": {"storage/files"},
     "anthropic": {"providers/*"},
+    "jiter": {"sessions/gather"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},
     "onnxruntime": {"providers/embed/onnx"},

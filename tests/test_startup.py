@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Project
 
-HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic asyncio psycopg".split()
+HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic asyncio psycopg jiter".split()
 
 
 def imported(project: Project, *args: str) -> list[str]:

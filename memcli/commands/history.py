@@ -82,7 +82,7 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
     begun, looked = time.monotonic(), _discovered(app, root)
     with _record(app, make=True) as record:
         added = history.backfill(
-            record, root, looked.found, _bounds(app), app.project.now, progress
+            record, root, looked.found, _bounds(app), app.project.now, {}, progress
         )
         kept = record.counts()
     took = round(time.monotonic() - begun, 1)
@@ -106,7 +106,7 @@ def _discovered(app: App, root: Path) -> Discovery:
     return discover(app.project.environ, trees)
 
 
-def note_sessions(app: App, named: Sequence[str]) -> None:
+def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
     """Add what `mem extract` reads, these sessions or all, and commits; failing is a note."""
     project, root = app.project, app.project.root
     if record_path(app) is None or root is None:
@@ -115,12 +115,12 @@ def note_sessions(app: App, named: Sequence[str]) -> None:
         with _record(app, make=True) as record:
             if named:
                 paths = [Path(os.path.abspath(project.cwd / name)) for name in named if name != "-"]
-                history.add_named(record, paths)
+                history.add_named(record, paths, read)
                 history.add_commits(record, root, _bounds(app).commits)
                 record.settle()
             else:
                 found = _discovered(app, root).found
-                history.backfill(record, root, found, _bounds(app), project.now)
+                history.backfill(record, root, found, _bounds(app), project.now, read)
     except (DataError, OSError) as error:
         app.notes.append(f"history: {getattr(error, 'what', error)}")
 

@@ -78,6 +78,7 @@ class ExtractReport(NamedTuple):
     prompts: tuple[str, ...]
     patches: tuple[Patch, ...]
     turns: Mapping[str, Sequence[Turn]] = {}
+    read: Mapping[str, Sequence[Session]] = {}  # path -> what stands there
 
 
 def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractReport:
@@ -93,7 +94,8 @@ def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> Extr
     path_of, after = app.project.path_of, sorted(run.after.items())
     patches = tuple(Patch(path_of(name), run.before[name], text) for name, text in after)
     learned, problems, shown = tuple(run.learned), tuple(run.problems), tuple(run.shown)
-    return ExtractReport(learned, engine, why, more, problems, shown, patches, run.turns)
+    read = run.transcripts.whole
+    return ExtractReport(learned, engine, why, more, problems, shown, patches, run.turns, read)
 
 
 def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]":

@@ -34,6 +34,7 @@ class Transcripts:
         self.app, self.form, self.stdin = app, form, stdin
         self.arguments = None if whole else ARGUMENTS
         self.problems: list[Problem] = []
+        self.whole: dict[str, list[Session]] = {}  # path -> its sessions, if all of them was read
         self._seen: set[str] = set()
 
     def path(self, name: str) -> str:
@@ -66,6 +67,7 @@ class Transcripts:
         known = self.position(path) if path != "-" else None
         known = known if known is not None and known.end and has_receipt(known) else None
         start = Position(*known[:4]) if known else START
+        alone = start == START and not self._seen  # nothing is passed over that stands elsewhere
         try:
             found = read_all(
                 io.BytesIO(self.stdin) if path == "-" else path, format=self.form, start=start,
@@ -73,6 +75,8 @@ class Transcripts:
             )  # fmt: skip
         except OSError as error:
             raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+        if alone and not any(each.cut for each in found):
+            self.whole[path] = found
         if path != "-":
             found = [self._with_agents(Path(path), session) for session in self._kept(found)]
             found = [session for session in found if session.turns or len(found) == 1]

@@ -3,7 +3,7 @@
 import datetime
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,6 +14,7 @@ from memcli.history.ingest import exchanges
 from memcli.history.record import HistoryRecord
 from memcli.project import git
 from memcli.sessions.discover import FoundSession
+from memcli.sessions.model import Session
 from memcli.sessions.reader import Position, read_all
 from memcli.sessions.speakers import clean_text, line, when
 from memcli.sessions.tools import ARGUMENTS
@@ -49,6 +50,7 @@ class BackfillReport(NamedTuple):
 
 
 Progress = Callable[[str, int, int], None]
+Read = Mapping[str, Sequence[Session]]  # by path, the sessions of a file that was just read
 
 
 def backfill(
@@ -57,6 +59,7 @@ def backfill(
     found: Sequence[FoundSession],
     bounds: Bounds,
     today: datetime.date,
+    read: Read,
     progress: Progress = lambda what, done, of: None,
 ) -> BackfillReport:
     """Add every session that is new or has grown, and the new commits; goes on where it stopped."""
@@ -69,7 +72,7 @@ def backfill(
     for number, file in enumerate(fresh, 1):
         progress("sessions", number, len(fresh))
         try:
-            added = add_file(record, file, root, oldest)
+            added = add_file(record, file, root, oldest, read)
         except DataError as error:
             problems.append((str(file.path), error.what.removeprefix(f"{file.path}: ")))
         except OSError as error:
@@ -88,7 +91,7 @@ def backfill(
     return BackfillReport(total, agents, count, new, size, tuple(problems))
 
 
-def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str) -> int:
+def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read) -> int:
     """Add the exchanges of one session file, read on from its last one; how many are new."""
     path, day = str(file.path), datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
     if file.size > LARGEST or day < oldest:
@@ -98,7 +101,9 @@ def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str)
         return 0
     known = record.position(path)
     start = Position(*known) if known and known[2] and file.format != "opencode" else Position()
-    sessions = read_all(path, start=start, folders=[str(root)], arguments=ARGUMENTS)
+    sessions = read.get(path, ())
+    if not sessions or (sessions[-1].size, sessions[-1].mtime) != (file.size, file.mtime):
+        sessions = read_all(path, start=start, folders=[str(root)], arguments=ARGUMENTS)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
         ends = (turn.offset for each in sessions for turn in each.turns if turn.human)
@@ -107,12 +112,12 @@ def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str)
     return added
 
 
-def add_named(record: HistoryRecord, paths: Iterable[Path]) -> int:
+def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
     """Add sessions that were named, wherever they lie; how many exchanges are new."""
     added = 0
     for path in paths:
         with transaction(record.db):
-            sessions = read_all(path, arguments=ARGUMENTS)
+            sessions = read.get(str(path)) or read_all(path, arguments=ARGUMENTS)
             added += sum(record.add(exchanges(each)) for each in sessions)
     return added
 

@@ -50,7 +50,7 @@ def run(
     # What is due is a matter of days and stages, too; but a commit alone is no end of a session.
     due = app.project.config.compact_after_extract and report.sessions
     compacted = _tried(app, lambda: compact.compact_due(app).done) if due else None
-    note_sessions(app, request.transcripts)
+    note_sessions(app, request.transcripts, report.read)
     return AfterSession(report, tuple(used), tuple(compacted or ()), report.patches)
 
 

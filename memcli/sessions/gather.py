@@ -4,8 +4,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from sys import getsizeof, intern
 from typing import Any, BinaryIO, Final, NamedTuple, Self
+
+from jiter import from_json
 
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
@@ -71,6 +74,8 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         data = _BASE64.sub(b'""', data)
         if len(data) > limit:
             raise ValueError("too long")
+    with suppress(ValueError):  # which json may read: half a character, more than 200 levels
+        return from_json(data)
     try:
         return json.loads(data)
     except RecursionError:
@@ -129,12 +134,15 @@ class Gather:
         self.cwd = self.id = ""
         self.cut = self._held = 0
         self._session = self._cwd = ""
+        self._named: tuple[Any, Any] = "", ""
 
     def where(self, *, session: Any = "", cwd: Any = "") -> None:
         """The session and folder from here on; what is not known stays as it was."""
-        self._session = intern(speakers.name(session)) or self._session
-        self._cwd = intern(speakers.folder(cwd)) or self._cwd
-        self.cwd = self.cwd or self._cwd
+        if (session, cwd) != self._named:
+            self._named = session, cwd
+            self._session = intern(speakers.name(session)) or self._session
+            self._cwd = intern(speakers.folder(cwd)) or self._cwd
+            self.cwd = self.cwd or self._cwd
         if self._session:
             self.names[self._session] += 1
 
@@ -173,22 +181,23 @@ class Gather:
 
     def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
-        name = intern(speakers.name(tool)) or "unknown"
-        self._tools[speakers.name(call)] = name
+        name, own = intern(speakers.name(tool)) or "unknown", speakers.name(call)
+        self._tools[own] = name
         if self.arguments is not None and isinstance(given, dict):
             given = {each: given[each] for each in self.arguments & given.keys()}
-        about = {"tool": name, "input": speakers.call(given), "call": speakers.name(call)}
+        about = {"tool": name, "input": speakers.call(given), "call": own}
         self._add(place, "assistant", "", "assistant", **about)
 
     def result(
         self, tool: Any, text: str, place: TurnPlace, *, error: bool = False, call: Any = ""
     ) -> str:
         """What a tool gave back to the call with the id `call`; the tool's name."""
-        known = self._tools.pop(speakers.name(call), "") if call else ""
+        own = speakers.name(call)
+        known = self._tools.pop(own, "") if call else ""
         name = intern(speakers.name(tool)) or known
         bad = error or speakers.failed(text)
         kept = speakers.clean(text, speakers.RESULT) if bad or self.arguments is None else ""
-        about = {"tool": name, "error": bad, "call": speakers.name(call)}
+        about = {"tool": name, "error": bad, "call": own}
         self._add(place, "tool", kept, intern(speakers.origin(name)), **about)
         return name
 
@@ -203,8 +212,9 @@ class Gather:
     def _add(self, place: TurnPlace, role: str, text: str, origin: str, **more: Any) -> None:
         if place.offset < self.since:
             return
-        turn = Turn(role, text, origin, place.key, place.time, cwd=self._cwd, **more)
-        self.turns.append(turn._replace(line=place.line, offset=place.offset))
+        line, offset, time, key = place
+        at = Turn(role, text, origin, key, time, line=line, offset=offset, cwd=self._cwd, **more)
+        self.turns.append(at)
         self._held += _size(self.turns[-1])
         if self._held <= BUDGET:
             return

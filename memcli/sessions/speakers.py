@@ -202,6 +202,7 @@ def texts(content: Any) -> str:
     return "\n".join(text for text in found if isinstance(text, str))
 
 
+_NAMED = re.compile(r"@\d{1,18}|[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}")  # as most are
 TASK_LENGTH = 200
 KEY_LENGTH = 100
 GROUP = 200
@@ -271,7 +272,7 @@ def _clean_value(key: str, value: Any) -> Any:
 
 def key_of(text: str) -> str:
     """A turn's or session's name as it can be written: one line, bounded, without `#`."""
-    return line(text, KEY_LENGTH).replace("#", "-")
+    return text if _NAMED.fullmatch(text) else line(text, KEY_LENGTH).replace("#", "-")
 
 
 def task_of(turns: Iterable[Turn]) -> str:

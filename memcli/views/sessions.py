@@ -28,7 +28,7 @@ def extract_keys(done: AfterSession) -> Keys:
     report = done.extract
     return {
         **report._asdict(),
-        **dict.fromkeys(("extract", "why", "spoken", "turns", "patches"), ...),
+        **dict.fromkeys(("extract", "why", "spoken", "turns", "read", "patches"), ...),
         "engine_because": report.why,
         "sessions": [
             {**each._asdict(), "failed": [{"scope": s, "why": why} for s, why in each.failed]}

@@ -26,7 +26,9 @@ pytestmark = pytest.mark.filterwarnings(
 PATIENT = 600
 """Seconds that a test waits for what takes a moment: only what is broken takes so long."""
 SESSION = "11111111-2222-4333-8444-555555555555"
-HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs".split()
+HEAVY = (
+    "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs jiter".split()
+)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import DataError
-from memcli.sessions import gather, speakers
+from memcli.sessions import gather, reader, speakers
 from memcli.sessions.reader import FORMATS, read_all
 from tests.bench.speed import cost
 from tests.bench.transcripts import write_session
@@ -80,6 +80,27 @@ def test_a_deep_or_huge_record_is_counted_and_passed_over(tmp_path: Path) -> Non
         file.write(f'{begun}"uuid":"u","message":{{"content":"still here"}}}}\n')
     session = read(path)
     assert [turn.text for turn in session.turns] == ["still here"] and session.skipped == 2
+
+
+ODD = (
+    "NaN",
+    "[-Infinity]",
+    '"\\ud800"',
+    "1e999",
+    "9" * 40,
+    '{"a":1,"a":[2]}',
+    "[" * 300 + "]" * 300,
+)
+
+
+@pytest.mark.parametrize("text", [*ODD, "01", "[1,]", '"\x01"', "{'a':1}", "\ufeff[]", "[" * 9999])
+def test_a_line_is_read_as_json_reads_it(text: str) -> None:
+    """What the faster reader refuses, too: the same value, or none."""
+    try:
+        value = repr(json.loads(text.encode()))
+    except (ValueError, RecursionError):
+        value = "None"
+    assert repr(reader._parsed(text.encode())) == value
 
 
 def test_a_session_beyond_the_budget_keeps_the_persons_words(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
 from itertools import pairwise
+from math import fsum
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
@@ -205,7 +206,8 @@ def _weights() -> Mapping[bool, Mapping[str, float]]:
 def by_weights(remark: Remark) -> float:
     """What the evidence for a sentence is worth, above 0 for what is to be kept."""
     weights = _weights()[remark.human]
-    return weights["base"] + sum(weights.get(name, 0.0) for name in remark.evidence)
+    # Exact, as a set has no order and a hundredth decides.
+    return fsum((weights["base"], *(weights.get(name, 0.0) for name in remark.evidence)))
 
 
 def remarks(turns: Sequence[Turn], heard: Sequence[Heard]) -> Iterator[Remark]:
