@@ -12,6 +12,7 @@ from memcli.extraction.rules.words import kinds_of, sentences, spoken
 from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.ledger import read_items
+from memcli.sessions import speakers
 from memcli.sessions.model import Finding, Stretch, Turn
 from memcli.sessions.tools import changed_by
 from memcli.text.controls import fence_safe, strip_private
@@ -92,21 +93,14 @@ def _call(turn: Turn) -> str:
 def _words(turn: Turn, *, closing: bool) -> str:
     text = turn.text.strip()
     if turn.role == "tool" and not turn.human:
-        return _ends(" ".join(text.split()), FAILED) if turn.error else ""
+        return speakers.cut(" ".join(text.split()), FAILED) if turn.error else ""
     if turn.human or turn.origin == "agent":
-        return _ends(text, PERSON if turn.human else OTHER_AGENT)
+        return speakers.cut(text, PERSON if turn.human else OTHER_AGENT)
     if closing and spoken(turn):
-        return _ends(text, CLOSING)
+        return speakers.cut(text, CLOSING)
     said = sentences(text) if spoken(turn) else []
     found = [one.text for one in said if _FINDS & kinds_of(one.low) and len(one.text) > 40]
     return " … ".join(found[-FOUND:])
-
-
-def _ends(text: str, limits: tuple[int, int]) -> str:
-    head, tail = limits
-    if len(text) <= head + tail + 40:
-        return text
-    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
 
 
 def schema(item: Mapping[str, Any], scopes: Sequence[str] = ()) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def test_a_transcript_is_condensed() -> None:
     (shown,) = prompts.transcript(TURNS)
     lines = shown.text.splitlines()
     assert lines[1] == "[1] user: Fix the build." and lines[2] == "[2] calls: Bash `make -j8`"
-    assert "characters left out" in shown.text and "the end" in shown.text
+    assert "characters cut" in shown.text and "the end" in shown.text
     assert "[4] agent: The root cause is" in shown.text and "look around" not in shown.text
     assert "all is well" not in shown.text and "[6] agent: Fixed." in shown.text
     assert shown.numbers == frozenset(range(1, 7)) and shown.cut == ()
