@@ -3,14 +3,14 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from memcli.memory import values as known
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
 from memcli.memory.values import DOMAINS, KINDS, PHASES, PRIORITIES, STATUSES, TYPES, Entry
 from memcli.memory.words import is_day
-from memcli.text.matching import table
+from memcli.text import matching
 
 CORE_KEYS = tuple(
     "id type domain importance phase status reinforcement_count last_reinforced created_at".split()
@@ -21,9 +21,7 @@ PRIORITY_OF_KIND = dict.fromkeys(("workflow", "pitfall", "architecture"), "high"
 PRIORITY_OF_KIND |= {"policy": "critical"}
 PRIORITY_OF_KIND |= dict.fromkeys(("decision", "preference"), "medium")
 IMPORTANCE_FLOOR = {"pin": 0.80, "high": 0.85, "critical": 0.90, "permanent": 0.95}
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9A-SU-Za-su-z])")
-_TOPIC = re.compile(r"---[ \t]*\r?\n((?:[^\n]{0,1000}\n){1,40}?)---[ \t]*\r?(?:\n|\Z)")
-_TOPIC_KEY = re.compile(r"(?m)^(title|description|name):[ \t]*([^\r\n]+)")
+_pattern = partial(matching.pattern, "memory/entry_values")
 _LISTS = frozenset(
     "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
 )
@@ -101,7 +99,7 @@ class _Given:
 
     def day(self, key: str) -> str:
         value = self.raw.get(key)
-        found = _DAY.match("" if value is None else str(value))
+        found = _pattern("day").match("" if value is None else str(value))
         if found and is_day(found[0]):
             return found[0]
         if value not in (None, ""):
@@ -180,24 +178,17 @@ def _line(text: str) -> str:
 
 def _first_line(body: str) -> str:
     """A title for what has none: that of a topic file's own front matter, else the first line."""
-    head = _TOPIC.match(body)
-    found = dict(_TOPIC_KEY.findall(head[1])) if head else {}
+    head = _pattern("topic").match(body)
+    found = dict(_pattern("topic key").findall(head[1])) if head else {}
     line = found.get("title") or found.get("description") or found.get("name")
     line = line or _line(body[head.end() if head else 0 :][:2000]).strip()
     line = re.sub(r"^[#>*\-\s]+", "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"
 
 
-_NO_VERSION = r"(?<![\w.=@^~-])(?<!version )(?<!release )"
-_ENDS = r"(?![\w-]|[.,:]\d)"
-_YEAR = r"(?:19|20)\d\d"
-_WRITTEN = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-_MAYBE = re.compile(rf"{_YEAR}[./年]|[\W_]{_YEAR}(?!\d)")
-
-
 @cache
 def _month_of() -> dict[str, int]:
-    lines = table("memory/months.txt").splitlines()
+    lines = matching.table("memory/months.txt").splitlines()
     return {name: number for number, line in enumerate(lines, 1) for name in line.split()}
 
 
@@ -205,32 +196,22 @@ def _month_of() -> dict[str, int]:
 def _forms() -> re.Pattern[str]:
     """Compiled when a text has a year beside something that a date may be made of."""
     month = "|".join(sorted(_month_of(), key=len, reverse=True))
-    of = r"[ .-]{1,2}(?:de[ ]|d['’])?"
-    return re.compile(
-        rf"(?<!\d)(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?!\d)"
-        rf"|{_NO_VERSION}(?P<y1>{_YEAR})(?P<s>[./])(?P<m1>\d\d)(?P=s)(?P<d1>\d\d){_ENDS}"
-        rf"|{_NO_VERSION}(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>{_YEAR}){_ENDS}"
-        rf"|(?<!\d)(?P<y3>{_YEAR})年[ ]?(?P<m3>\d\d?)月[ ]?(?P<d3>\d\d?)日"
-        rf"|(?<![\w.])(?P<d4>\d\d?)(?:st|nd|rd|th|er|º|\.)?{of}(?P<n4>{month})\.?"
-        rf"(?:[ -]|,[ ]|[ ]de[l]?[ ])(?P<y4>{_YEAR}){_ENDS}"
-        rf"|(?<!\w)(?P<n5>{month})\.?[ ](?P<d5>\d\d?)(?:st|nd|rd|th)?,?[ ](?P<y5>{_YEAR}){_ENDS}",
-        re.IGNORECASE,
-    )
+    return re.compile(_pattern("forms").pattern.replace("<MONTH>", month), re.IGNORECASE)
 
 
 def date_in(text: str) -> str:
     """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day first."""
-    if ("19" in text or "20" in text) and _MAYBE.search(text):
+    if ("19" in text or "20" in text) and _pattern("maybe").search(text):
         return next((day for found in _forms().finditer(text) if is_day(day := _day(found))), "")
     if "-" not in text:  # most lines have none: found out without a pattern
         return ""
-    return next((day for day in _WRITTEN.findall(text) if is_day(day)), "")
+    return next((day for day in _pattern("written").findall(text) if is_day(day)), "")
 
 
 def date_in_path(path: str) -> str:
     """The date in a file's name, else in its folders; there digits alone are one, too."""
     for part in reversed(path.split("/")):
-        plain = re.sub(rf"(?<!\d)({_YEAR})[._]?(\d\d)[._]?(\d\d)(?!\d)", r"\1-\2-\3", part)
+        plain = _pattern("packed").sub(r"\1-\2-\3", part)
         if day := date_in(plain):
             return day
     return date_in(path)

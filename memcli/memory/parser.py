@@ -3,23 +3,17 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter, grammar
 from memcli.memory.entry_values import CORE_KEYS, date_in, date_in_path, make_entry, read_values
 from memcli.memory.values import TYPES, Entry, Problem, Segment
+from memcli.text import matching
 
-_CORE = "|".join(CORE_KEYS)
-_MAYBE = re.compile(rf"(?:{_CORE})[\"']?[ \t]*+:")
-_MEANT = re.compile(
-    r"(?<![^\n])(?:id[ \t]*:|type[ \t]*:[ \t]*(?:declarative|procedural|directive|corrective)\b)"
-)
-_KEY = re.compile(r"(?<![^\n{,])[ \t]*+[\"']?([\w-]++)[\"']?[ \t]*+:")
-_TEXT = re.compile(r"\S")
-_APART = re.compile(r"[ \t]*(?:\r?\n|\Z|(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t])")
-"""What may follow a body that is whole; any other line goes on with its last paragraph."""
+_pattern = partial(matching.pattern, "memory/parser")
+"""`apart`: what may follow a body that is whole; other lines go on with its last paragraph."""
 _MAX_BODY = 65_536  # how far the end of a body is looked for by its digest (characters)
 
 
@@ -95,7 +89,7 @@ class _Reader:
         return (end if self.scan[end:limit].strip() else limit), False
 
     def _heading_bound(self, start: int, limit: int) -> int:
-        first = _TEXT.search(self.scan, start, limit)
+        first = re.compile(r"\S").search(self.scan, start, limit)
         line = max(self.scan.rfind("\n", start, first.start()) + 1, start) if first else start
         own = grammar.HEADING.first.match(self.scan, line, limit)
         rank = len(own[1]) if own else 2
@@ -117,7 +111,9 @@ class _Reader:
             return start + stop + 1 if stop >= 0 else bound
         for end, digest in grammar.line_digests(body):
             if digest == written:
-                return start + end if _APART.match(self.scan, start + end, bound) else None
+                return (
+                    start + end if _pattern("apart").match(self.scan, start + end, bound) else None
+                )
         return None
 
     def _blocks(self) -> Iterator[EntryBlock]:
@@ -181,16 +177,18 @@ class _Reader:
                     f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
                 )
         if why:  # what was meant as an entry stays apart from its neighbours, as prose
-            meant = _MEANT.match(self.scan, inner)
+            meant = _pattern("meant").match(self.scan, inner)
             return EntryBlock(*place, None, damage=(start, why)) if meant else None
         block = self.scan[inner : place[2]]
-        if not _MAYBE.search(block):
+        if not _pattern("maybe").search(block):
             return None
         try:
             values, repeated = front_matter.read(block)
         except front_matter.Malformed as error:
             damage = (inner + error.offset, f"front matter cannot be read: {error}")
-            return EntryBlock(*place, None, damage=damage) if _MEANT.search(block) else None
+            return (
+                EntryBlock(*place, None, damage=damage) if _pattern("meant").search(block) else None
+            )
         named = values.get("id") is not None or values.get("type") in TYPES
         if not named and sum(key in values for key in CORE_KEYS) < 3:
             return None
@@ -209,7 +207,7 @@ class _Reader:
         values, faults = read_values(raw_values)
         twice = [(key, f"key {key!r} stands twice; the last one counts") for key in block.repeated]
         if twice or faults:  # with the place where each key stands for the last time
-            keys = _KEY.finditer(self.scan, block.inner, block.close)
+            keys = _pattern("key").finditer(self.scan, block.inner, block.close)
             places = {found[1]: found.start(1) for found in keys}
             for key, message in (*twice, *faults):
                 self._problem(places.get(key, block.inner), message)
@@ -219,9 +217,6 @@ class _Reader:
         line = self.line(block.body + raw.index(body))
         entry = make_entry(values, body, self.day, line, (block.start, end))
         return entry if identified else entry._replace(identified=False)
-
-
-_BULLET = re.compile(r"(?<![^\n]) *[-*+][ \t]+(?![-*_ \t]*\r?(?:\n|\Z))\S")
 
 
 def sections(file: MemoryFile) -> list[Entry]:
@@ -265,7 +260,7 @@ def _pieces(scan: str, start: int, end: int, *, titled: bool) -> list[tuple[int,
 
 def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
     """(place, True) of each top-level bullet, (place, False) where text follows a list."""
-    if not _BULLET.search(scan, start, end):
+    if not _pattern("bullet").search(scan, start, end):
         return
     fences = grammar.code_fences(scan, start, end)
     depth, listed, blank, at = -1, False, False, start
@@ -275,7 +270,7 @@ def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
         if not line.strip() or grammar.within(fences, place):
             blank = not line.strip()
             continue
-        if _BULLET.match(line) and (depth < 0 or indent <= depth):
+        if _pattern("bullet").match(line) and (depth < 0 or indent <= depth):
             depth, listed = indent if depth < 0 else depth, True
             yield place, True
         elif listed and blank and indent <= depth:

@@ -1,18 +1,15 @@
 """What the words of a language model must pass before they may become memory: a reply is data."""
 
-import re
 from collections.abc import Iterator
+from functools import partial
 
+from memcli.text import matching
 from memcli.text.controls import find_injections, strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
 TITLE_LENGTH = 120
 BODY_LENGTH = 2000
-_RULE = re.compile(r"[ \t]*(?:([-_*=])[ \t]*)(?:\1[ \t]*){2,}")
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
-_CONFLICT = re.compile(r"(?:<{7}|\|{7}|={7}|>{7})(?: |$)")
-_TITLE_MARKUP = re.compile(r"^(?:[#>*\s-]+|\[\d{4}-\d{2}-\d{2}\]\s*)+")
+_pattern = partial(matching.pattern, "text/model_output")
 
 
 class Refused(Exception):
@@ -22,11 +19,11 @@ class Refused(Exception):
 def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str, str]:
     """Title (one line) and body as they may be written; raises `Refused` for secret or command."""
     check(f"{title}\n{body}")
-    title = safe_line(_TITLE_MARKUP.sub("", _plain(title)), longest=TITLE_LENGTH)
+    title = safe_line(_pattern("markup").sub("", _plain(title)), longest=TITLE_LENGTH)
     body = _cut("\n".join(_harmless(_plain(body))).strip(), longest)
     if not title and not body:
         raise Refused("empty")
-    first = _TITLE_MARKUP.sub("", body.split("\n")[0])
+    first = _pattern("markup").sub("", body.split("\n")[0])
     title = title or safe_line(first, longest=TITLE_LENGTH) or "Note"
     check(f"{title}\n{body}")
     return title, body
@@ -55,17 +52,17 @@ def _plain(text: str) -> str:
 def _harmless(text: str) -> Iterator[str]:
     fence = ""
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if _CONFLICT.match(line):
+        mark = _pattern("fence").match(line)
+        if _pattern("conflict").match(line):
             continue
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and not mark[2].strip():
             fence = ""
         elif not fence:
-            if _RULE.fullmatch(line):
+            if _pattern("rule").fullmatch(line):
                 continue
-            while found := _HEADING.match(line):
+            while found := _pattern("heading").match(line):
                 line = line[found.end() :]
         yield line
 
