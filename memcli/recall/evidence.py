@@ -43,7 +43,8 @@ def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str
     """The weight of each term that stands in `total` texts: 1 for a rare one that stands in one."""
     rarest = idf(1, total)
     found = {term: idf(n, total) / rarest for term, n in zip(terms, counts, strict=True) if n}
-    common = {term for term in found if term in COMMON or (term.isdigit() and len(term) < 3)}
+    tiny = {term for term in found if term.isascii() and len(term) < 2 + term.isdigit()}
+    common = tiny | (COMMON & found.keys())
     return {
         term: weight * (COMMON_SHARE if term in common else 1.0)
         for term, weight in found.items()
@@ -69,6 +70,7 @@ def focus(
     return "\n".join(kept), {term: w for term, w in weighed.items() if term in named}
 
 
+WHOLE = 400  # characters of a paragraph that is taken as one
 ONE = 0.5  # what the best single paragraph of a run adds: terms that stand together say more
 
 _BREAK = r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])"
@@ -131,9 +133,20 @@ def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
 def together(title: str, text: str, asked: Terms) -> list[float]:
     """The weights of the terms that stand in a title and the best two paragraphs in a row."""
     head = _found(title, asked)
-    found = [_found(part, asked) for part in paragraphs(text)]
+    parts = (cut for part in paragraphs(text) for cut in _cuts(part))
+    found = [_found(part, asked) for part in parts]
     pairs = ({**head, **one, **two} for one, two in pairwise([*found, {}]))
     return list(max(pairs, key=lambda met: sum(met.values())).values())
+
+
+def _cuts(part: str) -> list[str]:
+    """A paragraph, of a long one runs of sentences: what stands far apart says little together."""
+    cuts = [""]
+    for piece in _pieces(part, _END) if len(part) > WHOLE else [part]:
+        if len(cuts[-1]) + len(piece) > WHOLE:
+            cuts.append("")
+        cuts[-1] += piece
+    return cuts
 
 
 def bears(title: str, text: str, asked: Terms, least: float) -> bool:
