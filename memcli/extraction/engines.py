@@ -88,22 +88,21 @@ def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
 
 def _corrected(given: EngineInput, one: Finding) -> Finding:
     """A person's correction with what it is about, unless the model says that."""
-    turns = given.session.turns
-    if one.paths or one.commands or not turns[one.turn].human:
+    turn = given.session.turns[one.turn]
+    if one.scope != "corrective" or one.paths or one.commands or not turn.human:
         return one
-    paths, commands = rules.about(turns, one.turn, f"{turns[one.turn].text}\n{one.body}")
-    return _below(given, one._replace(paths=paths, commands=commands))
+    about = rules.about(given.session.turns, one.turn, f"{turn.text}\n{one.body}")
+    return _below(given, one._replace(paths=about[0], commands=about[1]))
 
 
 def _below(given: EngineInput, one: Finding) -> Finding:
     """With those of its files that are there, as they are called from the root."""
-    root, found = given.root, list[str]()
-    for path in one.paths:
+    root, found = given.root, dict[str, None]()
+    for path in one.paths:  # one alone: the session ran elsewhere
         full = os.path.join(root, given.session.turns[one.turn].cwd, path)
         names = (name for name in (*names_of(root, full), path) if (root / name).is_file())
-        names = (re.sub(r"[][*?\\]", r"\\\g<0>", name) for name in names)  # they are patterns
-        found += islice(names, 1)  # a path alone: the session ran elsewhere
-    return one._replace(paths=tuple(dict.fromkeys(found)))
+        found |= {re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)}
+    return one._replace(paths=tuple(found))
 
 
 def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
@@ -139,8 +138,8 @@ def _by_model(model: "Model", given: EngineInput, runs: Sequence[ExtractionScope
             return found._replace(failed=failed, replied=replied, cut=cut)
         dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
         kept = [f for f in parsed.findings if f.scope not in ("global", "episode") or f in general]
-        kept = [_corrected(given, f) if f.scope == "corrective" else f for f in kept]
-        findings, told = [*found.findings, *kept], {**found.told, **_told(given, parsed)}
+        findings = [*found.findings, *(_corrected(given, f) for f in kept)]
+        told = {**found.told, **_told(given, parsed)}
         found = Findings(findings, told, (), dict(dropped), (*cut, *parsed.odd))
     return found
 

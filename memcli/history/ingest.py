@@ -14,7 +14,6 @@ ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)
 """Characters of an answer that are kept, of its beginning and of its end."""
 _FACETS: Final = 30
-_SHELLS: Final = ("bash", "shell", "exec", "terminal", "command")
 _ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
 
 
@@ -76,9 +75,7 @@ def _about(turns: Iterable[Turn]) -> dict[str, list[str]]:
             continue
         files = changed_by(turn)
         paths |= dict.fromkeys(line(name, ERROR) for name in files)
-        if not files and any(word in turn.tool.lower() for word in _SHELLS):
-            text = shell_line(turn.input) or turn.input.get("input")
-            if isinstance(text, str) and text.strip():
-                commands[line(text, ERROR)] = None
+        if not files and (text := shell_line(turn.input).strip()):
+            commands[line(text, ERROR)] = None
     found = {"paths": list(paths)[:_FACETS], "commands": list(commands)[:_FACETS]}
     return {name: values for name, values in found.items() if values}
