@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,7 +43,11 @@ def identify(root: Path) -> Identity:
     if top is None:
         what = "the shared index knows projects by their first commit"
         raise UsageError(f"{what}: {root} is in no git repository", "run it in a repository")
-    ask = partial(_ask, top)
+
+    def ask(*arguments: str) -> str:
+        done = git.run(arguments, top)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
     if ask("rev-parse", "--is-shallow-repository") == "true":
         what = f"the history of {top} is cut off, so its first commit is not known"
         raise UsageError(what, "git fetch --unshallow (in CI: fetch the whole history)")
@@ -66,11 +69,6 @@ def identify(root: Path) -> Identity:
 def key_of(root_commit: str, path: str) -> UUID:
     """The key of a project."""
     return UUID(bytes=blake2b(f"{root_commit}\0{path}".encode(), digest_size=16).digest())
-
-
-def _ask(top: Path, *arguments: str) -> str:
-    done = git.run(arguments, top)
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 class Sent(NamedTuple):

@@ -4,12 +4,11 @@ Of what it answers a few words are taken; it is asked once for a task, and no re
 """
 
 import hashlib
-import queue
 import re
-import threading
 
 from memcli.app import App
 from memcli.errors import MemError, ProviderError
+from memcli.providers import within
 from memcli.providers.llm import Ask, Model
 from memcli.text.controls import fence_safe, strip_controls
 from memcli.text.matching import table
@@ -55,24 +54,14 @@ def terms_of(reply: str) -> str:
 
 
 def _asked(model: Model, task: str) -> str:
-    """The terms the model names. The thread is a daemon: one that hangs keeps nobody waiting."""
+    """The terms the model names; one that hangs keeps nobody waiting."""
     prompt = f"<task>\n{fence_safe(task[:READ], 'task')}\n</task>"
     ask = Ask(SYSTEM, prompt, max_tokens=100, purpose="query", timeout=ANSWER)
-    answers: queue.SimpleQueue[str | MemError] = queue.SimpleQueue()
-
-    def work() -> None:
-        try:
-            answers.put(terms_of(model.ask(ask).text))
-        except MemError as error:
-            answers.put(error)
-        except Exception as error:  # in a thread it would be lost, and the wait go on
-            answers.put(ProviderError(f"the model failed: {type(error).__name__}"))
-
-    threading.Thread(target=work, daemon=True).start()
     try:
-        answer = answers.get(timeout=LIMIT)
-    except queue.Empty:
-        answer = ProviderError(f"the model took longer than {LIMIT:g} s")
-    if isinstance(answer, MemError):
-        raise answer
-    return answer
+        return within(LIMIT, lambda: terms_of(model.ask(ask).text))
+    except MemError:
+        raise
+    except TimeoutError:
+        raise ProviderError(f"the model took longer than {LIMIT:g} s") from None
+    except Exception as error:
+        raise ProviderError(f"the model failed: {type(error).__name__}") from None
