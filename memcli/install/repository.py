@@ -33,6 +33,7 @@ def base(root: Path, top: Path | None) -> list[Target]:
         "the project's memory",
         'write down the first thing: mem add "what you learned"; or learn from past sessions:'
         " mem extract --all",
+        "cannot be read and stays as it is: mem doctor",
     )
     lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]
     put = partial(git_hooks.put, lines=lines)

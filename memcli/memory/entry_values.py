@@ -182,7 +182,7 @@ def _first_line(body: str) -> str:
     found = dict(_pattern("topic key").findall(head[1])) if head else {}
     line = found.get("title") or found.get("description") or found.get("name")
     line = line or _line(body[head.end() if head else 0 :][:2000]).strip()
-    line = re.sub(r"^[#>*\-\s]+", "", line).strip("\"'")
+    line = re.sub(r"^[#>*\-\s]+|[*]{2}", "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"
 
 

@@ -18,7 +18,7 @@ NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hi
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
 _SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
-_END = r"(?<=[.!?])\s+|(?<=[。！？])"
+_END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
 _LINE = r"\n+"
 _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched
 COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code

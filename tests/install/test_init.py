@@ -55,6 +55,8 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
     assert (project.root / ".gitattributes").read_text() == attributes
     project.mem("index")
     assert ".memory.db" not in project.git("status", "--porcelain")
+    (project.root / "MEMORY.md").write_bytes(b"\0\xff")
+    assert "MEMORY.md: cannot be read and stays as it is" in project.mem("init").out
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,7 @@ def test_optional_keys() -> None:
         ("## [2026-02-10] Freeze time", "Freeze time", "2026-02-10"),
         ("## [2026-02-31] Freeze time", "Freeze time", "2025-01-02"),
         ("Prefer `ruff`.\n\nMore.", "Prefer `ruff`.", "2025-01-02"),
-        ("- **Prefer** ruff.", "Prefer** ruff.", "2025-01-02"),
+        ("- **Prefer** ruff.", "Prefer ruff.", "2025-01-02"),
         ("Lead.\n\n### Learn C#\nx", "Learn C#", "2025-01-02"),
         ("## Closed ##\nx", "Closed", "2025-01-02"),
         ("Install:\n```sh\n# not a title\n```", "Install:", "2025-01-02"),
