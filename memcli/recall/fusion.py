@@ -21,6 +21,8 @@ BLEND: Final = {"lexical": 0.25, "cosine": 0.40, "words": 0.35, "density": 0.07,
 """Shares of the signals of static word vectors, each relative to its best."""
 SHORT: Final = 400  # characters from which the length of a text counts against its words
 LONG_LEXICAL, LONG_WORDS = 0.3, 0.7  # and how much
+SCRAP, SCRAPPY = 150, 0.3  # characters from which on a text is no scrap, and what being one costs
+OF_FILE: Final = 0.4  # what the mean of its file adds to a section
 LENT: Final = 0.4  # what the best neighbour adds; the square makes weak ones lend nothing
 FARTHER: Final = 0.5  # A neighbour two places away lends half
 TOGETHER: Final = 0.3  # and all of one session or day lend this share of what they have in common
@@ -66,6 +68,17 @@ def concise(signals: Signals, sizes: Mapping[int, int]) -> Signals:
 
     lexical, words = less(signals.lexical, LONG_LEXICAL), less(signals.words, LONG_WORDS)
     return signals._replace(lexical=lexical, words=words)
+
+
+def of_files(scores: Mapping[int, float], prose: Mapping[int, tuple[int, int]]) -> dict[int, float]:
+    """Scores with less for scraps of `prose` (file, size), and more in a file about the task."""
+    files: dict[int, list[float]] = defaultdict(list)
+    own = dict(scores)
+    for key, (file, size) in prose.items():
+        own[key] = scores.get(key, 0.0) * min(size / SCRAP, 1.0) ** SCRAPPY
+        files[file].append(own[key])
+    means = scale({file: sum(values) / len(values) for file, values in files.items()})
+    return own | {key: own[key] * (1 + OF_FILE * means[file]) for key, (file, _) in prose.items()}
 
 
 def _mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:

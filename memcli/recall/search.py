@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.index import lexical as query
 from memcli.index import view as scope
 from memcli.index.lexical import POOL, Query
-from memcli.index.view import Candidate, Lane, Scope, Signals, Source, VectorLane
+from memcli.index.view import AROUND, Candidate, Lane, Scope, Signals, Source, VectorLane
 from memcli.memory.prominence import UNKNOWN_AGE, Rule
 from memcli.memory.words import SIZE
 from memcli.recall import evidence, fusion, ranking
@@ -110,10 +110,12 @@ class Search:
         by_entry = self.copies({candidate.entry for candidate in found}, found)
         matches = self._matches(task, found, signals, asked.phrases)
         self._lend(task, matches)
-        matches = {  # by a word, by its vector, or by what stands beside it
+        matches = {  # by a word, by its vector, by what stands beside it; or prose about the words
             entry: match
             for entry, match in matches.items()
-            if match.lexical > 0 or (match.cosine or 0.0) >= self.floor or match.lent > 0
+            if max(match.lexical, match.lent) > 0
+            or (match.cosine or 0.0) >= self.floor
+            or not self.chosen[entry].values.get("written")
         }
         outdated = dict.fromkeys(self.source.gone(matches), ranking.OUTDATED)
         ruled = (entry for entry in matches if self.chosen[entry].values.get("ruled_out"))
@@ -186,10 +188,11 @@ class Search:
         if self.mode == "blend":
             sizes = {c.rowid: len(c.text) for c in own if c.values.get("written")}
             signals = fusion.concise(signals, sizes)
-        fused = fusion.scale(fusion.FUSIONS[self.mode](signals))
-        near = (signals.cosine.get(c.rowid, 0.0) for c in own)
-        if not lexical and max(near, default=0.0) < self.floor:
-            return {}
+        if not lexical:  # by their vectors alone
+            own = [c for c in own if signals.cosine.get(c.rowid, 0.0) >= self.floor]
+        prose = [c for c in own if not c.values.get("written")]
+        files = {c.rowid: (c.source, len(c.around.partition(AROUND)[0] or c.text)) for c in prose}
+        fused = fusion.scale(fusion.of_files(fusion.FUSIONS[self.mode](signals), files))
         best: dict[str, Match] = {}
         for c in own:
             cosine, words = signals.cosine.get(c.rowid), signals.words.get(c.rowid)

@@ -21,8 +21,7 @@ def test_relevance_is_scaled_to_the_best_and_is_never_zero(found: dict[str, floa
 
 def test_the_golden_numbers_of_linear_fusion() -> None:
     """Cosine .6 and BM25 .5, both scaled to their best, make .57."""
-    got = linear(Signals({1: 10.0, 2: 5.0}, {1: 0.9, 2: 0.54}))
-    assert got == {1: pytest.approx(1.0), 2: pytest.approx(0.57)}
+    assert linear(Signals({1: 10.0, 2: 5.0}, {1: 0.9, 2: 0.54})) == pytest.approx({1: 1.0, 2: 0.57})
 
 
 def test_the_golden_numbers_of_reciprocal_rank_fusion() -> None:
@@ -62,12 +61,7 @@ def test_each_word_of_a_task_counts_by_its_best_match() -> None:
     """The mean by idf of the best likeness of each word; nothing alike is 0."""
     alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
     got = fusion.met(alike, [3.0, 1.0], {"both": [8, 9, 7], "half": [8], "none": [5], "empty": []})
-    assert got == {
-        "both": pytest.approx(0.85),
-        "half": pytest.approx(0.375),
-        "none": 0.0,
-        "empty": 0.0,
-    }
+    assert got == pytest.approx({"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0})
     assert fusion.met([], [], {"a": [1]}) == {"a": 0.0}
 
 
@@ -90,6 +84,14 @@ def test_stems_keep_three_letters() -> None:
     """Forms of one word meet; short words stay whole."""
     assert stem("Locking") == stem("locks") == stem("locked") == "lock"
     assert [stem(word) for word in ("bed", "sing", "is", "es")] == ["bed", "sing", "is", "es"]
+
+
+def test_a_section_gains_by_its_file_and_a_scrap_loses() -> None:
+    """Of equal sections the one whose file is about the task comes first; entries stay."""
+    files = {1: (7, 400), 2: (7, 400), 3: (8, 400), 4: (8, 400), 5: (8, 15)}
+    got = fusion.of_files({1: 0.5, 2: 0.4, 3: 0.5, 5: 0.5, 6: 0.5}, files)
+    assert got[1] > got[3] > got[5] > got[4] == 0.0
+    assert got[6] == 0.5
 
 
 def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
