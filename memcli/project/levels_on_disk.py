@@ -15,21 +15,14 @@ from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
 from memcli.project.git import common_dir, work_tree
 from memcli.project.listing import Files, Folder, FoundFile, Listing, Part, shown
 from memcli.storage import files
+from memcli.text.matching import stanzas
 
 _NAMES = tuple(f"{name}{end}" for name in ("MEMORY", "institutional") for end in (".md", ARCHIVE))
 _PROJECT = (*_NAMES, "proxy.md", f"proxy{ARCHIVE}")
 Names = Sequence[str]
 Environ = Mapping[str, str] | None
 T = TypeVar("T")
-FILES = ("MEMORY.md", ".claude/MEMORY.md")
-FOLDERS = (
-    "memory", ".memory", ".claude/memory", "memory-bank", ".serena/memories", "docs/memory",
-    ".learnings", "docs/decisions", "docs/lessons", "docs/adr",
-)  # fmt: skip
-WORDS = (
-    "LEARNINGS", "LESSONS", "LESSONS_LEARNED", "DECISIONS", "PITFALLS", "ENTSCHEIDUNGEN",
-    "ERKENNTNISSE", "DECISIONES", "LECCIONES", "DECISOES", "LICOES", "DECISIONI", "LEZIONI",
-)  # fmt: skip
+FILES, FOLDERS, WORDS = (names.split() for names in stanzas("project/places.txt").values())
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500
 MOST_BYTES = 1 << 20
@@ -173,7 +166,7 @@ class _Walk:
         try:
             if self.is_folder(name):
                 if os.scandir in os.supports_fd:  # each entry is then looked at without its path
-                    opened = os.open(path, os.O_RDONLY)
+                    opened = files.open_folder(path)
                 with os.scandir(path if opened < 0 else opened) as entries:
                     return list(work(entries))
         except FileNotFoundError:

@@ -153,6 +153,11 @@ def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
     return os.fdopen(fd, "rb")
 
 
+def open_folder(path: str) -> int:
+    """The descriptor of a folder to be listed; a pipe in its place is not waited for."""
+    return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+
+
 def read_file(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> Content:
     """Return the content with the stat it belongs to. Raises `Unreadable`."""
     try:
