@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Provider, Reply, Usage
@@ -25,7 +25,8 @@ class ReplyError(ProviderError):
 def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
     """The value of a JSON text that is as `schema` says, without controls; or ReplyError."""
     try:
-        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)
+        # `int` refuses NaN and Infinity, which are no JSON.
+        value = json.loads(text, parse_constant=int, object_pairs_hook=_no_doubles)
     except (ValueError, RecursionError):
         raise ReplyError(f"the model's reply is no JSON: {excerpt(text)!r}") from None
     value = _clean(value)
@@ -64,10 +65,6 @@ def excerpt(text: str) -> str:
 
     # Redacted before it is cut: half a secret is not recognised.
     return " ".join(redact_secrets(strip_controls(text[:4000])).split())[:SHOWN]
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
