@@ -3,9 +3,11 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
+from memcli.text import matching
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
@@ -16,24 +18,9 @@ LINES, PATCHES = ("command", "cmd", "script"), ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
 MOST = 50  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
-WRITERS = ("rm", "mv", "cp", "tee", "truncate", "touch", "ln", "patch")
-"""Programs whose arguments are files that they change."""
 SHELLS = ("bash", "sh", "zsh")
-SCRIPTED = ("sed", "perl", "ruby")  # programs that change files in place (-i) by a script
-_EDITS = "edit|write|patch|replace|create_file|insert"  # in the names of tools that change files
-# Most calls need none of these: what is used is compiled then.
-_PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$"
-_HEREDOC = r"(?sm)(<<-?\s*(['\"]?)(\w+)\2[^\n]*\n)(?:.*?\n)??[ \t]*\3[ \t]*$"
-_ARROW = r"[0-9&]?>>?\|?"
-_WORD = rf"""(?s){_ARROW}|(?:[^\s'"\\>]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+"""
-_PIECE = r"""(?s)'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)"""
-_QUOTED = r"(?s)'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\."
-_BETWEEN = r"&&|(?<!>)\|\|?&?|[;&\n()]"
-_MAY_WRITE = rf">|\b(?:cd|checkout|restore|{'|'.join((*WRITERS, *SCRIPTED))})\b"
-_IN_PLACE = r"-(?:[a-zA-Z0]*i|-in-place)"
-_SCRIPT = r"-[a-zA-Z0]*[ef]|--(?:expression|file).*"
 _RUNNERS = ("sudo", "env", "command", "time", "exec", "xargs")
-_BEFORE = r"(?:[A-Za-z_]\w*=\S*|sudo|env|time|nohup|exec|command|then|do|else|!|\{)\s+"
+_pattern = partial(matching.pattern, "sessions/tools")
 
 
 class ToolCall(NamedTuple):
@@ -48,7 +35,7 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     command = shell_line(given)
     for text in (command, *map(given.get, PATCHES)):
         if isinstance(text, str) and "*** Begin Patch" in text:
-            return ToolCall(_absolute(cwd, re.findall(_PATCHED, text)))
+            return ToolCall(_absolute(cwd, _pattern("patched").findall(text)))
     files = [name for key in PATHS if isinstance(name := given.get(key), str) and name]
     if files or not command:
         return ToolCall(_absolute(cwd, files))
@@ -72,7 +59,7 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
     session's folder.
     """
     line = shell_line(turn.input)
-    edits = "*** Begin Patch" in line or re.search(_EDITS, turn.tool.lower())
+    edits = "*** Begin Patch" in line or _pattern("edits").search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
     return tuple(path.removeprefix(f"{turn.cwd.rstrip('/')}/") for path in files)
 
@@ -83,12 +70,12 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
 
 
 def _changed(command: str) -> list[str]:
-    if not re.search(_MAY_WRITE, command):
+    if not _pattern("may write").search(command):
         return []
     folder, found = "", []
-    bare = re.sub(_HEREDOC, r"\1", command) if "<<" in command else command
+    bare = _pattern("heredoc").sub(r"\1", command) if "<<" in command else command
     for part in _parts(bare):
-        words = re.findall(_WORD, part)
+        words = _pattern("word").findall(part)
         if words[:1] == ["cd"] and len(words) == 2:
             folder = os.path.join(folder, _plain(words[1]))
         else:
@@ -100,7 +87,7 @@ def _targets(words: list[str]) -> Iterator[str]:
     left: list[str] = []
     written = False
     for word in words:
-        name, arrow = _plain(word), re.fullmatch(_ARROW, word) is not None
+        name, arrow = _plain(word), _pattern("arrow").fullmatch(word) is not None
         if not (written or arrow or word.startswith("<")):
             left.append(name)
         elif written and not arrow and not word.startswith("&") and not name.startswith("/dev/"):
@@ -118,16 +105,18 @@ def _arguments(program: str, words: list[str]) -> list[str]:
     names = [word for word in words if not word.startswith("-")]
     if program == "git":
         return names[1:] if words[:1] in (["mv"], ["rm"], ["checkout"], ["restore"]) else []
-    if program in WRITERS:
+    if _pattern("writers").fullmatch(program):
         return names
-    if program not in SCRIPTED or not any(re.match(_IN_PLACE, word) for word in words):
+    if not (
+        _pattern("scripted").fullmatch(program) and any(map(_pattern("in place").match, words))
+    ):
         return []
-    scripted = program == "sed" or any(re.fullmatch(_SCRIPT, word) for word in words)
+    scripted = program == "sed" or any(map(_pattern("script").fullmatch, words))
     return names[1:] if scripted else names
 
 
 def _plain(word: str) -> str:
-    return re.sub(_PIECE, lambda piece: piece[1] or piece[2] or piece[3] or "", word)
+    return _pattern("piece").sub(lambda piece: piece[1] or piece[2] or piece[3] or "", word)
 
 
 def parse_command(command: str) -> tuple[str, ...]:
@@ -135,16 +124,16 @@ def parse_command(command: str) -> tuple[str, ...]:
     found = [" ".join(part.split()) for part in (command[:LONGEST], *_parts(command[:LONGEST]))]
     bare = []
     for part in found[1:]:
-        while before := re.match(_BEFORE, part):
+        while before := _pattern("before").match(part):
             part = part[before.end() :]
         bare.append(part)
     return tuple(dict.fromkeys(filter(None, (*found, *bare))))
 
 
 def _parts(command: str) -> Iterator[str]:
-    hidden = re.sub(_QUOTED, lambda quoted: "\0" * len(quoted[0]), command)
+    hidden = _pattern("quoted").sub(lambda quoted: "\0" * len(quoted[0]), command)
     at = 0
-    for mark in re.finditer(_BETWEEN, hidden):
+    for mark in _pattern("between").finditer(hidden):
         yield command[at : mark.start()]
         at = mark.end()
     yield command[at:]
