@@ -1,11 +1,14 @@
 """What each key of the configuration takes, and which of them a repository may set."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from memcli.memory.values import KINDS, LEVEL_WEIGHTS, LEVELS, TYPES
+from memcli.text.matching import table
 
 Check = Callable[[Any], Any]
 """It turns what was written into the value or raises ValueError saying what is allowed."""
@@ -97,58 +100,27 @@ OF_A_REPOSITORY = frozenset(
     " found jobs_dir memory_files reinforce_mode inject_min".split()
 )
 """What the configuration of a repository may set; all else is the user's."""
-_TOKENS = number(0, 1_000_000, whole=True)
-_WEIGHT = number(0, 10)
-KEYS: dict[str, Check] = {
-    "query": _choice("plain", "llm"),
-    "fusion": _choice("auto", "bm25", "linear", "rrf", "blend"),
-    "min_cosine": number(-1, 1),
-    "context": number(0, 2),
-    "walk": number(0, 3, whole=True),
-    "decay": _choice("half-life", "linear", "fsrs", "none"),
-    "half_life": number(0.1, 36500),
-    "half_life_by_kind": _table(KINDS, number(0.1, 1_000_000_000)),
-    "growth": _choice("log", "linear", "none"),
-    "use_importance": _flag,
-    "prominence_weight": number(0, 4),
-    "mmr_lambda": number(0, 1),
-    "limit": number(1, 1000, whole=True),
-    "max_tokens": _TOKENS,
-    "max_tokens_by_type": _table(TYPES, _TOKENS),
-    "level_weights": _table(LEVELS, _WEIGHT, LEVEL_WEIGHTS),
-    "kind_weights": _table(KINDS, _WEIGHT),
-    "roots": _list(str, "a list of folders, like ~/work/shop"),
-    "found": _flag,
-    "jobs_dir": below_root,
-    "memory_files": _list(_glob, "a list of globs below the root"),
-    "reinforce_mode": _choice("retrieved", "aligned", "rated"),
-    "compact_after_extract": _flag,
-    "episodes_keep": number(1, 10_000, whole=True),
-    "extract_global": _flag,
-    "hook_proxy": _flag,
-    "hook_show": _flag,
-    "sync": _choice("off", "session"),
-    "inject_min": number(0, 1),
-    "history": _flag,
-    "history_days": number(1, 36_500, whole=True),
-    "history_commits": number(0, 1_000_000, whole=True),
-    "history_mb": number(1, 100_000, whole=True),
-    "embedder": _choice(
-        "auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible", "onnx"
-    ),
-    "embed_model": str,
-    "embed_url": str,
-    "embed_folder": str,
-    "embed_dimensions": number(0, 100_000, whole=True),
-    "embed_kinds": _names(KINDS),
-    "embed_types": _names(TYPES),
-    "embed_min_importance": number(0, 1),
-    "llm": _choice("none", "anthropic", "claude", "codex", "scripted"),
-    "llm_replies": str,
-    "model": _model,
-    "max_cost": number(0, 1000),
-    "max_cost_day": number(0, 10_000),
-    "max_calls": number(0, 100_000, whole=True),
-    "store_url": str,
-    "store_team": str,
+
+
+def _number(*bounds: str, whole: bool = False) -> Check:
+    low, high = map(json.loads, bounds)
+    return number(low, high, whole=whole)
+
+
+_CHECKS: Mapping[str, Callable[..., Check]] = {
+    "choice": _choice,
+    "flag": lambda: _flag,
+    "folders": lambda: _list(str, "a list of folders, like ~/work/shop"),
+    "globs": lambda: _list(_glob, "a list of globs below the root"),
+    "kinds": lambda *bounds: _table(KINDS, _number(*bounds)),
+    "levels": lambda *bounds: _table(LEVELS, _number(*bounds), LEVEL_WEIGHTS),
+    "model": lambda: _model,
+    "names": lambda of: _names(KINDS if of == "kinds" else TYPES),
+    "number": _number,
+    "path": lambda: below_root,
+    "text": lambda: str,
+    "types": lambda *bounds: _table(TYPES, _number(*bounds, whole=True)),
+    "whole": partial(_number, whole=True),
 }
+_ROWS = map(str.split, table("project/keys.txt").splitlines())
+KEYS = {key: _CHECKS[kind](*given) for key, kind, *given in _ROWS}
