@@ -18,7 +18,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "storage/state": ({"open"}, "log and state file, in the user's state folder, without links"),
     "index/database": ({"open"}, "makes the database file"),
     "text/matching": ({"read_text"}, "the data files of the package"),
-    "project/git": ({"open", "read_bytes", "read_text"}, "git's own files below .git"),
+    "project/git": ({"open"}, "git's own files below .git, once read through the door"),
     "commands/merge_driver": (
         {"open", "read_bytes", "write_bytes"},
         "git's temporary files, which git itself names",

@@ -74,7 +74,7 @@ def head_of(top: Path) -> str:
     if found := read_first_line(own / name) or read_first_line(common / name):
         return found
     with suppress(OSError, UnicodeDecodeError):
-        rows = (common / "packed-refs").read_text().splitlines()
+        rows = read_file(common / "packed-refs").data.decode().splitlines()
         return next((row[:40] for row in rows if row[41:] == name), "")
     return ""
 
@@ -109,7 +109,8 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     if path.is_symlink() or path.parent.is_symlink() or not points_back(top):
         return  # what a `.git` that somebody packed leads to is not ours to write
     with suppress(OSError):  # else the files show up as untracked: nothing is lost
-        text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        data = read_file(path, most=SMALL_BYTES).data if path.exists() else b""
+        text = data.decode("utf-8", "surrogateescape")
         missing = [pattern for pattern in patterns if pattern not in text.split("\n")]
         if missing:
             path.parent.mkdir(exist_ok=True)

@@ -48,6 +48,19 @@ def test_nothing_waits_at_a_pipe_or_reads_a_device(project: Project, name: str) 
         path.unlink()
 
 
+@pytest.mark.parametrize("name", ["info/exclude", "packed-refs"])
+def test_no_file_of_gits_is_waited_for_or_read_without_end(project: Project, name: str) -> None:
+    """In a `.git` that somebody packed."""
+    project.write("MEMORY.md", project.entry("Zebra", "zebra `a.py`"))
+    path = project.root / ".git" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert project.mem("recall", "zebra").code == project.mem("index").code == 0
+    path.unlink()
+    os.truncate(project.write(f".git/{name}", ""), 1 << 33)
+    assert project.mem("recall", "zebra").code == project.mem("index", "--rebuild").code == 0
+
+
 @pytest.mark.parametrize("name", ["MEMORY.md", "tasks", ".mem"])
 def test_add_writes_through_no_link(project: Project, outside: Path, name: str) -> None:
     (project.root / ".mem/jobs/j").mkdir(parents=True)
