@@ -25,7 +25,6 @@ _BEFORE = (
 class _Call(NamedTuple):
     turn: int
     command: str
-    edited: tuple[str, ...]
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
@@ -55,7 +54,7 @@ def results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, 
     for i, turn in enumerate(turns):
         asked = waiting[turn.call or f"tool {turn.tool}"]
         if turn.role == "assistant" and turn.tool:
-            calls.append(_Call(i, command_of(turn), changed_by(turn)))
+            calls.append(_Call(i, command_of(turn)))
             asked.append(calls[-1])
         elif turn.role == "tool" and asked:
             yield asked.popleft(), i, turn.error
@@ -114,7 +113,8 @@ def _recovered(
     name, looks = family(failure.command), listed("looking") | listed("testing")
     acts = (one.command for one in between if family(one.command) not in ("", name))
     ran = list(dict.fromkeys(one for one in acts if family(one).split()[0] not in looks))[:4]
-    edited = tuple(dict.fromkeys(path for one in between for path in one.edited))[:4]
+    files = (path for one in between for path in changed_by(turns[one.turn - start]))
+    edited = tuple(dict.fromkeys(files))[:4]
     cause, error = _cause(turns, success.turn - start), _error_line(turns[0].text[-OUTPUT:])
     before, after = ({*essence(one.command).split()} for one in (failure, success))
     options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
