@@ -102,7 +102,8 @@ def _table(_worlds: Path) -> Path:
     from memcli.providers.embed.local import Local
 
     folder = _worlds / "table"
-    Local(lambda: folder).words(["word"])
+    with contextlib.closing(Local(lambda: folder)) as made:
+        made.words(["word"])
     return folder
 
 
