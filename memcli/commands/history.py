@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, UsageError
+from memcli.history import FOLDER, path_of
 from memcli.history import backfill as history
-from memcli.history import folder_of, path_of
 from memcli.history.backfill import BackfillReport, Progress
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
@@ -188,7 +188,7 @@ def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 
 def take_over(app: App, key: str) -> int:
     """Take over the record of a repository that was moved; how much was said and committed."""
-    path, folder, name = record_path(app), folder_of(state_dir()), key.removesuffix(".db")
+    path, folder, name = record_path(app), state_dir() / FOLDER, key.removesuffix(".db")
     if path is None:
         raise UsageError("no git repository here", "mem index --help")
     source = folder / f"{name}.db"

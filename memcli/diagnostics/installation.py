@@ -21,7 +21,7 @@ from memcli.diagnostics.content import (
     text_of,
 )
 from memcli.errors import DataError, MemError
-from memcli.history import folder_of, path_of
+from memcli.history import FOLDER, path_of
 from memcli.history.record import opened
 from memcli.index.database import Index
 from memcli.memory.values import listed
@@ -112,7 +112,7 @@ def check_history(scene: Scene) -> Iterator[Check]:
         yield Check("history", "INFO", "nothing of what was said and committed is kept yet", hint)
     else:
         yield _record(path)
-    roots = {name: _root(name) for name in sorted(folder_of(state_dir()).glob("*.db"))}
+    roots = {name: _root(name) for name in sorted((state_dir() / FOLDER).glob("*.db"))}
     if gone := [n for n, root in roots.items() if n != path and root and not os.path.isdir(root)]:
         names = ", ".join(f"{each.stem} ({roots[each]})" for each in gone[:5])
         hint = f"in the repository's new place: {hint} --from KEY; else delete the file"

@@ -6,10 +6,7 @@ from pathlib import Path
 from memcli.project import git
 from memcli.storage.files import digest
 
-
-def folder_of(state: Path) -> Path:
-    """Where the records lie."""
-    return state / "history"
+FOLDER = "history"  # of the state folder, where the records lie
 
 
 def path_of(root: Path, state: Path) -> Path | None:
@@ -18,4 +15,4 @@ def path_of(root: Path, state: Path) -> Path | None:
     common = git.common_dir(top) if top is not None else None
     if common is None:
         return None
-    return folder_of(state) / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+    return state / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
