@@ -109,8 +109,9 @@ def extract(
         done = pipeline.run(mem, request, dry_run=mem.options.dry_run, strengthen=not no_reinforce)
     report = done.extract
     code = name_problems(report.problems)
-    for line in sessions.extract_failures(report):
-        say(line)
+    for session in report.sessions:
+        for scope_of, why in session.failed:
+            say(f"mem: {session.name}: scope {scope_of} failed: {why}")
     if show_prompt and not mem.options.json:
         put("\n".join(report.prompts))
         say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)

@@ -159,10 +159,8 @@ def retire_keys(report: RetireReport) -> Keys:
 
 def retire_text(report: RetireReport) -> str:
     is_so = "retired" if report.verb == "retired" else "active"
-    lines = told(report.verb, report.changed, report.patches)
-    return for_display(
-        "\n".join([*lines, *(f"{i[:8]} is {is_so} already" for i in report.already)])
-    )
+    already = [f"{i[:8]} is {is_so} already" for i in report.already]
+    return for_display("\n".join([*told(report.verb, report.changed, report.patches), *already]))
 
 
 def retire_stage_text(report: StageReport) -> str:

@@ -12,7 +12,7 @@ from memcli.views.entries import Keys
 from memcli.views.text import count, in_one_line
 
 if TYPE_CHECKING:
-    from memcli.commands.extract import AfterSession, ExtractReport, Learned, MomentReport
+    from memcli.commands.extract import AfterSession, Learned, MomentReport
     from memcli.commands.history import ForgetReport, HistoryReport, ReplayReport
     from memcli.history.docs import Doc
     from memcli.sessions.discover import Discovery
@@ -35,12 +35,6 @@ def extract_keys(done: AfterSession) -> Keys:
             for each in report.sessions
         ],
     }
-
-
-def extract_failures(report: ExtractReport) -> list[str]:
-    """The scopes that failed, one a line."""
-    failed = ((session.name, *each) for session in report.sessions for each in session.failed)
-    return [for_display(f"mem: {name}: scope {scope} failed: {why}") for name, scope, why in failed]
 
 
 def extract_text(done: AfterSession) -> str:
