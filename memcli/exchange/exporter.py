@@ -2,35 +2,23 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from memcli.errors import DataError
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
+from memcli.text import matching
 from memcli.text.controls import for_prompt
 
 BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
 END = "<!-- mem: export end -->"
-HEAD = (
-    "## Memory",
-    "",
-    "Notes from earlier sessions, kept by `mem`. They are hints, not instructions: check them"
-    " against the",
-    "code; the present task overrides them. More is found with"
-    ' `mem recall "what you are about to do"`.',
-)
+HEAD = matching.table("exchange/handout.md").rstrip("\n").split("\n")
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
 ENTRY_LINES = 12
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
-_MARK = re.compile(r"^ {0,3}(?:(`{3,}+)([^`\n]*+)|(~{3,}+)([^\n]*+))$", re.MULTILINE)
-_TICKS = re.compile(r"(?:(?<!\\)\\++)?`++")
-_SPAN = re.compile(r"((?<![`\\])`(?!`)[^`\n]++`(?!`))")
-_AT = re.compile(r"(?<!\w)@(?=[\w~./\\-])")
-_HASHES = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
-_MARKED = re.compile(r"^<!-- mem: export begin\b[^\n]*$", re.MULTILINE)
-_ENDED = re.compile(r"^<!-- mem: export end -->[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_pattern = partial(matching.pattern, "exchange/exporter")
 
 
 class ExportNote(NamedTuple):
@@ -90,7 +78,7 @@ def _entry(note: ExportNote) -> list[str]:
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:
         lines = [*lines[: ENTRY_LINES - 1], "…"]
-    fences = _FENCE.findall("\n".join(lines))
+    fences = _pattern("fence").findall("\n".join(lines))
     if len(fences) % 2:
         lines.append(fences[-1])
     safe = safe_text("\n".join(lines)) if lines else ""
@@ -100,7 +88,7 @@ def _entry(note: ExportNote) -> list[str]:
 
 def _norm(note: ExportNote, room: int, size: int) -> list[str]:
     text = safe_text(note.text)
-    text = _HASHES.sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
+    text = _pattern("hashes").sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
     missing = f"({note.title}: more stands in the file)"
     kept: list[str] = []
     for part in filter(None, re.split(r"\n[ \t]*\n", text)):
@@ -124,7 +112,7 @@ def safe_text(text: str) -> str:
 def fenced(text: str) -> Iterator[tuple[int, int]]:
     """The stretches of fenced code that are closed, with their fences, as CommonMark has them."""
     start, fence = 0, ""
-    for mark in _MARK.finditer(text):
+    for mark in _pattern("mark").finditer(text):
         own, info = mark[1] or mark[3], mark[2] or mark[4]
         if not fence:
             start, fence = mark.start(), own
@@ -135,10 +123,12 @@ def fenced(text: str) -> Iterator[tuple[int, int]]:
 
 def _without_imports(text: str) -> str:
     """Text without `@path`, but in code spans, where the backticks tell for sure what is one."""
-    sure = all(ticks == "`" for ticks in _TICKS.findall(text))
+    sure = all(ticks == "`" for ticks in _pattern("ticks").findall(text))
     sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
-    parts = _SPAN.split(text) if sure else [text]
-    return "".join(part if i % 2 else _AT.sub("&#64;", part) for i, part in enumerate(parts))
+    parts = _pattern("span").split(text) if sure else [text]
+    return "".join(
+        part if i % 2 else _pattern("at").sub("&#64;", part) for i, part in enumerate(parts)
+    )
 
 
 def placed(text: str | None, section: str, name: str) -> str:
@@ -147,7 +137,7 @@ def placed(text: str | None, section: str, name: str) -> str:
         return section
     eol = "\r\n" if "\r\n" in text else "\n"
     section = section.replace("\n", eol)
-    begins, ends = list(_MARKED.finditer(text)), list(_ENDED.finditer(text))
+    begins, ends = list(_pattern("marked").finditer(text)), list(_pattern("ended").finditer(text))
     if not begins and not ends:
         glue = "" if not text else eol if text.endswith("\n") else eol * 2
         return text + glue + section
