@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.project import distribution
 from memcli.providers import within
-from memcli.text.matching import table
+from memcli.text.matching import stanzas, table
 
 if TYPE_CHECKING:
     import psycopg
@@ -124,6 +124,11 @@ def explained(error: BaseException, where: str) -> BaseException:
     return ProviderError(f"{what} ({where})", hint)
 
 
+def statement(name: str) -> str:
+    """A statement of `statements.sql`, by its name."""
+    return stanzas("postgres/statements.sql")[f"-- {name}"]
+
+
 VERSION = 2  # the version that this program reads and writes
 _LOCK = 0x6D656D
 
@@ -176,9 +181,5 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
         return
     name = f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
     connection.execute(
-        sql.SQL(
-            "CREATE INDEX IF NOT EXISTS {} ON mem.chunks"
-            " USING hnsw ((vector::halfvec({})) halfvec_cosine_ops)"
-            " WHERE model = {} AND dim = {}"
-        ).format(sql.Identifier(name), sql.Literal(dim), sql.Literal(model), sql.Literal(dim))
+        sql.SQL(statement("vectors")).format(name=sql.Identifier(name), dim=dim, model=model)
     )

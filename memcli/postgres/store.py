@@ -16,7 +16,7 @@ from memcli.index.view import About, Candidate, FileRow, Filters
 from memcli.memory.values import Place
 from memcli.memory.words import SIZE, join
 from memcli.postgres import link
-from memcli.postgres.link import Link
+from memcli.postgres.link import Link, statement
 from memcli.postgres.tokens import Leader, Term, Tokenizer, frequency, gate
 from memcli.providers import embed as arithmetic
 
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
 MET = 20_000  # of so many that meet the words the best are taken
 K1, B = 1.2, 0.75  # the constants of BM25, as in FTS5
-
-OPENING = """
-BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-SET LOCAL jit = off;
-SET LOCAL hnsw.iterative_scan = relaxed_order;
-SET LOCAL hnsw.ef_search = 300;
-SELECT version FROM mem.version;
-SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length
- FROM mem.projects;
-"""  # in one message, of one state
 
 Key = tuple[str, int]  # (project, chunk or file)
 _PAGE = r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$"
@@ -85,11 +75,8 @@ class SharedIndex:
             rows = self._ask(asked, (sorted(plain), self._only))
             self._counts |= dict.fromkeys(plain, 0) | dict(rows)
         for head in {term.words[-1] for term in terms if term.open}:
-            [(n,)] = self._ask(
-                "SELECT coalesce(sum(n), 0) FROM mem.terms WHERE term >= %s AND term < %s"
-                " AND (%s::uuid[] IS NULL OR project = ANY (%s::uuid[]))",
-                (head, head + "\U0010ffff", self._only, self._only),
-            )
+            values = (head, head + "\U0010ffff", self._only, self._only)
+            [(n,)] = self._ask(statement("prefix"), values)
             self._counts[head] = int(n)
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
@@ -112,8 +99,7 @@ class SharedIndex:
     def _leaders(self, asked: Sequence[Term], bound: Mapping[str, int]) -> dict[int, Leader]:
         most = bm25.SCORED if self.total <= bm25.SCORED else bm25.LEADERS
         rows = self._ask(
-            "SELECT project::text, id, length, paths, lexemes, places, marks"
-            " FROM mem.lexical(%s::tsquery, %s::tsquery[], %s, %s, %s, %s, %s, %s, %s)",
+            statement("lexical"),
             (
                 gate(asked, bound, self.total), [term.query for term in asked],
                 [bm25.idf(bound[term.text], self.total) for term in asked],
@@ -179,13 +165,8 @@ class SharedIndex:
     def _load(
         self, keys: Iterable[Key], value: str = "NULL", values: Sequence[Any] = ()
     ) -> dict[int, float | None]:
-        rows = self._ask(
-            f"SELECT {value}, c.project::text, c.id, c.file, c.head, c.entry, c.part, c.type, "
-            "c.kind, c.date,"
-            " c.title, c.text, c.metadata, f.path, f.level, f.store, f.job, f.task, f.of"
-            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
-            (*values, *_columns(keys)),
-        )
+        asked = statement("candidates").replace("<value>", value)
+        rows = self._ask(asked, (*values, *_columns(keys)))
         return {self._candidate(*row[1:]): row[0] for row in rows}
 
     def _candidate(
@@ -221,28 +202,14 @@ class SharedIndex:
         if candidate.part == 0 and len(candidate.text) < SIZE:
             return candidate.text
         if key not in self._whole:
-            rows = self._ask(
-                "SELECT text FROM mem.chunks WHERE project = %s AND head = %s AND file ="
-                " (SELECT file FROM mem.chunks WHERE project = %s AND id = %s) ORDER BY part",
-                (*key, *key),
-            )
+            rows = self._ask(statement("whole"), (*key, *key))
             self._whole[key] = join([row[0] for row in rows]) if rows else candidate.text
         return self._whole[key]
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
         keys = [self._heads[c.rowid] for c in candidates]
-        rows = self._ask(
-            "WITH near AS MATERIALIZED ("
-            "SELECT c.project, c.id, s.place - h.place AS apart, f.heads[s.place] AS other"
-            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file"
-            " CROSS JOIN LATERAL (SELECT array_position(f.heads, c.id)) h(place)"
-            " CROSS JOIN LATERAL generate_series(greatest(h.place - 2, 1), h.place + 2) s(place))"
-            " SELECT near.project::text, near.id, near.apart, o.entry FROM near"
-            " JOIN mem.chunks o ON o.project = near.project AND o.id = near.other WHERE apart <> 0",
-            _columns(keys),
-        )
         around: dict[Key, dict[int, str]] = {}
-        for project, i, apart, entry in rows:
+        for project, i, apart, entry in self._ask(statement("beside"), _columns(keys)):
             around.setdefault((project, i), {})[apart] = f"{entry}@{project}"
         return [
             [[own[step] for step in steps if step in own] for steps in ((-1, -2), (1, 2))]
@@ -254,11 +221,7 @@ class SharedIndex:
 
     def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         heads = {c.rowid: self._heads[c.rowid] for c in candidates}
-        rows = self._ask(
-            "SELECT c.project::text, c.id, f.lines[array_position(f.heads, c.id)]"
-            f" FROM {BY_KEY} JOIN mem.files f ON f.project = c.project AND f.file = c.file",
-            _columns(heads.values()),
-        )
+        rows = self._ask(statement("lines"), _columns(heads.values()))
         known = {(project, i): line for project, i, line in rows}
         return [c._replace(line=known.get(heads[c.rowid]) or 1) for c in candidates]
 
@@ -272,13 +235,6 @@ class SharedIndex:
         return project.name, blob_url(project.remote, project.commit, whole, candidate.line)
 
 
-BY_KEY = (
-    "unnest(%s::uuid[], %s::bigint[]) k(project, id)"
-    " JOIN mem.chunks c ON c.project = k.project AND c.id = k.id"
-)
-"""Chunks by their keys, from what `_columns` gives."""
-
-
 def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
     keys = list(dict.fromkeys(keys))
     return [key[0] for key in keys], [key[1] for key in keys]
@@ -288,7 +244,7 @@ def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
     from psycopg import errors
 
     try:
-        cursor = connection.execute(OPENING)
+        cursor = connection.execute(statement("opening"))
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName):
         connection.execute("ROLLBACK")
         link.require(link.version(connection))

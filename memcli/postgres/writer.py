@@ -16,6 +16,7 @@ from memcli.errors import UsageError
 from memcli.index.refresh import Row, rows
 from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Place
+from memcli.postgres.link import statement
 from memcli.project import git
 from memcli.text.controls import PRIVATE_TAG, strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
@@ -152,20 +153,6 @@ def searched(sent: Sequence[Sent]) -> list[tuple[str, str, str, str, str]]:
 
 
 LOCK_WAIT = "20s"  # how long a push waits for another one of the same project
-COLUMNS = """project, id, team, file, head, entry, part, live, store, level, job, task, type, kind,
-    date, begins, ends, title, text, metadata, words, length, model, dim, vector"""
-FILE = """INSERT INTO mem.files VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-    ON CONFLICT (project, file) DO UPDATE SET hash = excluded.hash, level = excluded.level,
-    store = excluded.store, job = excluded.job, task = excluded.task, of = excluded.of,
-    heads = excluded.heads, lines = excluded.lines"""
-TERM = """INSERT INTO mem.terms AS t VALUES (%s, %s, %s, %s)
-    ON CONFLICT (project, term) DO UPDATE SET n = t.n + excluded.n"""
-PROJECT = """INSERT INTO mem.projects AS p (project, team, name, root_commit, path, remote, commit,
-    archived, model, dim, chunks, length, version)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (project) DO UPDATE SET
-    name = excluded.name, remote = excluded.remote, commit = excluded.commit,
-    archived = excluded.archived, chunks = p.chunks + excluded.chunks,
-    length = p.length + excluded.length, version = excluded.version, pushed_at = now()"""
 
 
 class Facts(NamedTuple):
@@ -224,12 +211,7 @@ class Stale(Exception):
 
 def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
     """What the server has of a project, as of one moment."""
-    row = connection.execute(
-        "SELECT p.version, p.team, p.commit, p.remote, p.name, p.model, p.dim,"
-        " (SELECT array_agg(ARRAY[f.path, f.hash]) FROM mem.files f WHERE f.project = p.project)"
-        " FROM mem.projects p WHERE p.project = %s",
-        (key,),
-    ).fetchone()
+    row = connection.execute(statement("known"), (key,)).fetchone()
     return Known(row[0], Facts(*row[1:7]), dict(row[7] or ())) if row else Known()
 
 
@@ -262,10 +244,9 @@ def write(
             heads = [(sent.id, sent.line) for sent in file.chunks if sent.id == sent.head]
             ids, lines = [number for number, _ in heads], [line for _, line in heads]
             named = (key, file.number, facts.team, file.path, file.hash)
-            cursor.execute(FILE, (*named, *file.place, ids, lines))
-        marks = ", ".join(["%s"] * 25)
+            cursor.execute(statement("write file"), (*named, *file.place, ids, lines))
         chunks = [_chunk(key, facts, chunk) for chunk in new]
-        cursor.executemany(f"INSERT INTO mem.chunks ({COLUMNS}) VALUES ({marks})", chunks)
+        cursor.executemany(statement("write chunk"), chunks)
         _count(cursor, key, facts.team, new, [terms for _, terms in removed])
         length = sum(chunk.words.length for chunk in new) - sum(own for own, _ in removed)
         values = (
@@ -273,19 +254,14 @@ def write(
             facts.commit, change.archived, facts.model, facts.dim, len(new) - len(removed), length,
             version + 1,
         )  # fmt: skip
-        cursor.execute(PROJECT, values)
+        cursor.execute(statement("write project"), values)
 
 
 def _remove(cursor: psycopg.Cursor[Any], key: UUID, change: Change) -> list[tuple[int, list[str]]]:
     for table in ("projects", "files", "chunks", "terms") if change.anew else ():
         cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
-    delete = "DELETE FROM mem.files WHERE project = %s AND file = ANY (%s)"
-    cursor.execute(delete, (key, list(change.gone)))
-    return cursor.execute(
-        "DELETE FROM mem.chunks WHERE project = %s AND id = ANY (%s)"
-        " RETURNING length, tsvector_to_array(words)",
-        (key, list(change.dropped)),
-    ).fetchall()
+    cursor.execute(statement("remove files"), (key, list(change.gone)))
+    return cursor.execute(statement("remove chunks"), (key, list(change.dropped))).fetchall()
 
 
 def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
@@ -305,7 +281,6 @@ def _count(
     """Add to the number of chunks that each term stands in; those in none leave."""
     terms = Counter(term for chunk in new for term in chunk.words.terms)
     terms.subtract(term for own in gone for term in own if not term.startswith("="))
-    cursor.executemany(TERM, [(key, term, team, n) for term, n in sorted(terms.items()) if n])
-    fewer = [term for term, n in terms.items() if n < 0]
-    delete = "DELETE FROM mem.terms WHERE project = %s AND term = ANY (%s) AND n <= 0"
-    cursor.execute(delete, (key, fewer))
+    changed = [(key, term, team, n) for term, n in sorted(terms.items()) if n]
+    cursor.executemany(statement("write term"), changed)
+    cursor.execute(statement("remove terms"), (key, [term for term, n in terms.items() if n < 0]))

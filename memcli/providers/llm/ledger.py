@@ -121,18 +121,6 @@ def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-PRICES = {
-    "scripted": (0.0, 0.0),
-    "haiku-5": (0.5, 2.5),
-    "haiku": (1, 5),
-    "sonnet-5": (2, 10),
-    "sonnet": (3, 15),
-    "opus-5-5": (4, 20),
-    **dict.fromkeys(("opus-4-0", "opus-4-1", "opus-4-2025"), (15, 75)),
-    "opus": (5, 25),
-    **dict.fromkeys(("fable", "mythos"), (10, 50)),
-}
-"""List prices of October 2026, the higher ones: USD for a million tokens read and written."""
 HIGHEST = (15, 75)  # of a model that is not known
 CACHE_WRITE, CACHE_READ = 1.25, 0.1  # factors on the price of input, for a cache of five minutes
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
