@@ -25,13 +25,9 @@ from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.project.context import Project, need_root
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
+from memcli.text.matching import pattern
 
 MOST = 6  # so many of each: one screen
-_DEFINES = re.compile(
-    r"^([ \t]*)(?:(?:export|default|public|private|protected|static|async|pub|final|abstract)\s+)*"
-    r"(?:def|class|func|function|fn|struct|enum|trait|interface|module|impl|type)\s+"
-    r"(?:\([^)]*\)\s*)?([A-Za-z_$][\w$]*)"
-)
 
 
 class WhyRow(NamedTuple):
@@ -84,7 +80,7 @@ def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
         return ()
     names, depth = [], 1_000
     for text in reversed(lines[:line]):
-        found = _DEFINES.match(text)
+        found = pattern("commands/why", "definition").match(text)
         if found and len(found[1]) < depth:
             names.append(found[2])
         if text.strip():

@@ -14,19 +14,14 @@ from memcli.errors import MemError
 from memcli.memory import front_matter
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.entry_values import read_values
-from memcli.memory.grammar import derived_id, with_line_feeds
+from memcli.memory.grammar import BLANKS, derived_id, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import ARCHIVE
 from memcli.memory.words import is_day
+from memcli.text.matching import pattern
 
-_BLANKS = "\r\n \t"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _FRONT = re.compile(r"---[ \t]*\r?\n.*?(?<=\n)---[ \t]*\r?(?:\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(
-    r"^[ \t]*#.*|^[^'\"\[{\n]*?[ \t](#.*)"
-    r"|:[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|\[[^]'\"\n]*\])[ \t]+#.*",
-    re.M,
-)
 COUNTS = ("reinforcement_count", "success_count")
 LATER_WINS = ("last_reinforced", "promoted_at", "archived_at", "consolidated_at", "ended_at")
 EARLIER_WINS = ("created_at", "started_at")
@@ -89,12 +84,12 @@ class _Block(NamedTuple):
 
     @property
     def body(self) -> str:
-        return _LINE_END.sub("\n", self.rest.strip(_BLANKS))
+        return _LINE_END.sub("\n", self.rest.strip(BLANKS))
 
     @property
     def values(self) -> dict[str, Any]:
         """The front matter as it is written; a key without a value is none."""
-        inner = with_line_feeds(self.front).partition("\n")[2].rstrip(_BLANKS)
+        inner = with_line_feeds(self.front).partition("\n")[2].rstrip(BLANKS)
         values = front_matter.read(inner[: inner.rindex("---")]).values
         return {key: value for key, value in values.items() if value is not None}
 
@@ -147,7 +142,7 @@ def _read(text: str, path: str, eol: str) -> _Side:
 
 def _trimmed(text: str) -> tuple[str, str]:
     """`text` up to the end of its last line with something on it, and what follows there."""
-    at = len(text.rstrip(_BLANKS))
+    at = len(text.rstrip(BLANKS))
     at += at and len(text) - at - len(text[at:].lstrip(" \t"))
     return text[:at], text[at:]
 
@@ -187,7 +182,7 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, eol: str) -> str:
 
 def _verify(file: MemoryFile, head: str, blocks: Sequence[_Block]) -> None:
     def full(text: str) -> list[str]:
-        return [line for line in _LINE_END.split(text) if line.strip("\ufeff" + _BLANKS)]
+        return [line for line in _LINE_END.split(text) if line.strip("\ufeff" + BLANKS)]
 
     entries = [_trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries]
     prose = "\n".join(file.text[s.start : s.end] for s in file.segments if s.kind == "prose")
@@ -266,7 +261,7 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
 
 def _with_body(block: _Block, source: _Block) -> _Block:
     if not source.rest:
-        return block._replace(front=block.front.rstrip(_BLANKS), rest="")
+        return block._replace(front=block.front.rstrip(BLANKS), rest="")
     opening = _LINE_END.search(block.front)
     missing = "" if block.front[-1] in "\r\n" or opening is None else opening[0]
     return block._replace(front=block.front + missing, rest=source.rest)
@@ -274,8 +269,9 @@ def _with_body(block: _Block, source: _Block) -> _Block:
 
 def _with_values(values: Values, base: _Block | None, ours: _Block, theirs: _Block) -> _Block:
     """The front matter of a side that loses no comment, with what it lacks spliced in."""
+    comments = pattern("compaction/merge", "comment")
     old, mine, other = (
-        {found[0].partition("#")[2].strip() for found in _COMMENT.finditer(block.front)}
+        {found[0].partition("#")[2].strip() for found in comments.finditer(block.front)}
         for block in (base or ours, ours, theirs)
     )
     sides = [ours] * (other <= mine or other == old) + [theirs] * (mine <= other or mine == old)

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +12,10 @@ from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
 from memcli.memory.words import is_day
 from memcli.storage.files import Unreadable, read_text
+from memcli.text.matching import pattern, table
 
 TITLE = 100
-_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_KEY = re.compile(r"^([\w-]++):([^\n]*+)$", re.MULTILINE)
-_HEADING = re.compile(r"\A\s*#{1,6}[ \t]+[^\n]*\n?")
+_pattern = partial(pattern, "exchange/importers")
 _MARKS = "#>*-+ \t"
 
 
@@ -49,14 +49,15 @@ class Section(NamedTuple):
 
 def split_front(text: str) -> tuple[dict[str, Any], str]:
     """The values of a text's front matter, and the rest; what is no YAML is read line by line."""
-    found = _FRONT.match(text)
+    found = _pattern("front matter").match(text)
     if found is None:
         return {}, text.removeprefix("\ufeff")
     block = found[1].replace("\r\n", "\n")
     try:
         values = dict(front_matter.read(block).values)
     except front_matter.Malformed:
-        values = {key: value.strip(" \t").strip("'\"") for key, value in _KEY.findall(block)}
+        rows = _pattern("key").findall(block)
+        values = {key: value.strip(" \t").strip("'\"") for key, value in rows}
     return values, text[found.end() :]
 
 
@@ -64,8 +65,8 @@ def split_sections(text: str, name: str) -> list[Section]:
     """The sections of a text without their headings; what stands above the first has no path."""
     parts = []
     for one in parser.sections(parser.parse(text, name)):
-        path = tuple(one.title.split(" > ")) if _HEADING.match(one.body) else ()
-        body = _HEADING.sub("", one.body, count=1).strip("\r\n")
+        path = tuple(one.title.split(" > ")) if _pattern("heading").match(one.body) else ()
+        body = _pattern("heading").sub("", one.body, count=1).strip("\r\n")
         if body.strip():
             parts.append(Section(path, body, one.date))
     return parts
@@ -97,22 +98,10 @@ def words(value: object) -> tuple[str, ...]:
 
 
 FORMS = RULES, CLAUDE = "agents-md", "claude"
-NAMES = (
-    "CLAUDE.md CLAUDE.local.md AGENTS.md AGENT.md GEMINI.md .cursorrules .windsurfrules .clinerules"
-    " copilot-instructions.md"
-).split()
+NAMES = table("exchange/rule_files.txt").split()
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions")
 TYPES = ("user", "feedback", "project", "reference")
 RULE_WORDS = 4  # A list item of fewer words is no rule by itself
-
-_OWN = re.compile(r"(?s)<!-- mem: (export )?begin\b.*?<!-- mem: (?:export )?end -->[ \t]*\n?")
-_COMMENT = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
-_IMPORT = re.compile(r"^[ \t]*(?:[-*][ \t]+)?@[\w~./-]+[ \t]*$", re.MULTILINE)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-_ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+")
-_STRICT = r"never|always|must(?:n't)?|do not|don't|cannot|required?|forbidden|mandatory|only"
-_WISH = r"prefer|avoid|should|use|keep|write|run|make|add|put|name|follow|ensure|check"
-_POINTER = re.compile(r"^[ \t]*[-*][ \t]*\[[^\]\n]*\]\(([^)\n]+)\)[^\n]*(?:\n|\Z)", re.MULTILINE)
 
 
 def rules(name: str, text: str) -> Iterator[ImportDraft]:
@@ -120,26 +109,27 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
-    body = _cut(_OWN, body.replace("\r\n", "\n"), "<!-- mem: end -->", "<!-- mem: export end -->")
-    for part in split_sections(_IMPORT.sub("", _cut(_COMMENT, body, "-->")), name):
+    ends = ("<!-- mem: end -->", "<!-- mem: export end -->")
+    body = _cut("comment", _cut("own section", body.replace("\r\n", "\n"), *ends), "-->")
+    for part in split_sections(_pattern("import line").sub("", body), name):
         made = [_rule(name, part, item) for item in _items(part.text)] or [_whole(name, part)]
         yield from (each._replace(created=part.date, paths=paths) for each in made)
 
 
-def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
-    """`text` without what a pattern finds; behind the last of its `ends` nothing is looked at."""
+def _cut(kind: str, text: str, *ends: str) -> str:
+    """`text` without what is of a kind; behind the last of its `ends` nothing is looked at."""
     last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
     rest = text[last:].lstrip(" \t")
     last = len(text) - len(rest) + rest.startswith("\n") if last else 0
-    return pattern.sub("", text[:last]) + text[last:]
+    return _pattern(kind).sub("", text[:last]) + text[last:]
 
 
 def _items(text: str) -> list[str]:
-    if _FENCE.search(text):
+    if _pattern("opening fence").search(text):
         return []
     items: list[list[str]] = []
     for line in text.split("\n"):
-        mark = _ITEM.match(line)
+        mark = _pattern("item").match(line)
         if mark:
             items.append([line[mark.end() :]])
         elif line.strip() and (not items or not line[:1].isspace()):
@@ -153,22 +143,19 @@ def _items(text: str) -> list[str]:
 def _rule(name: str, part: Section, item: str) -> ImportDraft:
     title, text = headline(item)
     heading = part.path[-1] if part.path else ""
-    kind, key = "policy" if _says(_STRICT, item) else "preference", (RULES, name, heading, item)
+    key = (RULES, name, heading, item)
+    kind = "policy" if _pattern("strict").search(item) else "preference"
     return ImportDraft(f"{RULES}:{name}", key, title, text, kind, tags=_tags(heading))
 
 
 def _whole(name: str, part: Section) -> ImportDraft:
     title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
     prose = re.sub(r"`[^`]*`", "", part.text)
-    strict, wish = _says(_STRICT, prose), _says(_WISH, prose)
-    kind = "policy" if strict else "preference" if wish else "fact"
+    kind = "preference" if _pattern("wish").search(prose) else "fact"
+    kind = "policy" if _pattern("strict").search(prose) else kind
     key = (RULES, name, " > ".join(part.path), part.text)
     tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
     return ImportDraft(f"{RULES}:{name}", key, title, part.text, kind, tags=tags)
-
-
-def _says(words: str, text: str) -> bool:
-    return re.search(rf"(?i)\b(?:{words})\b", text) is not None
 
 
 def _tags(heading: str) -> tuple[str, ...]:
@@ -183,13 +170,14 @@ def is_topic(values: Mapping[str, Any]) -> bool:
 
 def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
     """One draft a topic, and one a section of notes; not lines that only point to a topic."""
+    known = {*files, *(f"./{name}" for name in files)}
     for name, text in files.items():
         values, body = split_front(text)
         if is_topic(values):
             yield _topic(name, values, body.strip())
             continue
         if name == "MEMORY.md":
-            body = _POINTER.sub(lambda at: "" if at[1].removeprefix("./") in files else at[0], body)
+            body = _pattern("pointer").sub(lambda at: "" if at[1] in known else at[0], body)
         for part in split_sections(body, name):
             title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
             key = (CLAUDE, name, title, part.text)

@@ -14,6 +14,7 @@ from memcli.errors import ProviderError
 from memcli.providers import within
 from memcli.providers.embed.wire import Wire, shown
 from memcli.text.controls import strip_controls, strip_private
+from memcli.text.matching import pattern
 from memcli.text.secrets import redact_secrets
 
 if TYPE_CHECKING:
@@ -27,12 +28,7 @@ BIGGEST_REPLY = 64_000_000
 SHORTEST = 250  # bytes of a text that is not shortened any more
 BLANK = "-"  # sent for an empty text, which providers refuse
 _PASSING = frozenset((0, 408, 409, 425, 429))
-_TOO_LONG = re.compile(
-    r"context (?:length|window|size)|max\w*[^.]{0,40}\btokens?\b|too (?:long|large|many tokens)"
-    r"|token limit|input length|less than \d+ tokens",
-    re.IGNORECASE,
-)
-_QUOTA = re.compile(r"insufficient_quota|billing_(?:hard_limit|not_active)|credit balance|PerDay")
+_pattern = partial(pattern, "providers/embed/http")
 _NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
 _Answer = tuple[int, Mapping[str, str], Any]
 """(status, headers, reply) of what came back; status 0: the connection was lost."""
@@ -100,9 +96,9 @@ class HttpEmbedder:
             if status == 200 and reply is not None:
                 return reply
             said = self._said(reply)
-            if status in (400, 413, 422, 500) and _TOO_LONG.search(said):
+            if status in (400, 413, 422, 500) and _pattern("too long").search(said):
                 raise _TooLongError(said)
-            spent = status == 402 or (status == 429 and _QUOTA.search(json.dumps(reply)))
+            spent = status == 402 or (status == 429 and _pattern("quota").search(json.dumps(reply)))
             passes = (status in _PASSING or status >= 500) and not spent
             told = headers.get("retry-after", "")
             wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number

@@ -1,5 +1,6 @@
 """How each provider behind a URL is spoken to: its key, its URL, its wire format."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,26 +8,14 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from memcli.errors import UsageError
 from memcli.project.config import Config
+from memcli.text.matching import table
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA = "http://127.0.0.1:11434"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
-MODELS = {
-    "openai": "text-embedding-3-small",
-    "ollama": "nomic-embed-text",
-    "gemini": "gemini-embedding-001",
-}
 GEMINI_DIMENSIONS = 768  # 3072 make a cache four times as big for a third of a point
-_SENTENCE = "Represent this sentence for searching relevant passages: "
-_TASK, _TITLE = "task: search result | query: ", "title: none | text: "
-_PREFIXES = (
-    ("nomic-embed", "search_query: ", "search_document: "),
-    ("embeddinggemma", _TASK, _TITLE),
-    ("gemini-embedding-2", _TASK, _TITLE),
-    ("mxbai-embed", _SENTENCE, ""),
-    ("arctic-embed", _SENTENCE, ""),
-    ("multilingual-e5", "query: ", "passage: "),
-)
+_KNOWN = json.loads(table("providers/embed/models.json"))
+"""The usual model of a provider; what a model wants before a query and before a document."""
 
 
 class ApiKey(NamedTuple):
@@ -65,7 +54,7 @@ class Wire(NamedTuple):
 def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
     """The wire of a provider. A base URL that is not OpenAI's own is part of the model's name."""
     name, dimensions = config.embedder, config.embed_dimensions
-    model = config.embed_model or MODELS.get(name, "")
+    model = config.embed_model or _KNOWN["usual"].get(name, "")
     if name == "gemini":
         return _gemini(model.removeprefix("models/"), config, environ)
     base = _base(name, config.embed_url, environ)
@@ -191,5 +180,5 @@ def shown(url: str) -> str:
 def prefix_of(model: str, query: bool) -> str:
     """What a model wants before a query or a document; "" for one that is not known to want it."""
     name = model.lower().rpartition("/")[2]
-    known = next((row for row in _PREFIXES if row[0] in name), ("", "", ""))
-    return known[1 if query else 2]
+    known = next((own for part, own in _KNOWN["before"].items() if part in name), ("", ""))
+    return str(known[0 if query else 1])

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Provider, Reply, Usage
 from memcli.text.controls import strip_private
+from memcli.text.matching import table
 from memcli.text.secrets import redact_secrets
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool}
@@ -121,7 +122,7 @@ def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-HIGHEST = (15, 75)  # of a model that is not known
+HIGHEST = (15, 75)  # of a model whose list price (October 2026, USD for 1e6 tokens) is not known
 CACHE_WRITE, CACHE_READ = 1.25, 0.1  # factors on the price of input, for a cache of five minutes
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
 
@@ -145,7 +146,8 @@ class Ledger(NamedTuple):
 
 def cost(model: str, usage: Usage) -> float:
     """What a call did cost, never less than the bill."""
-    read, written = next((price for name, price in PRICES.items() if name in model), HIGHEST)
+    rows = map(str.split, table("providers/llm/prices.txt").splitlines())
+    read, written = next((map(float, price) for name, *price in rows if name in model), HIGHEST)
     tokens = usage.input + usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
     return (tokens * read + usage.output * written) / 1e6
 
