@@ -103,7 +103,6 @@ def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
 
 def save_notes(app: App, folder: str) -> tuple[int, int]:
     """Write each entry in view as a note for Obsidian; how many there are, how many changed."""
-    from memcli.exchange.obsidian import notes
     from memcli.storage.durable import write_output
 
     project, path = app.project, Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
@@ -113,7 +112,8 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
     if holds or any(path.is_relative_to(each) for each in found):
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
     own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
-    made = notes(list({entry.id: entry for entry in reversed(own) if entry.written}.values()))
+    unique = {entry.id: entry for entry in reversed(own) if entry.written}
+    made = handout.notes(list(unique.values()))
     root = project.root
     refuse_links(path, root if root is not None and path.is_relative_to(root) else path)
     path.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,18 @@
-"""The memory as a marked section of CLAUDE.md or AGENTS.md: what fits, and its text. Pure."""
+"""Memory as a marked section of CLAUDE.md or AGENTS.md, and as linked notes for Obsidian. Pure."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from memcli.errors import DataError
+from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text import matching
-from memcli.text.controls import for_prompt
+from memcli.text.controls import for_prompt, strip_controls, strip_private
+from memcli.text.secrets import redact_secrets
 
 BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
 END = "<!-- mem: export end -->"
@@ -17,6 +20,7 @@ HEAD = matching.table("exchange/handout.md").rstrip("\n").split("\n")
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
 ENTRY_LINES = 12
+LINKS = ("supports", "contradicts", "superseded_by", "merged_from", "promoted_from")
 
 _pattern = partial(matching.pattern, "exchange/exporter")
 
@@ -146,3 +150,38 @@ def placed(text: str | None, section: str, name: str) -> str:
         what = f"{name}:{line}: the marks of the exported section are damaged; nothing is written"
         raise DataError(what, "take its lines out and export again")
     return text[: begins[0].start()] + section + text[ends[0].end() :]
+
+
+def notes(entries: Sequence[Entry]) -> dict[str, str]:
+    """The text of each note by its file name."""
+    names: dict[str, str] = {}
+    for entry in entries:
+        name = _note_name(entry.title, entry.id[:8])
+        taken = name.casefold() in map(str.casefold, names.values())
+        names[entry.id] = _note_name(entry.title, entry.id) if taken else name
+    return {f"{names[entry.id]}.md": _note_text(entry, names) for entry in entries}
+
+
+def _note_name(title: str, id: str) -> str:
+    words = _pattern("unsafe").sub(" ", redact_secrets(strip_controls(title)))[:80].strip(". ")
+    return f"{words} {_pattern('unsafe').sub(' ', strip_controls(id))[:40]}".strip(". ")
+
+
+def _note_text(entry: Entry, names: dict[str, str]) -> str:
+    values: dict[str, object] = {
+        "id": entry.id, "type": entry.type, "kind": entry.kind, "status": entry.status,
+        "importance": entry.importance, "created": entry.created_at,
+        "tags": [str(tag).replace(" ", "-") for tag in _listed(entry.extra.get("tags"))],
+    }  # fmt: skip
+    for key in LINKS:
+        known = (names[str(id)] for id in _listed(entry.extra.get(key)) if str(id) in names)
+        values[key] = [f"[[{name}]]" for name in known]
+    rows = [
+        f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items() if v not in ("", [])
+    ]
+    body = redact_secrets(strip_controls(strip_private(entry.body))).strip()
+    return "\n".join(["---", *map(redact_secrets, rows), "---", body, ""])
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value] if value else []

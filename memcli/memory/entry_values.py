@@ -188,21 +188,14 @@ def _first_line(body: str) -> str:
 
 @cache
 def _month_of() -> dict[str, int]:
-    lines = matching.table("memory/months.txt").splitlines()
-    return {name: number for number, line in enumerate(lines, 1) for name in line.split()}
-
-
-@cache
-def _forms() -> re.Pattern[str]:
-    """Compiled when a text has a year beside something that a date may be made of."""
-    month = "|".join(sorted(_month_of(), key=len, reverse=True))
-    return re.compile(_pattern("forms").pattern.replace("<MONTH>", month), re.IGNORECASE)
+    lines = _pattern("<MONTH>").pattern.removeprefix("(?:").splitlines()
+    return {name: at for at, line in enumerate(lines, 1) for name in re.findall(r"\w+", line)}
 
 
 def date_in(text: str) -> str:
     """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day first."""
     if ("19" in text or "20" in text) and _pattern("maybe").search(text):
-        return next((day for found in _forms().finditer(text) if is_day(day := _day(found))), "")
+        return next(filter(is_day, map(_day, _pattern("forms").finditer(text))), "")
     if "-" not in text:  # most lines have none: found out without a pattern
         return ""
     return next((day for day in _pattern("written").findall(text) if is_day(day)), "")

@@ -150,7 +150,8 @@ def _new(
     sent = [one for _, one in added]
     with closing(Tokenizer()) as tokenizer:
         labels = (f"=t:{team}", f"=p:{to.identity.key}")
-        words = tokenizer.words(writer.searched(sent), labels)
+        rows = [(r.title, r.text, r.tags, r.date, r.parts) for r in (one.row for one in sent)]
+        words = tokenizer.words(rows, labels)
     chosen = [one for one in sent if to.dim and one.row.live and _chosen(to.app, one)]
     texts = [embedded_text(one.row.title, one.row.text) for one in chosen]
     vectors = dict(zip((one.id for one in chosen), _vectors(to, texts), strict=True))

@@ -64,12 +64,8 @@ def identify(root: Path) -> Identity:
     name = "/".join(parts[-2:] if ":" in remote else parts[-1:])
     name = name or os.path.basename(os.path.realpath(top))
     name = name if path == "." else f"{name}/{path}"
-    return Identity(key_of(first, path), name, first, path, commit, remote)
-
-
-def key_of(root_commit: str, path: str) -> UUID:
-    """The key of a project."""
-    return UUID(bytes=blake2b(f"{root_commit}\0{path}".encode(), digest_size=16).digest())
+    key = blake2b(f"{first}\0{path}".encode(), digest_size=16).digest()
+    return Identity(UUID(bytes=key), name, first, path, commit, remote)
 
 
 class Sent(NamedTuple):
@@ -145,11 +141,6 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_cleaned(key): _cleaned(item) for key, item in value.items()}
     return value
-
-
-def searched(sent: Sequence[Sent]) -> list[tuple[str, str, str, str, str]]:
-    """The searched columns of chunks, in the order of `tokens.COLUMNS`."""
-    return [(s.row.title, s.row.text, s.row.tags, s.row.date, s.row.parts) for s in sent]
 
 
 LOCK_WAIT = "20s"  # how long a push waits for another one of the same project

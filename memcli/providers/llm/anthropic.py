@@ -1,7 +1,7 @@
 """The Messages API of Anthropic, over their SDK, imported when the first question is asked."""
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ProviderError, UsageError
@@ -56,9 +56,11 @@ class Anthropic:
     def ask(self, ask: Ask) -> Reply:
         import anthropic
 
-        _ = self._client  # made before the time runs: it takes long on a busy machine
+        client = self._client  # made before the time runs: it takes long on a busy machine
+        limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
+        send = partial(client.messages.create, timeout=limit)
         try:
-            return within(ask.timeout, lambda: self._asked(ask))
+            return within(ask.timeout, lambda: _reply(send(**request(self.model, ask)), ask))
         except (TimeoutError, anthropic.APITimeoutError):
             raise TimeoutError from None
         except anthropic.APIError as error:
@@ -66,12 +68,6 @@ class Anthropic:
         except (AttributeError, TypeError, ValueError):
             what = f"{self._url} answered with something that is no message"
             raise ProviderError(what, "check ANTHROPIC_BASE_URL") from None
-
-    def _asked(self, ask: Ask) -> Reply:
-        import anthropic
-
-        limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
-        return _reply(self._client.messages.create(**request(self.model, ask), timeout=limit), ask)
 
     def _failed(self, error: "anthropic.APIError") -> ProviderError:
         import anthropic
