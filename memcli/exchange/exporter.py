@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from memcli.errors import DataError
-from memcli.memory.values import Entry
+from memcli.memory.values import Entry, listed
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text import matching
@@ -171,17 +171,13 @@ def _note_text(entry: Entry, names: dict[str, str]) -> str:
     values: dict[str, object] = {
         "id": entry.id, "type": entry.type, "kind": entry.kind, "status": entry.status,
         "importance": entry.importance, "created": entry.created_at,
-        "tags": [str(tag).replace(" ", "-") for tag in _listed(entry.extra.get("tags"))],
+        "tags": [tag.replace(" ", "-") for tag in listed(entry, "tags")],
     }  # fmt: skip
     for key in LINKS:
-        known = (names[str(id)] for id in _listed(entry.extra.get(key)) if str(id) in names)
+        known = (names[id] for id in listed(entry, key) if id in names)
         values[key] = [f"[[{name}]]" for name in known]
     rows = [
         f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items() if v not in ("", [])
     ]
     body = redact_secrets(strip_controls(strip_private(entry.body))).strip()
     return "\n".join(["---", *map(redact_secrets, rows), "---", body, ""])
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value] if value else []
