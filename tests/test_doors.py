@@ -40,7 +40,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
     "sessions/reader": ({"open"}, "decompresses what a door has opened"),
     "exchange/importers": ({"walk"}, "a folder that the user names; links are not followed"),
-    "exchange/past": (
+    "exchange/branch_diff": (
         {"mkdtemp", "write_text"},
         "lays memory files of git out in the user's cache",
     ),

@@ -22,7 +22,7 @@ from memcli.cli.options import (
 )  # fmt: skip
 from memcli.cli.progress import Progress
 from memcli.errors import UsageError
-from memcli.exchange.past import seen_at
+from memcli.exchange.branch_diff import seen_at
 from memcli.index.view import Filters
 from memcli.views import entries, sessions, text
 from memcli.views.text import HOW_TO_BEGIN, put, say

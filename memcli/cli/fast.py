@@ -64,7 +64,7 @@ def _answered(mem: App, request: RecallRequest) -> RecallReport:
 def _then(mem: App, at: str) -> AbstractContextManager[App]:
     if not at:
         return nullcontext(mem)
-    from memcli.exchange.past import seen_at
+    from memcli.exchange.branch_diff import seen_at
 
     return seen_at(mem, at)
 
