@@ -74,8 +74,7 @@ class AddOptions(TypedDict, total=False):
 class Memory:
     """The memory of one project (that of the working directory without `root`) and the global one.
 
-    Each call opens what it needs and closes it again; threads may share one, a call at a time.
-    """
+    Each call opens what it needs and closes it again; threads may share one, a call at a time."""
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self._root = "" if root is None else os.fspath(root)
@@ -114,8 +113,7 @@ class Memory:
     def add(self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]) -> AddReport:
         """Write down one thing; what is known already is reinforced instead (`.reinforced`).
 
-        Raises RefusedError for a text with a secret in it.
-        """
+        Raises RefusedError for a text with a secret in it."""
         from memcli.commands import add as command
 
         lists = ("tags", "paths", "commands", "steps")
@@ -141,8 +139,7 @@ class Memory:
     ) -> ExtractReport:
         """Learn from finished sessions: those of these files, else the ones of this repository.
 
-        `engine` is rules (no model), llm, or auto: what the user's configuration enables.
-        """
+        `engine` is rules (no model), llm, or auto: what the user's configuration enables."""
         from memcli.commands import extract as command
 
         named = tuple(os.fspath(path) for path in transcripts)

@@ -3,8 +3,7 @@
 
 class MemError(Exception):
     """A failure the user can act on: `what` (with `path:line` where there is one) and a `hint`;
-    by itself a bug. Exit 1 is no failure: the answer is no.
-    """
+    by itself a bug. Exit 1 is no failure: the answer is no."""
 
     code = 70
 

@@ -2,8 +2,7 @@
 
 A recall makes fifty of these classes and few objects of each: `typing` reads every annotation and
 compiles a constructor for every class. Here one constructor serves all, until a class has filled in
-many objects: then it gets its own.
-"""
+many objects: then it gets its own."""
 
 import sys
 from typing import TYPE_CHECKING

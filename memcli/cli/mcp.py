@@ -78,8 +78,7 @@ class _Tools:
 
         task: what you are about to do, in words. limit: most ranked hits. max_tokens: size of the
         whole answer, 0 for no limit. kind: only policy, workflow, pitfall, architecture, decision,
-        preference, fact or episode. path: only what is about this file.
-        """
+        preference, fact or episode. path: only what is about this file."""
         wanted: Any = {"kind": [kind] if kind else [], "path": [path] if path else []}
         bounds: Any = {"limit": limit, "max_tokens": max_tokens}
         return self._try(lambda: self._memory.prompt(task, **bounds, **wanted)) or NOTHING
@@ -87,8 +86,7 @@ class _Tools:
     def list(self, kind: str = "", path: str = "", recent: int = 20) -> str:
         """List what is remembered, the newest first: id, date, kind, title and place of each.
 
-        kind, path: as in recall. recent: so many at most.
-        """
+        kind, path: as in recall. recent: so many at most."""
         filters = Filters(kind=(kind,) if kind else (), path=(path,) if path else ())
         report = self._in_app(lambda app: list_entries(app, filters, recent))
         return _wrapped(list_text(report)) if report.rows else NOTHING
@@ -96,8 +94,7 @@ class _Tools:
     def show(self, id: str) -> str:
         """Show one entry in full: its text, where it comes from, what it is related to.
 
-        id: the entry's id or its beginning, as recall names it.
-        """
+        id: the entry's id or its beginning, as recall names it."""
         return _wrapped(show_text(self._try(lambda: self._memory.show(id))))
 
     def health(self) -> str:
@@ -118,8 +115,7 @@ class _Tools:
 
         text: the lesson, its first line is the title unless title is given. kind: policy, workflow,
         pitfall, architecture, decision, preference or fact. paths: globs of the files it is about.
-        commands: globs of the shell commands it is about. What is known already is reinforced.
-        """
+        commands: globs of the shell commands it is about. What is known already is reinforced."""
         lists = {"tags": tags or (), "paths": paths or (), "commands": commands or ()}
         return self._added(text, kind=kind, title=title, **lists)
 
@@ -127,8 +123,7 @@ class _Tools:
         """Write down what happened in a piece of work that has ended.
 
         title: what it was about. summary: what was done, what went wrong, what was decided.
-        outcome: how it ended, such as success, failure or partial.
-        """
+        outcome: how it ended, such as success, failure or partial."""
         return self._added(summary, kind="episode", title=title, outcome=outcome)
 
     def reinforce(self, id: str) -> str:
@@ -143,8 +138,7 @@ class _Tools:
     def retire(self, id: str, because: str) -> str:
         """Take an entry that is no longer true out of recall; a person can bring it back.
 
-        id: as recall names it. because: why it does not hold any more.
-        """
+        id: as recall names it. because: why it does not hold any more."""
         return for_prompt(retire_text(self._in_app(lambda app: retire(app, [id], because))))
 
     def consolidate(self) -> str:

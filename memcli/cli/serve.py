@@ -1,7 +1,6 @@
 """mem browse --serve: the page on loopback, its buttons the use cases of commands; it ends with it.
 
-The server is the standard library's: one page of one person asks three things of it.
-"""
+The server is the standard library's: one page of one person asks three things of it."""
 
 import hmac
 import json

@@ -1,8 +1,7 @@
 """Setting up: the repository, the index, other tools, the shell; and what git and agents call.
 
 `mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them before Typer
-is imported, and only their help comes from here.
-"""
+is imported, and only their help comes from here."""
 
 import sys
 
@@ -183,8 +182,7 @@ def import_(
     """Take over what other memories know.
 
     Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what is known
-    already is not added, so running it twice is running it once.
-    """
+    already is not added, so running it twice is running it once."""
     from memcli.commands import import_ as command
 
     request = command.ImportRequest(tuple(paths), form, level)
@@ -263,8 +261,7 @@ def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
 
     Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always
     0; what went wrong stands in hooks.log in the state folder. MEM_HOOK=off switches every hook
-    off.
-    """
+    off."""
     from memcli.hooks import protocol
 
     return protocol.main(event)

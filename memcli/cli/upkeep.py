@@ -65,8 +65,7 @@ def extract(
 
     Corrections, preferences, pitfalls and an episode of each session, by rules or by the language
     model that your own configuration enables. Secrets are taken out first. Nothing is learned
-    twice.
-    """
+    twice."""
     from memcli.commands import extract as command
     from memcli.hooks import pipeline
     from memcli.project.context import write_blocker

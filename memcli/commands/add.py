@@ -53,8 +53,7 @@ class AddRequest(NamedTuple):
 
 class AddReport(NamedTuple):
     """Where the entry went, or which one (`reinforced`) says the same; `by_kind`: its kind set the
-    importance.
-    """
+    importance."""
 
     id: str
     path: str

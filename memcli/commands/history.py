@@ -45,8 +45,7 @@ class ForgetReport(NamedTuple):
 
 class Correction(NamedTuple):
     """What a person said to put the agent right, and what was known of it before that session:
-    the heading of an entry, of an exchange or commit, "" for nothing.
-    """
+    the heading of an entry, of an exchange or commit, "" for nothing."""
 
     date: str
     session: str

@@ -131,8 +131,7 @@ def is_empty(app: App) -> bool:
 def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallReport:
     """The ranked hits of all roots, by how much of the task each meets against its own memory.
 
-    Memory alone: no proxy, no history; the user's own level is looked at once.
-    """
+    Memory alone: no proxy, no history; the user's own level is looked at once."""
     request = request._replace(history="off", ranked_only=True)
     pool, modes, found = list[tuple[float, Shown, Hit]](), set[str](), False
     with ExitStack() as inside:

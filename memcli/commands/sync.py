@@ -1,8 +1,7 @@
 """mem sync: the user's own memory in step between machines, through a git repository of its own.
 
 Its git directory lies in the user's data folder; of the home folder it knows two files. A merge is
-written as mem writes everything: `BEFORE` names the commit before it until it surely was.
-"""
+written as mem writes everything: `BEFORE` names the commit before it until it surely was."""
 
 import os
 import platform

@@ -33,8 +33,7 @@ MOST = 6  # so many of each: one screen
 class WhyRow(NamedTuple):
     """One thing that is known. `source` is memory, session or commit; `id` is what mem show takes.
 
-    `line` says that this commit was the last to touch the line that was asked about.
-    """
+    `line` says that this commit was the last to touch the line that was asked about."""
 
     source: str
     id: str

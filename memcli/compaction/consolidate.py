@@ -1,7 +1,6 @@
 """Ask a language model what compaction needs to know, and carry out what it said.
 
-While it is asked nothing is locked and nothing written.
-"""
+While it is asked nothing is locked and nothing written."""
 
 import datetime
 import re

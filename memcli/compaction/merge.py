@@ -42,8 +42,7 @@ def merge(
 ) -> tuple[str, int]:
     """Both sides' changes to `base` in one text, and how many conflicts its prose holds.
 
-    When one side has none, the other's to the byte.
-    """
+    When one side has none, the other's to the byte."""
     if base in (ours, theirs) or ours == theirs:
         return _one_sided(base, ours, theirs, str), 0
     ends = (found[0] if (found := _LINE_END.search(t)) else "" for t in (base, ours, theirs))
@@ -69,8 +68,7 @@ def merge(
 class _Block(NamedTuple):
     """An entry's text: front matter with its delimiters, and the rest.
 
-    `below` is the prose down to the next entry, `gap` the blank lines behind both.
-    """
+    `below` is the prose down to the next entry, `gap` the blank lines behind both."""
 
     id: str = ""
     front: str = ""
@@ -205,8 +203,7 @@ def _merge_blocks(
     base: _Blocks, ours: _Blocks, theirs: _Blocks, prose: _ProseMerge
 ) -> list[_Block]:
     """Ours' order, then what theirs alone has; a second version of a body behind the first, unless
-    it was edited on: in a rebase the first of two edits becomes one, and the base of the second.
-    """
+    it was edited on: in a rebase the first of two edits becomes one, and the base of the second."""
     merged = {
         key: _merge_block(base.get(key), ours.get(key), theirs.get(key), prose)
         for key in dict.fromkeys([*ours, *theirs])

@@ -49,8 +49,7 @@ class CompactRequest(NamedTuple):
     """What to compact, and how: `files`, else what is in view of `levels`, `jobs` and `tasks`.
 
     `check` asks no model; `uses` counts what agents used and no memory file counts yet; `units` are
-    the only sections to adopt, `renamed` the new names of files by entry.
-    """
+    the only sections to adopt, `renamed` the new names of files by entry."""
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()

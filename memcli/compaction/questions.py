@@ -235,8 +235,7 @@ def _words(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[str, ...]:
     """The episodes shown that a fact was drawn from: those named that say some of it as well as the
-    best of them; when no name is known, those whose words it takes up most.
-    """
+    best of them; when no name is known, those whose words it takes up most."""
     mine = claim(words).words - STOP_WORDS
     said = {item.entry.id: mine & claim(item.words).words for item in batch.episodes}
     shares = {name: len(same) / (len(mine) or 1) for name, same in said.items()}

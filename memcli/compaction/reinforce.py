@@ -30,8 +30,7 @@ Use = tuple[str, str]  # A session, and the id of an entry that it used
 class ReinforceRequest(NamedTuple):
     """Ids that were typed, of a list, or of the recall log of `session`, and ratings by id.
 
-    `spoken` is the text of the session (modes aligned and rated).
-    """
+    `spoken` is the text of the session (modes aligned and rated)."""
 
     ids: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
@@ -255,8 +254,7 @@ def noted_uses(workspace: "Workspace") -> set[Use]:
 class WaitingUses:
     """The uses that no memory file counts yet, once read.
 
-    The journal of the write names what it counts, so that nobody counts it twice.
-    """
+    The journal of the write names what it counts, so that nobody counts it twice."""
 
     def __init__(self, app: App) -> None:
         self.app = app

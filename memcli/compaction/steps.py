@@ -1,7 +1,6 @@
 """What compaction does to a set of memory files: pure, deterministic, whatever their order.
 
-Each step looks at the entries as the steps before it left them; what leaves is in an archive.
-"""
+Each step looks at the entries as the steps before it left them; what leaves is in an archive."""
 
 import datetime
 import re
@@ -43,8 +42,7 @@ class Pair(NamedTuple):
     """Two live entries that say the opposite, as earlier steps left them, and a file.
 
     With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is the id that
-    stays, and `body` what it says now, if it is to change.
-    """
+    stays, and `body` what it says now, if it is to change."""
 
     path: str
     first: Entry

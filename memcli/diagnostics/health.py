@@ -56,8 +56,7 @@ class Spent(NamedTuple):
 class HealthReport(NamedTuple):
     """The score, what it is made from, and one snapshot a day.
 
-    `unwritten` prompts were seen since memory was last written.
-    """
+    `unwritten` prompts were seen since memory was last written."""
 
     health: Health
     counts: Mapping[str, Any]

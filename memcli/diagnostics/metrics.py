@@ -37,8 +37,7 @@ SAMPLE, POOL = 200, 4000
 NEIGHBOURS = 3
 AKIN = 0.25
 """Weighted word overlap that earns a neighbour the whole point: of unrelated texts it is 0.06, of
-the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real sets).
-"""
+the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real sets)."""
 AKIN_COSINE = 0.8  # the same where there are vectors: the cosine of a `similar` edge
 NEAR = 12
 """So many of an entry's rarest words find its possible neighbours; so many of them are compared."""
@@ -49,8 +48,7 @@ class LiveEntry(NamedTuple):
 
     `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale` archives;
     compaction merges near-duplicates of one `shelf`. Of what is `promoted` recall shows the copy
-    that it became; `outdated` is what names something that the code has no more.
-    """
+    that it became; `outdated` is what names something that the code has no more."""
 
     id: str
     title: str
@@ -111,8 +109,7 @@ def health(
     """All metrics of the live entries, whatever their order.
 
     `places` are those of a `sample` recalled by their titles (0: not found), None when the index
-    cannot be searched; `vectors` those of the entries by id, of many those of a `sample`.
-    """
+    cannot be searched; `vectors` those of the entries by id, of many those of a `sample`."""
     items = sorted(items)
     if not items:
         unread = indexed.missing_files
@@ -215,8 +212,7 @@ def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = 
 
     Similarity is the cosine where there are vectors of all, else the Jaccard overlap of content
     words weighed by idf; it earns its share of what counts as akin, at most 1. A near-duplicate
-    takes a neighbour's place and earns nothing.
-    """
+    takes a neighbour's place and earns nothing."""
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)

@@ -34,8 +34,7 @@ class Resting(NamedTuple):
 class BranchFinding(NamedTuple):
     """`what` is removes, moves, rewrites, untold, opposes, secret or order, of these `entries`.
 
-    `name` is what the branch removes, `detail` its new name or the share of new lines.
-    """
+    `name` is what the branch removes, `detail` its new name or the share of new lines."""
 
     what: str
     name: str
@@ -51,8 +50,7 @@ def review(
 ) -> tuple[BranchFinding, ...]:
     """What a reviewer should know of a branch, beside its changes. `fresh` are the ids it writes.
 
-    `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not told.
-    """
+    `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not told."""
     top = git.work_tree(root)
     if top is None:
         return ()

@@ -33,8 +33,7 @@ _Exchange = tuple[int, Counter[str]]  # a person's turn and the answers: its sta
 
 def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
     """`turns`, the first at `at` in its session, cut at gaps over 3 h and at the deepest valleys of
-    the similarity of neighbouring windows (after Hearst's TextTiling), at most 12 stretches.
-    """
+    the similarity of neighbouring windows (after Hearst's TextTiling), at most 12 stretches."""
 
     @cache
     def heard(i: int) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """What a language model is asked about a session, and the strict reading of what it answers: it can
-fill the fields of the schema and nothing else, never name files to write to, or ids. Pure.
-"""
+fill the fields of the schema and nothing else, never name files to write to, or ids. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate

@@ -203,8 +203,7 @@ def add_commits(
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[int, str]:
     """Add the new commits of a root's repository; how many, and what could not be done. With
-    `only_few`, none when there are more than `FEW`. It goes on where it was broken off.
-    """
+    `only_few`, none when there are more than `FEW`. It goes on where it was broken off."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
     known, count, start = record.note("head"), 0, 0

@@ -15,8 +15,7 @@ PARTS: Final = 64
 class Doc(NamedTuple):
     """An exchange (`source` "session") or a commit; `unit` is the session's id or the hash, `turn`
     the number in it (from 1; of a commit 0), `key` names it for good, `said` are (speaker, text) of
-    person, agent and error, `about` paths and commands, `supersedes` the commits it takes back.
-    """
+    person, agent and error, `about` paths and commands, `supersedes` the commits it takes back."""
 
     source: str
     unit: str

@@ -1,7 +1,6 @@
 """The record of one repository: exchanges of sessions and commits, compressed, with a full text.
 
-It is private and no index: agents delete their transcripts, it may be all that is left.
-"""
+It is private and no index: agents delete their transcripts, it may be all that is left."""
 
 from __future__ import annotations
 

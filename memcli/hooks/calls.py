@@ -153,8 +153,7 @@ class HookApp(App):
         also: Iterable[str] = (),
     ) -> None:
         """Remember, in the running transaction, what is told: (context, event, why), and entry ->
-        title; and what else it stands for.
-        """
+        title; and what else it stands for."""
         (context, event, why), day = told, self.project.now.isoformat()
         log.note("shown", ((context, event, key, day) for key in (*titles, *also)), "OR IGNORE")
         at = f"{day}{time.strftime('T%H:%M:%S')}"

@@ -57,8 +57,7 @@ NUDGE = (
 
 def session_start(app: HookApp, state: State, call: HookCall) -> Told:
     """Norms, policies, recent corrections, the person's manner, episodes: once in a session; after
-    a compaction again, with the strongest of what was told since.
-    """
+    a compaction again, with the strongest of what was told since."""
     log, emptied = SessionLog(state), call.source in EMPTIED
     if call.agent or _is_told(log, call) or not app.is_ready():
         return Told()

@@ -1,6 +1,5 @@
 """What follows a finished session: learn from it, strengthen what it used, compact.
-What was learned stays when a later step fails: that is told, not undone.
-"""
+What was learned stays when a later step fails: that is told, not undone."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,8 +119,7 @@ def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
 
 def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> bool:
     """Whether what was done is what an entry is about: a file where it forbids nothing; a command
-    also where it names it in a sentence without a negation, never where in one with one.
-    """
+    also where it names it in a sentence without a negation, never where in one with one."""
     kinds: tuple[list[str], list[str]] = [], []
     for sentence in _SENTENCES.split(text):
         kinds[bool(negated_terms(claim(sentence)))].append(sentence)

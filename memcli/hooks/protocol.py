@@ -1,6 +1,5 @@
 """`mem hook EVENT`: what agents and git call. Every way out is exit status 0, whatever else would
-clutter somebody's work; what went wrong stands in `hooks.log` in the state folder.
-"""
+clutter somebody's work; what went wrong stands in `hooks.log` in the state folder."""
 
 from __future__ import annotations
 

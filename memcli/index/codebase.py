@@ -1,7 +1,6 @@
 """Which of the names in memory the work tree has, and what became of the others.
 
-After a commit an identifier is looked for in the file that had it and in what changed.
-"""
+After a commit an identifier is looked for in the file that had it and in what changed."""
 
 import os
 import re
@@ -54,8 +53,7 @@ class Anchor(NamedTuple):
 
 class Fate(NamedTuple):
     """`state` is here, gone, moved (to `now`), never (in this history) or untold; `commit` removed
-    it; an identifier stands in `witness`.
-    """
+    it; an identifier stands in `witness`."""
 
     state: str
     witness: str = ""

@@ -1,7 +1,6 @@
 """The index, `.memory.db`, derived from the memory files: opened, made, repaired.
 
-Its random token is known to this user's state folder: another's is neither used nor replaced.
-"""
+Its random token is known to this user's state folder: another's is neither used nor replaced."""
 
 import contextlib
 import json

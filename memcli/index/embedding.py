@@ -44,8 +44,7 @@ def fill(
     vectors: Vectors, embedder: Embedder, chosen: Chosen, wait: float, progress: Progress
 ) -> int:
     """Embed what has no vector yet; how many chunks that were. Raises ProviderError, and
-    OperationalError when another process keeps the index for longer than `wait` seconds.
-    """
+    OperationalError when another process keeps the index for longer than `wait` seconds."""
     vectors.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     state = vectors.state()
     if state is not None and state.fits(embedder, chosen):

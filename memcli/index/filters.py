@@ -150,8 +150,7 @@ class Entries:
         self, scope: Scope, most: int, since: str = "", *, headings: bool = False
     ) -> list[Candidate]:
         """Of the entries that pass, made on a day or later, the most important; or of the latest
-        the sections of prose with a title.
-        """
+        the sections of prose with a title."""
         if not headings:
             order, by = "importance DESC, date DESC", "chunks_date" if since else "chunks_important"
             return self._first(scope, "date >= ?", since, order=order, most=most, by=by)

@@ -184,8 +184,7 @@ class Lexical:
     ) -> dict[int, float]:
         """BM25 of the best-matching chunks, and of all that tie with the last of them; `allowed`
         None: of all but the `denied`. The idf is kept positive, which is possible when asked term
-        by term.
-        """
+        by term."""
         terms, total = list(dict.fromkeys(terms)), self.size()
         counted = sorted((n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n)
         rare = [(idf(n, total), n, term) for n, term in counted]

@@ -225,8 +225,7 @@ def locate(
     index: Index, project: Project, ids: Sequence[str], *, archived: bool | None = False
 ) -> dict[str, Located]:
     """Where each id stands: the nearest copy that may be written, else the nearest. `archived`
-    None: in archives too, when it stands nowhere else; True: in archives alone.
-    """
+    None: in archives too, when it stands nowhere else; True: in archives alone."""
     merged = index.entries.survivors(ids)
     files = {row.id: row for row in index.files().values()}
     writable = {file.name for file in project.listing.files if project.may_write(file)}

@@ -1,7 +1,6 @@
 """The vectors of an index: what they are of, and finding what is near and similar.
 
-Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few blobs.
-"""
+Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few blobs."""
 
 from __future__ import annotations
 

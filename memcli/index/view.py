@@ -113,8 +113,7 @@ class Candidate(NamedTuple):
 class Signals(NamedTuple):
     """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts; `words` how well
     each word of the task is met; `density` how much of a text meets the task; `title` the share of
-    title words that stand in the task.
-    """
+    title words that stand in the task."""
 
     lexical: Mapping[int, float]
     cosine: Mapping[int, float]

@@ -25,8 +25,7 @@ class Target(NamedTuple):
     Its real place must be below one of `within`. `what` is said of it, `next` when it was put. A
     file that is no text stops everything, but with `otherwise` is left, and that is said. What is
     `private` is one person's: git is not to offer it. Of what is `copied` the text of before is
-    kept, so that `drop` can bring back every byte.
-    """
+    kept, so that `drop` can bring back every byte."""
 
     path: Path
     put: Callable[[str | None], str | None]

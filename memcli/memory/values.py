@@ -41,8 +41,7 @@ class Entry(NamedTuple):
     """One memory: an entry with front matter, or a section of prose (`written` is False).
 
     Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands in the file;
-    `touched`: a person edited the body since `mem` wrote it.
-    """
+    `touched`: a person edited the body since `mem` wrote it."""
 
     id: str
     type: str

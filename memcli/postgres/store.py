@@ -1,7 +1,6 @@
 """Searching the shared index: the questions that the local one answers, asked of the server. SQL.
 
-An entry is called `id@project` here; chunks and files have numbers that hold for one search.
-"""
+An entry is called `id@project` here; chunks and files have numbers that hold for one search."""
 
 import json
 import re

@@ -1,6 +1,5 @@
 """Words as the local index sees them, by SQLite's own tokenizer, as a tsvector: positions are
-counted per column, weights say which column.
-"""
+counted per column, weights say which column."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """Configuration: defaults <- user file <- project file <- environment <- flags, with origins.
 
 The project file is untrusted: it may rank and budget, and name files below the root. Everything
-else in it is refused with its line. `resolve` is pure; only `load` touches the disk.
-"""
+else in it is refused with its line. `resolve` is pure; only `load` touches the disk."""
 
 import os
 import re

@@ -137,8 +137,7 @@ def run(
     """Run git; never raises for its exit code, which is 124 after so many seconds.
 
     Neither a program that the repository names is started nor the network asked. `hooks` leaves
-    git's own answer to where its hooks are; `given` is its standard input.
-    """
+    git's own answer to where its hooks are; `given` is its standard input."""
     verb, *rest = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
@@ -169,8 +168,7 @@ def start(
 ) -> "subprocess.CompletedProcess[str]":
     """Run git as its user has it, with these variables in place of those of a hook around it.
 
-    What it says is decoded to the byte; the descriptors in `keep` stay open in it.
-    """
+    What it says is decoded to the byte; the descriptors in `keep` stay open in it."""
     import subprocess  # most commands only read git's files
 
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

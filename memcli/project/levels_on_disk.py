@@ -149,8 +149,7 @@ class _Walk:
 
     def plain(self, name: str, kept: Place, left: Place, tree: str) -> list[str]:
         """Take the regular files `*.md` of a folder; the other names that end so and are of no
-        folders, links last.
-        """
+        folders, links last."""
         path, called = f"{self.base}/{name}", shown(f"{self.prefix}{name}/")
         own = tree or self.tree
         folder = Folder(f"{path}/", called, kept, own, self.base, left, tree, [])

@@ -26,8 +26,7 @@ class FoundFile(NamedTuple):
 
     `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
     folder of the job's or task's. No link on the way may leave `base`. `found` is what lies in a
-    found place.
-    """
+    found place."""
 
     path: str
     name: str
@@ -59,8 +58,7 @@ class Folder(NamedTuple):
 
     def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
         """Read a folder, in batches without an object for each file that lasts; give the names of
-        what is called so and is no regular file.
-        """
+        what is called so and is no regular file."""
         while batch := list(islice(entries, _BATCH)):
             batch = [entry for entry in batch if entry.name.endswith(".md")]
             names, rows = [entry.name for entry in batch], list[Any]()

@@ -230,8 +230,7 @@ def from_history(config: Config, task: str, history: HistoryLayer | None) -> Rec
 
 def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
     """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
-    learned in a session among the `amended`; with `until`, nothing newer.
-    """
+    learned in a session among the `amended`; with `until`, nothing newer."""
     least, words = own.project.config.inject_min, own.memory.words
     known = words.counts, words.size()
     sought, weights = evidence.focus(text, *known, least * evidence.NEAR_WANTS)

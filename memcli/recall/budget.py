@@ -43,8 +43,7 @@ _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 class Shown(NamedTuple):
     """One thing to show: its heading line and its text, made safe already, and a `note` below;
     `also` are the keys of near-duplicates, `brief` what of the text answers within so many tokens;
-    of a `draft`, made safe when it is looked at, the `size` is known that it has at least.
-    """
+    of a `draft`, made safe when it is looked at, the `size` is known that it has at least."""
 
     key: str
     layer: str
@@ -241,8 +240,7 @@ def _ranked(
     pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int], of_room: float
 ) -> list[Shown]:
     """The ranked layer, in order: what is too large for its share is shown by its best part; what
-    is left of the room in the end goes to those that were cut.
-    """
+    is left of the room in the end goes to those that were cut."""
     kept: list[tuple[Shown, Shown]] = []
     left = dict(by_type)
 

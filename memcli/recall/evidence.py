@@ -116,8 +116,7 @@ def _sentences(part: str, room: int) -> list[str]:
 
 def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     """The run of paragraphs, of long ones of sentences, within `room` tokens that has most of what
-    is asked, "" when not even a beginning fits, and how many lines are left out.
-    """
+    is asked, "" when not even a beginning fits, and how many lines are left out."""
     parts = [
         piece
         for part in paragraphs(text)

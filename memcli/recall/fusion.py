@@ -1,7 +1,6 @@
 """How signals of relevance become one: linear, reciprocal rank, or a blend of five; and context.
 
-Pure. Every signal is a score by candidate. docs/benchmarks.md has the measurements behind it.
-"""
+Pure. Every signal is a score by candidate. docs/benchmarks.md has the measurements behind it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,8 +96,7 @@ def met(
 ) -> dict[K, float]:
     """How well the words of a task are met in each text: the mean, by idf, of the best likenesses;
     the "maxsim" of late interaction (Khattab and Zaharia 2020). `alike[i]` maps ids of words to
-    their likeness (0 to 1) with word i of the task; `words` are the ids of those of each text.
-    """
+    their likeness (0 to 1) with word i of the task; `words` are the ids of those of each text."""
     total, near = sum(idf) or 1.0, _by_word(alike)
     found: dict[K, float] = {}
     for key, own in words.items():
@@ -163,8 +161,7 @@ def lend(
 ) -> dict[K, float]:
     """`own` relevance (best 1.0) with what entries that stand together add to each other:
     `neighbours[a]` are (b, distance 1 or 2) beside a in its file, `groups` names what was written
-    together, `title` is the share of each that the task names.
-    """
+    together, `title` is the share of each that the task names."""
     near: dict[K, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for lender, beside in neighbours.items():
         for key, distance in beside:

@@ -127,8 +127,7 @@ class HistoryLayer:
 
     def merged(self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int) -> list[Shown]:
         """One list of entries (as shown, session, score) and history, by what of the task each has;
-        what a newer exchange amends stands behind that one.
-        """
+        what a newer exchange amends stands behind that one."""
         near = (hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0) for hit in self.hits)
         mine = [(self._cover(_text(each)), hit) for each, hit in zip(near, self.hits, strict=True)]
         size, amended = min(max(room // 4, 120), _LONGEST), self.amended

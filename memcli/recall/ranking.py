@@ -55,8 +55,7 @@ class Match(NamedTuple):
 
 class Scored(NamedTuple):
     """An item with its score and the factors that made it; `words` is how well each word of the
-    task is met, `context` what was lent of relevance, `walked` the hit that an edge led from.
-    """
+    task is met, `context` what was lent of relevance, `walked` the hit that an edge led from."""
 
     item: RankedItem
     score: float
@@ -123,8 +122,7 @@ def diversify(
     """Collapse what is `alike` into the best of it, then pick, what matches in its own text first.
 
     MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
-    hit already picked.
-    """
+    hit already picked."""
     kept = _collapse(hits, limit + SPARE, alike)
     best = kept[0][0].score or 1.0 if kept else 1.0
     rest = [(not h.own, -(weight * h.score / best), i, 0, 0.0) for i, (h, _) in enumerate(kept)]

@@ -1,7 +1,6 @@
 """The vector lane of a search: what a task means, compared with what the index holds.
 
-The local embedder loads nothing heavy; to a provider the task alone is sent, within a deadline.
-"""
+The local embedder loads nothing heavy; to a provider the task alone is sent, within a deadline."""
 
 from __future__ import annotations
 

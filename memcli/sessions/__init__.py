@@ -17,8 +17,7 @@ _STORES: Final = {
     "opencode": ("XDG_DATA_HOME", "opencode", ".local/share/opencode", ""),
 }
 """The variable that moves an agent's folder, what is below that; its folder in the home; and below
-either the folder of its sessions.
-"""
+either the folder of its sessions."""
 
 
 def stores(environ: Mapping[str, str]) -> dict[str, Path]:

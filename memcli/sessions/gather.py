@@ -115,8 +115,7 @@ class TurnPlace(NamedTuple):
 
 class Gather:
     """One file being read. Records before `since` only say what the session is; `seen` has uuids.
-    With `arguments`, calls keep those alone, and a result whose call went well keeps no text.
-    """
+    With `arguments`, calls keep those alone, and a result whose call went well keeps no text."""
 
     def __init__(
         self, *, seen: set[str] | None = None, arguments: frozenset[str] | None = None

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 class Turn(NamedTuple):
     """One thing said or done: by whom (user, assistant, tool), and whose words it is: of "user",
-    "assistant", "tool:<name>" (a result), "web", "file", "agent" (another one) or "injected".
-    """
+    "assistant", "tool:<name>" (a result), "web", "file", "agent" (another one) or "injected"."""
 
     role: str
     text: str

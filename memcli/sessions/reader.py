@@ -83,8 +83,7 @@ def read_all(
 ) -> list[Session]:
     """All sessions in a file, at least one; of a database those of `folders`. With `start` only
     what follows it, unless the file was replaced or has shrunk; events in `seen` are passed over,
-    and those read are added; for `arguments` see `Gather`. Raises Unknown, DataError, OSError.
-    """
+    and those read are added; for `arguments` see `Gather`. Raises Unknown, DataError, OSError."""
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
     into = Gather(seen=seen, arguments=arguments)

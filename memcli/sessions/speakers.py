@@ -33,8 +33,7 @@ _pattern: Final = partial(matching.pattern, "sessions/speakers")
 
 def cut(text: str, limits: tuple[int, int] = SAID) -> str:
     """`text`, or its head and tail and how much is missing between them: cut at blanks, as half a
-    credential would not be recognised as one.
-    """
+    credential would not be recognised as one."""
     head, tail = limits
     if len(text) - head - tail <= 100:
         return text

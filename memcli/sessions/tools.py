@@ -56,8 +56,7 @@ def shell_line(given: Mapping[str, Any]) -> str:
 
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
     """The files that a tool for it or a patch changes, with `shell` any command, relative to the
-    session's folder.
-    """
+    session's folder."""
     line = shell_line(turn.input)
     edits = "*** Begin Patch" in line or _pattern("edits").search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()

@@ -31,8 +31,7 @@ def write_output(path: Path, text: str, *, root: Path | None = None, mode: int =
 
     An existing file keeps its permissions. A link is refused, and below `root` one in any part of
     the path; pipes and devices are written directly, but none that lies below `root`. Raises
-    UsageError for a place that cannot hold a file, RefusedError when the system refuses.
-    """
+    UsageError for a place that cannot hold a file, RefusedError when the system refuses."""
     place, below = Path(os.path.abspath(path)), path.parent
     with refusing(path):
         try:

@@ -1,7 +1,6 @@
 """What differs between systems; the doors through which files are read and written; transactions.
 
-Of the systems Linux alone is tested.
-"""
+Of the systems Linux alone is tested."""
 
 import errno
 import os
@@ -142,8 +141,7 @@ def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
     """Open a regular file for reading; a pipe or device is never waited for.
 
     `inside` names the folder that no link on the way may leave; without it (a file that the user
-    named) links are followed. Raises `Unreadable` and OSError.
-    """
+    named) links are followed. Raises `Unreadable` and OSError."""
     if not inside and not stat.S_ISREG(os.stat(path).st_mode):
         raise Unreadable("is no regular file")
     fd = _below(os.fspath(path), os.fspath(inside)) if inside else os.open(path, _FLAGS)

@@ -26,8 +26,7 @@ Database = sqlite3.Connection
 def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterator[Database]:
     """The database, which must have these tables to be one of `kind`.
 
-    Raises DataError, also for whatever a damaged or a hostile one does inside of the `with`.
-    """
+    Raises DataError, also for whatever a damaged or a hostile one does inside of the `with`."""
     try:
         with closing(_connected(path)) as db:
             # Not a view: what a view reads has no end that the size of the file sets.

@@ -36,8 +36,7 @@ def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
 ) -> "Iterator[State]":
     """The state of one project. Raises RefusedError; with `best_effort` a failure ends the block,
-    and a note that begins so says why ("" says nothing).
-    """
+    and a note that begins so says why ("" says nothing)."""
     state = State(state_dir(), project, wait=wait)
     try:
         yield state
@@ -58,8 +57,7 @@ class Extraction(NamedTuple):
     """How far a transcript was read: its size and mtime then, and where to read on (`end`).
 
     `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are
-    those of its last session. `done` names the scopes not to be asked again when others failed.
-    """
+    those of its last session. `done` names the scopes not to be asked again when others failed."""
 
     size: int
     mtime: int

@@ -2,8 +2,7 @@
 
 A write is prepared beside its targets, committed by one rename of a journal in the state directory,
 then carried out. Whoever writes next finishes what a killed writer left: first forward, and where
-that fails back.
-"""
+that fails back."""
 
 import os
 import stat
@@ -39,8 +38,7 @@ class Workspace:
 
     `state` should be one folder per user: the lock in it orders all writes, so that two projects
     can write one global file. `trace` hears, just before each happens: lock, recover, temp, fsync,
-    journal, commit, rename, sync, done; and last, end.
-    """
+    journal, commit, rename, sync, done; and last, end."""
 
     def __init__(
         self,
@@ -70,8 +68,7 @@ class Workspace:
         `note` is found in `notes` from the moment on at which the write is certain to happen. A new
         file that begins with `#!` is executable. Raises StaleError when a file is not what the plan
         was made from, else RefusedError. After an exception every file is as before, unless it says
-        that the next write will finish.
-        """
+        that the next write will finish."""
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed:
             with self.hold(verb, wait=wait):
@@ -102,8 +99,7 @@ class Workspace:
     def recover(self, *, wait: float = 10.0) -> list[str]:
         """Finish what a killed writer left (call it before planning), and say what was done.
 
-        With nothing to finish it is one look, without the lock.
-        """
+        With nothing to finish it is one look, without the lock."""
         lock = self._lock.path
         if self._journals.pending() or (lock.exists() and lock.stat().st_size):
             with self.hold("recover", wait=wait):

@@ -1,8 +1,7 @@
 """Memory as one HTML page that needs nothing else and reaches nothing: what mem browse writes.
 
 Memory text is hostile. It stands in the page as JSON that cannot end its element; the page's own
-script and style are allowed by their hashes alone, and what the script draws it sets as text.
-"""
+script and style are allowed by their hashes alone, and what the script draws it sets as text."""
 
 import json
 import re

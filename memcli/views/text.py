@@ -23,8 +23,7 @@ MOST_LINES = 40
 """So many lines are told one by one; of more, the rest is only counted (--json has them all)."""
 NARROWEST, USUAL, TITLE = 20, 80, 30
 """The least width that is laid out for, that of a terminal which does not tell, and the least of a
-table's title: other columns go before it gets narrower.
-"""
+table's title: other columns go before it gets narrower."""
 _STYLES = {"dim": 2, "bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _STYLE = r"\x1b\[[0-9;]*m"
 _HANG = r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?"

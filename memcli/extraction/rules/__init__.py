@@ -134,8 +134,7 @@ def about(
     turns: Sequence[Turn], turn: int, body: str, *, named_only: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files and commands that a sentence names of what the agent did; without them, and beside
-    a test, also the last command, or the files that were edited last in one go.
-    """
+    a test, also the last command, or the files that were edited last in one go."""
     low, over = fold(body), False
     said, tests = {*low.split()}, words.listed("testing")
     idle = words.listed("looking") | tests | words.listed("editing") | {""}

@@ -1,7 +1,6 @@
 """What speaks for and against learning a sentence, and which become lessons, from 0 on. Pure.
 
-What a piece of evidence is worth stands in `weights.txt`: `python -m tests.bench.fit_rules`.
-"""
+What a piece of evidence is worth stands in `weights.txt`: `python -m tests.bench.fit_rules`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -39,8 +39,7 @@ class Embedder(Protocol):
         self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
     ) -> Matrix:
         """One row for each text: float32 (n, dim), finite, none all zero, NOT normalised. `query`:
-        what is looked for; `deadline`: seconds for the whole call. Raises ProviderError.
-        """
+        what is looked for; `deadline`: seconds for the whole call. Raises ProviderError."""
         ...
 
 

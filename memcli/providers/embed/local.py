@@ -1,7 +1,6 @@
 """Static word vectors, computed here: no network, no model to run.
 
-The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of pieces.
-"""
+The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of pieces."""
 
 import json
 import math
@@ -156,8 +155,7 @@ def _parts(text: str) -> Iterable[str]:
 
 def cut(text: str, known: Mapping[str, int]) -> list[str]:
     """The pieces of a word, by merging neighbours: of known pieces the earliest learned, whose id
-    is lowest. This is byte pair encoding (Sennrich et al. 2016).
-    """
+    is lowest. This is byte pair encoding (Sennrich et al. 2016)."""
     parts = list(text)
     while len(parts) > 1:
         pairs = [(known.get(parts[i] + parts[i + 1], _NEVER), i) for i in range(len(parts) - 1)]

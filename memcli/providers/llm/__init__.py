@@ -35,8 +35,7 @@ class Usage(NamedTuple):
 
 class Reply(NamedTuple):
     """The text of a reply (JSON when a schema was asked for). `stop` is what befell one that is not
-    whole ("was cut off …"), which callers of a `Model` never see; `cost` is in USD where known.
-    """
+    whole ("was cut off …"), which callers of a `Model` never see; `cost` is in USD where known."""
 
     text: str
     usage: Usage = Usage()
@@ -65,8 +64,7 @@ class Provider(Model, Protocol):
 
 class Scripted:
     """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match": …, "reply":
-    …}` or `{…, "error": …}` goes first where the purpose or prompt has that text in it.
-    """
+    …}` or `{…, "error": …}` goes first where the purpose or prompt has that text in it."""
 
     name = model = "scripted"
 

@@ -1,6 +1,5 @@
 """Markdown or plain text in which each turn stands under a speaker; aider's history.
-The first mark of a file decides which count: a chat about chats is not cut at what it quotes.
-"""
+The first mark of a file decides which count: a chat about chats is not cut at what it quotes."""
 
 import re
 from collections.abc import Iterable
