@@ -69,6 +69,7 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder that holds the world of every test."""
     tmp_path_factory.getbasetemp()  # before a world has a TMPDIR of its own
     folder = Path(tempfile.mkdtemp(prefix="mem-tests-"))
+    folder.chmod(0o755)  # a database server runs as another user
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -77,6 +78,7 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """No real home, configuration, state, cache or clock; nothing inherited from the caller."""
     folder = Path(tempfile.mkdtemp(dir=_worlds))
+    folder.chmod(0o755)
     for name in list(os.environ):
         if name.startswith(("MEM_", "GIT_")):
             monkeypatch.delenv(name)

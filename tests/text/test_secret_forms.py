@@ -17,18 +17,18 @@ ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 HEX = "0123456789abcdef"
 
 
-def made(pattern: str) -> str:
+def made(pattern: str, dice: random.Random) -> str:
     """A text that the pattern of a row matches, by chance."""
     plain = re.sub(r"\(\?:(.+?)\|.+?\)", r"\1", pattern)
     atoms = re.findall(r"(\[[^\]]+\]|\\?.)(?:\{(\d+)(?:,\d*)?\})?", plain)
     return "".join(
-        some(int(count or 1), "".join(c for c in ALNUM + "+/=_.-" if re.fullmatch(atom, c)))
+        some(int(count or 1), "".join(c for c in ALNUM + "+/=_.-" if re.fullmatch(atom, c)), dice)
         for atom, count in atoms
     )
 
 
-def some(length: int, alphabet: str = ALNUM) -> str:
-    return "".join(RANDOM.choice(alphabet) for _ in range(length))
+def some(length: int, alphabet: str = ALNUM, dice: random.Random = RANDOM) -> str:
+    return "".join(dice.choice(alphabet) for _ in range(length))
 
 
 BODY = [*(some(64, ALNUM + "+/") for _ in range(9)), some(30) + "=="]
@@ -69,8 +69,9 @@ def test_a_key_in_other_clothes() -> None:
 def test_each_shape_is_found(row: str) -> None:
     """A token made after a row of the table is found, at each of its prefixes."""
     kind, prefixes, rest = row.split(" ", 2)
+    dice = random.Random(row)  # whatever ran before it
     for prefix in prefixes.split(","):
-        value = prefix + made(rest)
+        value = prefix + made(rest, dice)
         found = find_secrets(f"x {value} y")
         assert any(span.end - span.start > len(prefix) for span in found), (kind, value)
 
