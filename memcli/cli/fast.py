@@ -80,7 +80,11 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
 
 def _nothing(mem: App, report: RecallReport) -> str:
     if not report.found or command.is_empty(mem):
-        return HOW_TO_BEGIN
+        from memcli.commands.history import record_path
+
+        path = record_path(mem)
+        if path is None or not path.exists():
+            return HOW_TO_BEGIN
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
     return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"

@@ -61,7 +61,8 @@ def init(
         report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
     else:
         report = command.run(mem, request, dry_run=dry_run)
-    done = "\n".join(report.done or ("everything is in place already",))
+    nothing = "nothing is left to take back" if remove else "everything is in place already"
+    done = "\n".join(report.done or (nothing,))
     wrote(mem, report, lambda report: done)
     for line in report.done if dry_run else ():
         say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)

@@ -127,7 +127,7 @@ class UndoReport(NamedTuple):
 
 def undo(app: App, *, dry_run: bool = False) -> UndoReport:
     """Undo the last write. Raises RefusedError, with nothing changed, when a file changed since."""
-    last = app.workspace.last_write()
+    last = app.workspace.last_write(certain=dry_run)
     if last is None:
         return UndoReport("", "", (), ())
     files = tuple(patch.path for patch in last.patches) if dry_run else app.workspace.undo()

@@ -113,26 +113,34 @@ class Workspace:
             if newest is None:
                 return []
             record = journal.unpacked(newest)
-            steps = tuple(step.inverse for step in reversed(record.steps))
-            for step in steps:
-                self._target(str(step.path))
-                if journal.found(step) != "before":
-                    when = f"changed since mem {record.verb} of {record.time}"
-                    hint = "take the later change back first, or mend the file by hand"
-                    raise RefusedError(f"{step.name}: {when}; not undone", hint)
+            steps = self._back(record)
             self._apply(
                 WriteRecord(self._root, "undo", self._now, steps, (), record.made, newest.name)
             )
         return [step.name for step in steps]
 
-    def last_write(self) -> LastWrite | None:
-        """Return what undo would take back, None when there is nothing. Takes no lock."""
+    def _back(self, record: WriteRecord) -> tuple[Step, ...]:
+        steps = tuple(step.inverse for step in reversed(record.steps))
+        for step in steps:
+            self._target(str(step.path))
+            if journal.found(step) != "before":
+                when = f"changed since mem {record.verb} of {record.time}"
+                hint = "take the later change back first, or mend the file by hand"
+                raise RefusedError(f"{step.name}: {when}; not undone", hint)
+        return steps
+
+    def last_write(self, *, certain: bool = False) -> LastWrite | None:
+        """Return what undo would take back, None when there is nothing. Takes no lock.
+
+        With `certain` it raises RefusedError where undo would."""
         path, own = self._journals.newest(), self._journals.own
         if own in self._journals.pending() and not journal.unpacked(own).undoes:
             path = own
         if path is None:
             return None
         record = journal.unpacked(path)
+        if certain and path != own:
+            self._back(record)
         back = (step.inverse for step in reversed(record.steps))
         patches = tuple(Patch(each.name, _text(each.before), _text(each.after)) for each in back)
         return LastWrite(record.verb, record.time, patches)
