@@ -235,9 +235,14 @@ def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -
 
     For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
     $fpath, for fish into ~/.config/fish/completions/mem.fish."""
-    from memcli.commands.completion import script
+    from memcli.project import distribution
 
-    show(mem, script(shell), str.rstrip, lambda made: {"shell": shell, "script": made})
+    show(
+        mem,
+        distribution.completion(shell),
+        str.rstrip,
+        lambda made: {"shell": shell, "script": made},
+    )
 
 
 @command("help", bare=True)

@@ -10,19 +10,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from memcli.commands import export
 from memcli.compaction import merge
 from memcli.compaction import questions as consolidate
 from memcli.compaction.questions import EpisodeBatch
 from memcli.compaction.steps import Pair
 from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
-from memcli.exchange import exporter, importers
+from memcli.exchange import importers
 from memcli.exchange.importers import split_front
 from memcli.extraction import drafts, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
 from memcli.index import lexical, refresh
 from memcli.index.lexical import quoted
-from memcli.install import agent_settings, git_hooks
+from memcli.install import git_hooks, harness
 from memcli.memory import front_matter
 from memcli.memory.changes import EntryChange, edited, render_entry, safe_body
 from memcli.memory.parser import parse, sections
@@ -201,10 +202,10 @@ def _facts(text: str) -> None:
 
 
 def _settings(text: str) -> None:
-    put = agent_settings.with_hooks(text, "claude")
-    assert agent_settings.with_hooks(put, "claude") == put
+    put = harness.with_hooks(text, "claude")
+    assert harness.with_hooks(put, "claude") == put
     assert is_installed(put, "claude")
-    agent_settings.without_hooks(put)
+    harness.without_hooks(put)
 
 
 def _script(text: str) -> None:
@@ -220,9 +221,9 @@ def _section(text: str) -> None:
 
 
 def _placed(text: str) -> None:
-    safe = exporter.safe_text(text)
+    safe = export.safe_text(text)
     assert "\x1b" not in safe
-    exporter.placed(text, exporter.compose([], lines=10, size=1000).text, "CLAUDE.md")
+    export.placed(text, export.compose([], lines=10, size=1000).text, "CLAUDE.md")
 
 
 def _toml(text: str) -> None:

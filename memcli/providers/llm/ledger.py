@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from memcli.errors import ProviderError
 from memcli.providers.llm import Ask, Provider, Reply, Usage
-from memcli.text.controls import strip_private
+from memcli.text.controls import strip_controls, strip_private
 from memcli.text.matching import table
 from memcli.text.secrets import redact_secrets
 
@@ -61,9 +61,6 @@ def by_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def excerpt(text: str) -> str:
     """The beginning of a text that is not ours, fit for a message."""
-    from memcli.text.controls import strip_controls
-    from memcli.text.secrets import redact_secrets
-
     # Redacted before it is cut: half a secret is not recognised.
     return " ".join(redact_secrets(strip_controls(text[:4000])).split())[:SHOWN]
 
@@ -76,8 +73,6 @@ def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    from memcli.text.controls import strip_controls
-
     if isinstance(value, str):
         return strip_controls(value)
     if isinstance(value, list):
