@@ -27,7 +27,7 @@ from memcli.text.matching import table
 if TYPE_CHECKING:
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 PARTS = ("", "-wal", "-shm")  # what the names of the files of a database end in

@@ -36,7 +36,6 @@ class Missing(NamedTuple):
     """A chunk that has no vector yet; `embedded` is the text of its vector."""
 
     rowid: int
-    digest: bytes
     embedded: str
 
 
@@ -64,10 +63,10 @@ def _fill(vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progre
     size = BATCH if local else PAID_BATCH
     for start in range(0, len(missing), size):
         rows = vectors.db.execute(
-            f"SELECT id, digest, title, {_EMBEDDED} FROM chunks WHERE id {ONE_OF}",
+            f"SELECT id, title, {_EMBEDDED} FROM chunks WHERE id {ONE_OF}",
             (json.dumps(missing[start : start + size]),),
         )
-        batch = [Missing(i, key, kept.embedded_text(*texts)) for i, key, *texts in rows]
+        batch = [Missing(i, kept.embedded_text(*texts)) for i, *texts in rows]
         if batch and local:
             _embed_words(vectors, cast("Local", embedder), batch, weighted)
         elif batch:
@@ -101,10 +100,10 @@ def _write(
     state = vectors.state()
     if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
         return
-    select = f"SELECT id, digest FROM chunks WHERE id {ONE_OF}"
-    now = dict(vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),)).fetchall())
+    select = f"SELECT id FROM chunks WHERE id {ONE_OF}"
+    now = set(vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),)))
     every = zip(batch, made, words or [b""] * len(batch), strict=True)
-    rows = [(i.rowid, data, own) for i, data, own in every if now.get(i.rowid) == i.digest]
+    rows = [(i.rowid, data, own) for i, data, own in every if (i.rowid,) in now]
     insert = "INSERT OR REPLACE INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
     vectors.db.executemany(insert, rows)
     vectors.mark({rowid: vector.signs(data) for rowid, data, _ in rows})

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from itertools import chain
 from math import isfinite
 from posixpath import dirname, normpath
@@ -48,7 +47,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Row(NamedTuple):
-    """One row of `chunks` without its file. `digest` covers all that is searched or weighed."""
+    """One row of `chunks` without its file."""
 
     entry: str
     part: int
@@ -63,7 +62,6 @@ class Row(NamedTuple):
     tags: str
     parts: str
     around: str
-    digest: bytes
     metadata: str
     rank: int
     importance: float
@@ -83,14 +81,9 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE]
-        weighed = (
-            name, str(part), str(flag), entry.type, entry.kind, day, title, window, tags, metadata,
-            around,
-        )  # fmt: skip
-        digest = blake2b("\0".join(weighed).encode(), digest_size=12).digest()
         found.append(Row(
             name, part, entry.start, entry.line, flag, entry.type, entry.kind, day, title, window,
-            tags, sub_words(f"{title} {tags} {window}"), around, digest, metadata, *order,
+            tags, sub_words(f"{title} {tags} {window}"), around, metadata, *order,
         ))  # fmt: skip
         if len(text) <= SIZE:
             break
@@ -346,13 +339,14 @@ class _Writer:
             self.db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (top,))
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
-        known = defaultdict[tuple[bytes, str, str], list[tuple[int, int, int]]](list)
-        select = "SELECT digest, type, kind, id, offset, line FROM chunks WHERE source = ?"
-        for *key, rowid, offset, line in self.db.execute(select, (source,)):
-            known[tuple(key)].append((rowid, offset, line))
+        known = defaultdict[Row, list[tuple[int, int, int]]](list)
+        select = f"SELECT id, {', '.join(Row._fields)} FROM chunks WHERE source = ?"
+        for rowid, *values in self.db.execute(select, (source,)):
+            row = Row(plain_id(values[0]), *values[1:])
+            known[row._replace(offset=0, line=0)].append((rowid, row.offset, row.line))
         new, moved = [], []
         for row in wanted:
-            if same := known.get((row.digest, row.type, row.kind)):
+            if same := known.get(row._replace(offset=0, line=0)):
                 rowid, *place = same.pop()
                 if place != [row.offset, row.line]:
                     moved.append((row.offset, row.line, rowid))

@@ -28,7 +28,6 @@ CREATE TABLE chunks (
   tags TEXT NOT NULL,
   parts TEXT NOT NULL,          -- sub-words of identifiers, bigrams of scripts without spaces
   around TEXT NOT NULL,         -- of a bullet: the bullets that it stands among, as they are searched
-  digest BLOB NOT NULL,         -- of everything but the place: an equal one is not written again
   metadata TEXT NOT NULL,       -- JSON: the values of the entry
   rank INTEGER NOT NULL,        -- how pressing its priority is, 0 to 4
   importance REAL NOT NULL,

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from memcli.memory import values as known
@@ -26,106 +26,85 @@ _LISTS = frozenset(
     "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
 )
 _TOPS = {"surprise": 1.0, "stability": 36500.0, "difficulty": 36500.0}
+_JUDGED = frozenset([*_LISTS, *_TOPS, "success_count"])
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
+_CHOICES = {"kind": KINDS, "priority": PRIORITIES, "type": TYPES, "domain": DOMAINS}
+_CHOICES |= {"phase": PHASES, "status": STATUSES}
+_DAYS = frozenset({"last_reinforced", "created_at"})
+_USUAL = {"importance": 0.5, "reinforcement_count": 0, "success_count": 0}
+_ODD = frozenset({bool, list, dict})  # no number, day or word; and not all can be looked up
 
 
 def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Effective values of front matter, and (key, message) for each one that cannot be used."""
-    given = _Given(raw)
-    kind, priority = given.choice("kind", KINDS, ""), given.choice("priority", PRIORITIES, "")
+    faults: list[tuple[str, str]] = []
+
+    def used(key: str, default: Any = "") -> Any:
+        given = raw.get(key)
+        value, why = _judged(key, (str(given),) if type(given) in _ODD else given, default)
+        if why:
+            text = str(given)
+            shown = repr(text if len(text) <= 40 else text[:39] + "…")
+            faults.append((key, f"{key}: {shown} {why}"))
+        return value
+
+    kind, priority = used("kind"), used("priority")
     usual = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
-    values: dict[str, Any] = {
-        "id": given.identifier(),
-        "type": given.choice("type", TYPES, usual),
-        "domain": given.choice("domain", DOMAINS, "team"),
-        "importance": max(given.importance(), IMPORTANCE_FLOOR.get(priority, 0.0)),
-        "phase": given.choice("phase", PHASES, "unknown"),
-        "status": given.choice("status", STATUSES, "active"),
-        "reinforcement_count": given.count("reinforcement_count"),
-        "last_reinforced": given.day("last_reinforced"),
-        "created_at": given.day("created_at"),
+    extra = {k: v for k, v in raw.items() if v is not None and k not in _EFFECTIVE}
+    values = {
+        "id": used("id"),
+        "type": used("type", usual),
+        "domain": used("domain", "team"),
+        "importance": max(used("importance"), IMPORTANCE_FLOOR.get(priority, 0.0)),
+        "phase": used("phase", "unknown"),
+        "status": used("status", "active"),
+        "reinforcement_count": used("reinforcement_count"),
+        "last_reinforced": used("last_reinforced"),
+        "created_at": used("created_at"),
         "kind": kind,
         "priority": priority or PRIORITY_OF_KIND.get(kind, "normal"),
-        "extra": given.extra(),
+        "extra": extra,
     }
-    return values, given.faults
+    if priority:
+        extra["priority"] = priority
+    for key in extra.keys() & _JUDGED:
+        extra[key] = _list(extra[key]) if key in _LISTS else used(key)
+        if extra[key] is None:
+            del extra[key]
+    return values, faults
 
 
-class _Given:
-    """The values as they were written; `faults` collects (key, message)."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self.raw = raw
-        self.faults: list[tuple[str, str]] = []
-
-    def fault(self, key: str, why: str) -> None:
-        text = str(self.raw[key])
-        shown = repr(text if len(text) <= 40 else text[:39] + "…")
-        self.faults.append((key, f"{key}: {shown} {why}"))
-
-    def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
-        value = self.raw.get(key)
-        if value in allowed:
-            return str(value)
-        if value is not None:
-            self.fault(key, f"is none of {', '.join(allowed)}; {default or 'none'} is used")
-        return default
-
-    def identifier(self) -> str:
-        value = self.raw.get("id")
+@lru_cache(maxsize=4096)  # many entries have the same values
+def _judged(key: str, value: Any, default: str) -> tuple[Any, str]:
+    """What is used for a value, and why it is not the value itself."""
+    if allowed := _CHOICES.get(key):
+        why = f"is none of {', '.join(allowed)}; {default or 'none'} is used"
+        return (value, "") if value in allowed else (default, "" if value is None else why)
+    if key == "id":
         text = str(value).strip() if type(value) in (str, int) else ""
-        if re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", text) and known.plain_id(text) == text:
-            return text
-        if value is not None:
-            self.fault("id", "cannot be an id; one is derived from the place")
-        return ""
-
-    def importance(self) -> float:
-        value = self.raw.get("importance")
-        number = 0.5 if value is None else _number(value)
-        used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
-        if number != used:
-            why = "is no number" if math.isnan(number) else "is outside 0 to 1"
-            self.fault("importance", f"{why}; {used} is used")
-        return used
-
-    def count(self, key: str) -> int:
-        value = self.raw.get(key)
-        number = 0.0 if value is None else _number(value)
-        if 0 <= number <= 10**9 and number == int(number):
-            return int(number)
-        self.fault(key, "is no count; 0 is used")
-        return 0
-
-    def day(self, key: str) -> str:
-        value = self.raw.get(key)
+        if _pattern("id").match(text) and known.plain_id(text) == text:
+            return text, ""
+        return "", "" if value is None else "cannot be an id; one is derived from the place"
+    if key in _DAYS:
         found = _pattern("day").match("" if value is None else str(value))
         if found and is_day(found[0]):
-            return found[0]
-        if value not in (None, ""):
-            self.fault(key, "is no date (YYYY-MM-DD); it is left out")
-        return ""
-
-    def extra(self) -> dict[str, Any]:
-        given = {k: v for k, v in self.raw.items() if v is not None and k not in _EFFECTIVE}
-        if self.raw.get("priority") in PRIORITIES:
-            given["priority"] = self.raw["priority"]
-        for key in _LISTS.intersection(given):
-            given[key] = _list(given[key])
-        for key in [key for key in _TOPS if key in given]:
-            if not 0.0 <= _number(given[key]) <= _TOPS[key]:
-                self.fault(key, f"is no number from 0 to {_TOPS[key]:g}; it is left out")
-                del given[key]
-            else:
-                given[key] = _number(given[key])
-        if "success_count" in given:
-            given["success_count"] = self.count("success_count")
-        return given
+            return found[0], ""
+        return "", "" if value in (None, "") else "is no date (YYYY-MM-DD); it is left out"
+    number = _number(_USUAL.get(key) if value is None else value)
+    if key == "importance":
+        used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
+        why = "is no number" if math.isnan(number) else "is outside 0 to 1"
+        return used, "" if number == used else f"{why}; {used} is used"
+    if top := _TOPS.get(key):
+        why = f"is no number from 0 to {top:g}; it is left out"
+        return (number, "") if 0.0 <= number <= top else (None, why)
+    whole = 0 <= number <= 10**9 and number == int(number)
+    return (int(number), "") if whole else (0, "is no count; 0 is used")
 
 
 def _number(value: Any) -> float:
     try:
-        return math.nan if isinstance(value, bool) else float(value)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
 

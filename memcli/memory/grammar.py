@@ -1,7 +1,7 @@
 """The marks of a memory file: delimiters, fences, headings, conflicts, line ends, derived ids."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 try:
@@ -42,9 +42,16 @@ def with_line_feeds(text: str) -> str:
 
 
 def line_numbers(text: str) -> Callable[[int], int]:
-    """The line, from 1, of an offset."""
-    ends = [found.start() for found in re.finditer("\n", text)]
-    return lambda offset: bisect_left(ends, offset) + 1
+    """The line, from 1, of an offset; the nearer to the one before, the quicker."""
+    at, line = 0, 1
+
+    def line_of(offset: int) -> int:
+        nonlocal at, line
+        line += text.count("\n", at, offset) - text.count("\n", offset, at)
+        at = offset
+        return line
+
+    return line_of
 
 
 def is_inline(mark: re.Match[str]) -> bool:

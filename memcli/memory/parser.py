@@ -56,7 +56,7 @@ class _Reader:
         self.marks = list(grammar.MARK.find(self.scan, self.top, len(text)))
         self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
         self._block = cache(self._find_block)
-        self.problems: list[Problem] = []
+        self.faults: list[tuple[int, tuple[str, str]]] = []  # where, message and severity
         self.line = grammar.line_numbers(self.scan)
 
     def read(self) -> MemoryFile:
@@ -77,7 +77,8 @@ class _Reader:
             segments.append(Segment("entry", block.start, end))
             if end < limit:
                 segments.append(Segment("prose", end, limit))
-        problems = tuple(sorted(self.problems, key=lambda problem: problem.line))
+        faults = sorted(self.faults)
+        problems = tuple(Problem(self.path, self.line(at), *why) for at, why in faults)
         return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), problems)
 
     def _body_end(self, block: EntryBlock, written: object, limit: int) -> tuple[int, bool]:
@@ -199,7 +200,7 @@ class _Reader:
         return len(self.scan) if stop < 0 else stop + 1
 
     def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
-        self.problems.append(Problem(self.path, self.line(offset), message, severity))
+        self.faults.append((offset, (message, severity)))
 
     def _entry(self, block: EntryBlock, raw_values: dict[str, Any], end: int, at: int) -> Entry:
         raw = self.text[block.body : end]

@@ -95,18 +95,20 @@ def number(*parts: object) -> int:
 def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     """The chunks of a file in their order, which tells equal entries apart."""
     found: list[Sent] = []
-    times: Counter[bytes] = Counter()
+    times: Counter[str] = Counter()
     for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):
         head = 0
         extra = {key: _cleaned(value) for key, value in entry.extra.items()}
         public = entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
         for row in rows(public, live=live):
+            weighed = "\0".join(map(str, (*row[:2], *row[4:11], row.metadata, row.around)))
+            digest = blake2b(weighed.encode(), digest_size=12).hexdigest()
             values = json.loads(row.metadata)
             # jsonb knows no NUL
             plain = json.dumps(values, ensure_ascii=False).replace("\\u0000", "")
             row = row._replace(metadata=plain)
-            own = number(path, row.digest.hex(), row.type, row.kind, times[row.digest])
-            times[row.digest] += 1
+            own = number(path, digest, row.type, row.kind, times[digest])
+            times[digest] += 1
             head = head if row.part else own
             begins = str(values.get("started_at") or values.get("created") or row.date)[:10]
             ends = str(values.get("ended_at") or begins)[:10]

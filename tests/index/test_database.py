@@ -155,13 +155,13 @@ def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> 
     path = project.write("MEMORY.md", project.entry("One") + project.entry("Two"))
     age(path, 500)
     project.mem("index")
-    before = sql(project, "SELECT id, digest FROM chunks ORDER BY id")
+    before = sql(project, "SELECT id, text FROM chunks ORDER BY id")
     age(path)
     with opened(project) as app:
         done = app.refresh()
         again = app.refresh()
     assert (done.read, done.changed, again.read) == (1, 0, 0)
-    assert sql(project, "SELECT id, digest FROM chunks ORDER BY id") == before
+    assert sql(project, "SELECT id, text FROM chunks ORDER BY id") == before
 
 
 def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:

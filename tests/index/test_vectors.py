@@ -27,7 +27,7 @@ def contents(project: Project) -> list[tuple[Any, ...]]:
     """Every vector with the chunk it is of and the words it has, whatever their numbers are."""
     words = dict(sql(project, "SELECT id, word FROM words"))
     rows = sql(
-        project, "SELECT c.digest, v.vector, v.words FROM vectors v JOIN chunks c ON c.id = v.chunk"
+        project, "SELECT c.text, v.vector, v.words FROM vectors v JOIN chunks c ON c.id = v.chunk"
     )
     return sorted(
         (d, v, [words[i] for i in np.frombuffer(own, "<u4").tolist()]) for d, v, own in rows
