@@ -43,7 +43,8 @@ _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 class Shown(NamedTuple):
     """One thing to show: its heading line and its text, made safe already, and a `note` below;
     `also` are the keys of near-duplicates, `brief` what of the text answers within so many tokens;
-    of a `draft`, made safe when it is looked at, the `size` is known that it has at least."""
+    of one that is made `safe` when it is looked at, the heading and text are a `draft` until then,
+    and `size` tokens are known that it has at least."""
 
     key: str
     layer: str
@@ -53,13 +54,21 @@ class Shown(NamedTuple):
     note: str = ""
     also: tuple[str, ...] = ()
     brief: Callable[[int], str] | None = None
-    draft: Callable[[], "Shown"] | None = None
+    draft: Callable[[], tuple[str, str]] | None = None
+    safe: Callable[[str, str], "Shown"] | None = None
     size: int = 0
 
     @property
     def made(self) -> "Shown":
         """The item itself."""
-        return self.draft() if self.draft else self
+        return self.safe(*self.draft()) if self.draft and self.safe else self
+
+    def may_fit(self, room: int, *, cut: bool = False) -> bool:
+        """Whether it could stand in `room`, whole or `cut`: what cannot is not made safe."""
+        if not self.draft or (self.size > room and not cut):
+            return self.size <= room
+        head, text = self.draft()
+        return tokens(head + text) <= room or (cut and tokens(head) + LEAST <= room)
 
 
 class Budget(NamedTuple):
@@ -226,7 +235,7 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
     """Put in what fits, in order, skipping what does not; returns what it costs."""
     used = 0
     for item in pool:
-        if item.key not in taken and used + item.size <= room:
+        if item.key not in taken and item.may_fit(room - used):
             shown = item.made._replace(layer=layer)
             size = cost(shown, len(out))
             if used + size <= room:
@@ -253,8 +262,9 @@ def _ranked(
         return fitted
 
     for item in pool if most else ():
-        whole = item.made
-        if fitted := take(whole, len(kept), max(SHARE, int(room * of_room))):
+        share = max(SHARE, int(room * of_room))
+        whole = item.made if item.may_fit(min(room, share), cut=True) else None
+        if whole and (fitted := take(whole, len(kept), share)):
             kept.append((whole, fitted))
             if len(kept) == most:
                 break

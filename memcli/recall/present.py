@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from memcli.index.view import AROUND, Candidate
@@ -17,6 +17,7 @@ from memcli.text.controls import for_display, for_prompt
 
 # The front matter of a topic file: its title says it.
 _TOPIC_MATTER = r"\A---[ \t]*\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*(?:\n|\Z)"
+_RULE = 100  # characters that a rule at the end, which is not shown, may have
 KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
 
@@ -66,11 +67,12 @@ class Showing:
         return [self._drafted(entry, layer, short=short) for entry in entries]
 
     def _drafted(self, entry: str, layer: str, *, short: bool) -> Shown:
-        head, text = self._draft(entry, layer, short=short)
-        draft = partial(self._quoted, entry, layer, head, text)
-        hit, kind = self.search.scored.get(entry), self.search.chosen[entry].type
-        also = hit.duplicates if hit else ()
-        return Shown(entry, layer, "", "", kind, "", also, None, draft, tokens(head + text))
+        draft = cache(partial(self._draft, entry, layer, short=short))
+        hit, chosen = self.search.scored.get(entry), self.search.chosen[entry]
+        also, safe = hit.duplicates if hit else (), partial(self._quoted, entry, layer)
+        own = chosen.text.partition("\n")[2] if chosen.text.startswith("#") else chosen.text
+        size = 0 if own.startswith("---") else max(len(own.strip()) - _RULE, 0) // 4
+        return Shown(entry, layer, "", "", chosen.type, "", also, None, draft, safe, size)
 
     def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]

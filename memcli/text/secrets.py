@@ -1,14 +1,14 @@
 """Credentials by their shape, their place or their name; group 1 of a rule is what goes."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import chain
 
 from memcli.text import matching
-from memcli.text.matching import Hint, Span, lowered, regex, rules
+from memcli.text.matching import Hints, Span, lowered, regex, rules
 
-Groups = Sequence[tuple[Sequence[Hint], bool, Callable[[str], bool]]]
+Groups = tuple[tuple[Hints, bool, Callable[[str], bool]], ...]
 """Hints, whether they are looked for in small letters, and what tells a value that is innocent."""
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
 _STOPS = ".,;:!?"
@@ -22,15 +22,9 @@ def redact_secrets(text: str) -> str:
     return matching.settle(redact_once, text)
 
 
-def redact_each(texts: Sequence[str]) -> list[str]:
-    """`redact_secrets` of many texts without controls, in the time of one."""
-    among = groups_in("\n".join(texts))
-    return [text if redact_once(text, among) == text else redact_secrets(text) for text in texts]
-
-
-def redact_once(text: str, among: Groups = ()) -> str:
+def redact_once(text: str) -> str:
     """`redact_secrets` without a second look at what the notices joined."""
-    found = find_secrets(text, among)
+    found = find_secrets(text)
     return matching.replaced(text, [(s.start, s.end, f"[secret removed: {s.kind}]") for s in found])
 
 
@@ -49,21 +43,12 @@ def _groups() -> Groups:
     )
 
 
-def groups_in(text: str) -> Groups:
-    """The groups of rules with the hints alone that occur in `text`."""
-    low = lowered(text)
-    return [
-        (tuple(each for each in own if each[0] in (low if small else text)), small, innocent)
-        for own, small, innocent in _groups()
-    ]
-
-
-def find_secrets(text: str, among: Groups = ()) -> list[Span]:
+def find_secrets(text: str) -> list[Span]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
     low = lowered(text)
     keys = _private_keys(text) if "private key" in low else ()
     result: list[Span] = []
-    found = (*keys, *_shaped(text, low, among or _groups()), *_assigned(text, low))
+    found = (*keys, *_shaped(text, low), *_assigned(text, low))
     for secret in sorted(found, key=lambda s: s.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))
@@ -72,12 +57,12 @@ def find_secrets(text: str, among: Groups = ()) -> list[Span]:
     return result
 
 
-def _shaped(text: str, low: str, groups: Groups) -> Iterator[Span]:
+def _shaped(text: str, low: str) -> Iterator[Span]:
     # What stands for another character (`%3D`, `\\n`) is none of a token; one for one.
     bare = text
     if "%" in text or "\\" in text or " -p" in text:
         bare = regex(_ESCAPED).sub(lambda m: " " * len(m[0]), text)
-    for group, small, innocent in groups:
+    for group, small, innocent in _groups():
         sides = (text,) if small or bare == text else (text, bare)
         for kind, rule in matching.due(group, low if small else text):
             for match in chain.from_iterable(map(regex(rule).finditer, sides)):

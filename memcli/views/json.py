@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from memcli.memory.values import Patch
 from memcli.text.controls import for_display
-from memcli.text.secrets import redact_each
+from memcli.text.secrets import redact_secrets
 
 
 def of(report: object, **values: object) -> str:
@@ -16,15 +17,7 @@ def of(report: object, **values: object) -> str:
 
 def safe(report: object, **values: object) -> Any:
     """What `of` writes."""
-    texts: dict[str, str] = {}
-
-    def noted(text: str) -> str:
-        return texts.setdefault(text, text)
-
-    plain = _plain(report, values)
-    _walked(plain, noted)
-    clean = dict(zip(texts, redact_each(list(texts)), strict=True))
-    return _walked(plain, clean.__getitem__)
+    return _walked(_plain(report, values), cache(redact_secrets))
 
 
 def with_secrets(report: object, **values: object) -> str:

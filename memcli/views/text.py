@@ -10,7 +10,7 @@ from unicodedata import combining, east_asian_width
 
 from memcli.memory.words import count as count
 from memcli.text.controls import for_display
-from memcli.text.secrets import redact_each, redact_secrets
+from memcli.text.secrets import redact_secrets
 
 if TYPE_CHECKING:
     from memcli.memory.values import Patch, Problem
@@ -192,8 +192,7 @@ def hung(line: str, hang: int) -> list[str]:
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()) -> str:
     """A table, on a narrow terminal without the columns `spare`; in a pipe tabs, without heads."""
-    safe = iter(redact_each([" ".join(for_display(cell).split()) for row in rows for cell in row]))
-    rows = [[next(safe) for _ in row] for row in rows]
+    rows = [[redact_secrets(" ".join(for_display(cell).split())) for cell in row] for row in rows]
     width = columns(sys.stdout)
     if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)
