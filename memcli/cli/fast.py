@@ -10,6 +10,7 @@ from memcli.app import App, Options, opened
 from memcli.cli.boundary import guarded, key, read_words
 from memcli.commands import recall as command
 from memcli.errors import DataError, ProviderError, UsageError, one_of
+from memcli.history import record_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
@@ -79,12 +80,8 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
 
 
 def _nothing(mem: App, report: RecallReport) -> str:
-    if not report.found or command.is_empty(mem):
-        from memcli.commands.history import record_path
-
-        path = record_path(mem)
-        if path is None or not path.exists():
-            return HOW_TO_BEGIN
+    if (not report.found or command.is_empty(mem)) and record_of(mem.project) is None:
+        return HOW_TO_BEGIN
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
     return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"

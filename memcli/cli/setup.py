@@ -73,9 +73,9 @@ def init(
 
 
 def _wants_history(mem: App) -> bool:
-    from memcli.commands.history import record_path
+    from memcli.history import record_path
 
-    path = record_path(mem)
+    path = record_path(mem.project)
     question = "Search what was said in agents' sessions here, and commits, too? [y/N] "
     return path is not None and not path.exists() and bool(_asked(mem, question))
 

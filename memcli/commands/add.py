@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.index import lexical, view
+from memcli.memory import changes
 from memcli.memory import values as allowed
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.entry_values import TYPE_OF_KIND
@@ -141,14 +142,11 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     )  # fmt: skip
 
 
-def new_values(kind: str, today: str, **values: object) -> dict[str, Any]:
+def new_values(kind: str, today: str, id: str = "", **values: object) -> dict[str, Any]:
     """The front matter of an entry of that day, with `values` that are not empty."""
-    known = {
-        "id": str(uuid.uuid4()), "type": TYPE_OF_KIND.get(kind, "declarative"), "domain": "task",
-        "importance": 0.5, "phase": "unknown", "status": "active", "reinforcement_count": 0,
-        "last_reinforced": today, "created_at": today, "kind": kind,
-    } | values  # fmt: skip
-    return {key: value for key, value in known.items() if value not in ("", [])}
+    known = {"type": TYPE_OF_KIND.get(kind, "declarative"), "kind": kind, **values}
+    made = changes.new_values(id or str(uuid.uuid4()), today, **known)
+    return {key: value for key, value in made.items() if value not in ("", [])}
 
 
 def target(project: Project, level: str, job: str = "", task: str = "") -> tuple[str, str]:

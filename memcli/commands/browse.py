@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.history import record_path
 from memcli.commands.show import PROVENANCE, ListRow, list_entries, standing
 from memcli.commands.why import lives
 from memcli.compaction.compact import compact
 from memcli.compaction.plan import CompactRequest
 from memcli.diagnostics.health import HealthReport, health
 from memcli.errors import MemError
+from memcli.history import record_of
 from memcli.history.record import opened
 from memcli.index import anchors, vectors
 from memcli.index.view import Filters
@@ -146,7 +146,7 @@ def _pairs(app: App, known: set[str]) -> Iterable[tuple[str, str, tuple[str, ...
 
 def _history(app: App) -> list[Item]:
     """The newest exchanges and commits that are kept."""
-    place, found = record_path(app), list[Item]()
+    place, found = record_of(app.project), list[Item]()
     if place is None:
         return found
     with opened(place) as record:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, UsageError
-from memcli.history import FOLDER, path_of
+from memcli.history import FOLDER, record_path
 from memcli.history import backfill as history
 from memcli.history.backfill import BackfillReport, Progress
 from memcli.history.docs import Doc
@@ -66,15 +66,9 @@ class ReplayReport(NamedTuple):
     corrections: tuple[Correction, ...]
 
 
-def record_path(app: App) -> Path | None:
-    """Where the record of this repository is, or would be; None where there is none to be."""
-    root = app.project.root
-    return None if root is None or not app.project.config.history else path_of(root, state_dir())
-
-
 def add_history(app: App, progress: Progress = lambda what, done, of: None) -> HistoryReport:
     """Add all that agents and git still have of this repository. Raises UsageError."""
-    path, root = record_path(app), app.project.root
+    path, root = record_path(app.project), app.project.root
     if path is None or root is None:
         why = "history = false" if not app.project.config.history else "no git repository here"
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
@@ -108,7 +102,7 @@ def _discovered(app: App, root: Path) -> Discovery:
 def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
     """Add what `mem extract` reads, these sessions or all, and commits; failing is a note."""
     project, root = app.project, app.project.root
-    if record_path(app) is None or root is None:
+    if record_path(app.project) is None or root is None:
         return
     try:
         with _record(app, make=True) as record:
@@ -126,7 +120,7 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
 
 @contextmanager
 def _record(app: App, *, make: bool = False) -> Iterator[HistoryRecord]:
-    path = record_path(app)
+    path = record_path(app.project)
     if path is None or not (make or path.exists()):
         raise UsageError("nothing of history is kept here", "mem index --history")
     with opened(path, make=make) as record:
@@ -187,7 +181,7 @@ def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 
 def take_over(app: App, key: str) -> int:
     """Take over the record of a repository that was moved; how much was said and committed."""
-    path, folder, name = record_path(app), state_dir() / FOLDER, key.removesuffix(".db")
+    path, folder, name = record_path(app.project), state_dir() / FOLDER, key.removesuffix(".db")
     if path is None:
         raise UsageError("no git repository here", "mem index --help")
     source = folder / f"{name}.db"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.errors import DataError, ProviderError
+from memcli.history import record_of
 from memcli.index import view
 from memcli.recall import evidence
 from memcli.recall.answer import Layers, Own, RecallReport, RecallRequest, answer, composed
@@ -64,13 +65,8 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
 def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
     project, root = app.project, app.project.root
     left_out = request.history == "off" or (request.history == "auto" and request.filters.by_value)
-    if left_out or not project.config.history or root is None:
-        return None
-    from memcli.history import path_of
-    from memcli.storage.files import state_dir
-
-    path = path_of(root, state_dir())
-    if path is None or not path.exists():
+    path = None if left_out else record_of(project)
+    if path is None or root is None:
         return None
     from memcli.recall import history_layer
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.commands.history import record_path
 from memcli.commands.show import list_entries
 from memcli.errors import UsageError
 from memcli.exchange import branch_diff
+from memcli.history import record_of
 from memcli.history.backfill import read_commits
 from memcli.history.docs import Doc
 from memcli.history.record import opened
@@ -121,7 +121,7 @@ def _commit(doc: Doc, *, line: bool = False) -> WhyRow:
 
 
 def _said(app: App, path: str) -> Iterator[WhyRow]:
-    place = record_path(app)
+    place = record_of(app.project)
     if place is None:
         return
     with opened(place) as record:

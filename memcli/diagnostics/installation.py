@@ -106,7 +106,7 @@ def check_other_memory(scene: Scene) -> Iterator[Check]:
 def check_history(scene: Scene) -> Iterator[Check]:
     """This repository's record, and those of repositories that are gone."""
     project, hint = scene.app.project, "mem index --history"
-    path = path_of(project.root, state_dir()) if project.root is not None else None
+    path = path_of(project.root)
     if not project.config.history:
         yield Check("history", "INFO", "switched off (history = false)")
     elif path is None or not path.exists():

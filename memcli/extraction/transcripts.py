@@ -20,7 +20,7 @@ from memcli.sessions.model import Session
 from memcli.sessions.reader import START, Position, joined, read_all
 from memcli.sessions.speakers import key_of
 from memcli.sessions.tools import ARGUMENTS
-from memcli.storage.files import digest, state_dir
+from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
 MOST, DAYS = 10, 14  # of the sessions that nobody named, so many of the last days are read
@@ -84,8 +84,7 @@ class Transcripts:
 
     def _kept(self, found: list[Session]) -> list[Session]:
         """Sessions without what mem forget has deleted."""
-        root = self.app.project.root
-        path = path_of(root, state_dir()) if root is not None else None
+        path = path_of(self.app.project.root)
         if path is None:
             return found
         with opened(path) as record:

@@ -4,15 +4,27 @@ import os
 from pathlib import Path
 
 from memcli.project import git
-from memcli.storage.files import digest
+from memcli.project.context import Project
+from memcli.storage.files import digest, state_dir
 
 FOLDER = "history"  # of the state folder, where the records lie
 
 
-def path_of(root: Path, state: Path) -> Path | None:
+def path_of(root: Path | None) -> Path | None:
     """Where the record of a root's repository is, or would be; None outside a repository."""
-    top = git.work_tree(root)
+    top = git.work_tree(root) if root is not None else None
     common = git.common_dir(top) if top is not None else None
     if common is None:
         return None
-    return state / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+    return state_dir() / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+
+
+def record_path(project: Project) -> Path | None:
+    """The same of a project; None where nothing of history is to be kept."""
+    return path_of(project.root) if project.config.history else None
+
+
+def record_of(project: Project) -> Path | None:
+    """The record of a project, None where there is none yet."""
+    path = record_path(project)
+    return path if path is not None and path.exists() else None

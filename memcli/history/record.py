@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
+from memcli.index.lexical import quoted
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
@@ -77,13 +78,13 @@ class RecordContents:
     def count(self, term: str, most: int) -> int:
         """In how many parts a term stands; of more than `most`, so many."""
         query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return int(self.rows(query, _quoted(term), most)[0][0])
+        return int(self.rows(query, quoted(term), most)[0][0])
 
     def scores(self, term: str, most: int | None) -> list[tuple[int, float]]:
         """BM25 of one term for each part, or the best ones; a person's words weigh more."""
         best = "" if most is None else f" ORDER BY rank LIMIT {most}"
         query = f"SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?{best}"
-        return self.rows(query, _quoted(term))
+        return self.rows(query, quoted(term))
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
@@ -165,11 +166,6 @@ def _numbers(packed: bytes) -> list[int]:
             found.append(number)
             number = 0
     return found
-
-
-def _quoted(term: str) -> str:
-    plain = term.removesuffix("*").replace('"', '""')
-    return f'"{plain}"*' if term.endswith("*") else f'"{plain}"'
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from memcli.history import record_of
 from memcli.hooks.calls import HookApp, HookCall, Told, has_memory
 from memcli.index import view
 from memcli.index.view import Candidate, Filters
@@ -16,7 +17,7 @@ from memcli.project.git import own_files
 from memcli.recall import budget
 from memcli.recall.answer import Layers, Own, RecallRequest, told
 from memcli.recall.budget import Pools, Shown
-from memcli.storage.files import open_file, state_dir
+from memcli.storage.files import open_file
 from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
@@ -242,13 +243,7 @@ def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
 
 def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     """What was said or committed about a prompt."""
-    root = app.project.root
-    if root is None or not app.project.config.history:
-        return None
-    from memcli.history import path_of
-
-    path = path_of(root, state_dir())
-    if path is None or not path.exists():
+    if (path := record_of(app.project)) is None:
         return None
     from memcli.recall import history_layer
 

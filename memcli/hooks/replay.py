@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from memcli.app import App
-from memcli.commands.history import Correction, ReplayReport, record_path
+from memcli.commands.history import Correction, ReplayReport
 from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold
+from memcli.history import record_of
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import stem
@@ -31,8 +32,8 @@ _ORIGINS: Final = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
 
 def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
     """Replay the sessions that are kept of this repository. Raises UsageError without any."""
-    path, begun = record_path(app), time.monotonic()
-    if path is None or not path.exists():
+    path, begun = record_of(app.project), time.monotonic()
+    if path is None:
         raise UsageError("nothing of past sessions is kept here", "mem index --history")
     done, found = 0, list[Correction]()
     query = "SELECT unit FROM docs WHERE source = 'session' GROUP BY unit ORDER BY min(date) DESC"

@@ -20,6 +20,7 @@ from memcli.project import git
 from memcli.project.context import base_of
 from memcli.providers import embed as arithmetic
 from memcli.storage.files import Unreadable, decode, digest, read_file
+from memcli.text.controls import strip_private
 
 FORMAT = "1"  # of what is sent; another one sends every file again
 TRIES = 5
@@ -134,7 +135,7 @@ def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> wri
     changed = writer.FileChange(writer.number(row.path), row.path, identity, row.place, ())
     try:
         data = read_file(path, base_of(app.project, path)).data
-        text = writer.public_text(decode(data))
+        text = strip_private(decode(data), lines=True)
     except Unreadable as error:
         problems.append(Problem(row.path, error.line, str(error), "unreadable"))
         return changed

@@ -18,7 +18,7 @@ from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Place
 from memcli.postgres.link import statement
 from memcli.project import git
-from memcli.text.controls import PRIVATE_TAG, strip_controls, strip_private
+from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
 if TYPE_CHECKING:
@@ -114,25 +114,6 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
             ends = str(values.get("ended_at") or begins)[:10]
             found.append(Sent(own, head, row.line, row, begins, ends))
     return found
-
-
-def public_text(text: str) -> str:
-    """A file's text with its private parts blank, also across entries; lines keep their numbers."""
-    if strip_private(text) == text:
-        return text
-    kept, at, depth = [], 0, 0
-    for tag in re.finditer(PRIVATE_TAG, text):
-        if not tag[1]:
-            if depth == 0:
-                kept.append(text[at : tag.start()])
-                at = tag.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                kept.append("\n" * text.count("\n", at, tag.end()))
-                at = tag.end()
-    return "".join(kept if depth else [*kept, text[at:]])
 
 
 def _cleaned(value: Any) -> Any:

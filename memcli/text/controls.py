@@ -109,17 +109,21 @@ PRIVATE_TAG = r"(?i)<\s{0,8}(/?)\s{0,8}private\s{0,8}>"
 """Begins a private part, or ends it where the group is not empty."""
 
 
-def strip_private(text: str) -> str:
-    """`text` without `<private>...</private>`; what is not closed is dropped to the end."""
+def strip_private(text: str, *, lines: bool = False) -> str:
+    """`text` without `<private>...</private>`; what is not closed is dropped to the end. With
+    `lines` the line ends in it stay."""
     kept, at, depth = [], 0, 0
     for tag in regex(PRIVATE_TAG).finditer(text) if "<" in text else ():
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])
+                at = tag.start()
             depth += 1
         elif depth:
             depth -= 1
-            at = tag.end()
+            if depth == 0:
+                kept.append("\n" * text.count("\n", at, tag.end()) if lines else "")
+                at = tag.end()
     if not kept:
         return text
     result = "".join([*kept, text[at:]] if depth == 0 else kept)
