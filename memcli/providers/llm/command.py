@@ -26,9 +26,11 @@ OPTIONS += [""]
 SAFE = ["--safe-mode"]  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
 OLDER = ["--setting-sources", "", "--disable-slash-commands", "--settings"]
 OLDER += ['{"disableAllHooks": true}']
+_KEYRING = r"""auth_credentials_store\s*=\s*["'](keyring|auto)"""
 OFF = ("hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals")
 CODEX = """exec --skip-git-repo-check --ephemeral --json -s read-only -c web_search=disabled
-    -c project_doc_max_bytes=0 -c model_reasoning_effort=low""".split()
+    -c project_doc_max_bytes=0 -c model_reasoning_effort=low -c skills.include_instructions=false
+    -c include_environment_context=false -c include_permissions_instructions=false""".split()
 CODEX += [part for name in OFF for part in ("--disable", name)]
 TOKENS = "input_tokens cache_read_input_tokens cache_creation_input_tokens output_tokens".split()
 """The counts of a result in the order of `Usage`."""
@@ -129,9 +131,12 @@ class Codex(AgentCommand):
         said, told = Path(folder, "reply.txt"), Path(folder, "instructions.md")
         write_output(told, ask.system, root=None)
         named = () if self.model.startswith("claude") else ("-m", self.model)
+        login = self._leave_home(Path(folder, "home")) / "auth.json"
         given = ("-c", f"model_instructions_file={json.dumps(str(told))}", "-o", str(said))
         command = [program, *CODEX, *given, *named, "-"]
         status, out, err = self._run(command, question(ask), folder, ask.timeout)
+        if login.is_file() and not login.is_symlink():  # renewed, not through the link
+            shutil.copyfile(login, self._home / login.name)
         used = [found[1] for found in re.finditer(r'"usage": ?(\{[^{}]*\})', out)]
         counts = json.loads(used[-1]) if used else {}
         cached, output = (counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens"))
@@ -141,6 +146,20 @@ class Codex(AgentCommand):
             raise ProviderError(what, "try it by hand: codex exec hello")
         text = read_file(said).data.decode("utf-8", "replace")
         return Reply(_unfenced(text), usage, "", 0.0)
+
+    @cached_property
+    def _home(self) -> Path:
+        return Path(self._environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
+
+    def _leave_home(self, to: Path) -> Path:
+        """A home with the login and the settings alone: AGENTS.md and skills stay out."""
+        kept = [path for name in ("auth.json", "config.toml") if (path := self._home / name).exists()]
+        to.mkdir()
+        if not any(re.search(_KEYRING, path.read_text()) for path in kept):  # it goes by the home
+            for path in kept:
+                (to / path.name).symlink_to(path)
+            self._environ["CODEX_HOME"] = str(to)
+        return to
 
 
 def question(ask: Ask) -> str:

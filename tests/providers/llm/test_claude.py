@@ -118,13 +118,19 @@ def test_the_nested_agent_can_do_nothing(fake: Fake, world: Path, has: str) -> N
 CODEX = """
 open(sys.argv[sys.argv.index("-o") + 1], "w").write('```json\\n["a"]\\n```')
 told = [arg.partition("=")[2] for arg in sys.argv if arg.startswith("model_instructions_file=")]
-open(NOTES + ".told", "w").write(open(json.loads(told[0])).read())
+home = os.environ["CODEX_HOME"]
+open(NOTES + ".told", "w").write(f"{open(json.loads(told[0])).read()} {sorted(os.listdir(home))}")
+os.path.lexists(home + "/auth.json") and (os.unlink(home + "/auth.json"), open(home + "/auth.json", "w").write("new"))
 print('{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":4,"output_tokens":2}}')
 """
 
 
 def test_codex_answers_by_its_last_message(fake: Fake) -> None:
     """No hooks, tools or project documents, at no price; a model of Anthropic is not asked for."""
+    home = Path.home() / ".codex"
+    home.mkdir(parents=True)
+    for name in ("auth.json", "config.toml", "AGENTS.md"):
+        (home / name).touch()
     fake.does(CODEX, "codex")
     ask = Ask("Be brief.", "Is it?", schema={"type": "array", "items": {"type": "string"}})
     reply = fake.model("codex").ask(ask)
@@ -133,7 +139,9 @@ def test_codex_answers_by_its_last_message(fake: Fake) -> None:
     off = [after for arg, after in itertools.pairwise(argv) if arg == "--disable"]
     assert {"hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals"} == set(off)
     assert {"--ephemeral", "read-only", "web_search=disabled"} <= set(argv) and "-m" not in argv
-    assert Path(f"{fake.notes}.told").read_text() == "Be brief." and "Is it?" in fake.seen["stdin"]
+    told = Path(f"{fake.notes}.told").read_text()
+    assert told == "Be brief. ['auth.json', 'config.toml']" and "Is it?" in fake.seen["stdin"]
+    assert (home / "auth.json").read_text() == "new", "a login that was renewed is kept"
     fake.model("codex", model="gpt-5.1-codex").ask(ask)
     assert "gpt-5.1-codex" in fake.seen["argv"]
     fake.does("sys.exit('not logged in')", "codex")
