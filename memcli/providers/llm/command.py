@@ -153,7 +153,9 @@ class Codex(AgentCommand):
 
     def _leave_home(self, to: Path) -> Path:
         """A home with the login and the settings alone: AGENTS.md and skills stay out."""
-        kept = [path for name in ("auth.json", "config.toml") if (path := self._home / name).exists()]
+        kept = [
+            path for name in ("auth.json", "config.toml") if (path := self._home / name).exists()
+        ]
         to.mkdir()
         if not any(re.search(_KEYRING, path.read_text()) for path in kept):  # it goes by the home
             for path in kept:
