@@ -210,7 +210,7 @@ def browse(
 
     One page holds everything and reaches nothing; it lies in your cache folder, for you alone. With
     --serve it is on loopback until it is closed for a minute; its address works once."""
-    from memcli.commands.why import browse as look
+    from memcli.commands.browse import browse as look
     from memcli.views import page
 
     if serve and (out or mem.options.json):

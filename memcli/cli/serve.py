@@ -12,9 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from memcli.app import App, Options, opened
-from memcli.commands import edit
+from memcli.commands import browse, edit
 from memcli.commands.show import show
-from memcli.commands.why import BrowseReport
 from memcli.compaction.compact import compact
 from memcli.compaction.plan import CompactRequest
 from memcli.errors import MemError, RefusedError, UsageError
@@ -29,7 +28,7 @@ HEADERS = {
     "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
 }  # fmt: skip
-Gather = Callable[[App], BrowseReport]
+Gather = Callable[[App], browse.BrowseReport]
 
 
 class PageServer(ThreadingHTTPServer):
@@ -37,7 +36,7 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, options: Options, report: BrowseReport, gather: Gather) -> None:
+    def __init__(self, options: Options, report: browse.BrowseReport, gather: Gather) -> None:
         super().__init__(("127.0.0.1", 0), _Request)
         self.host = f"127.0.0.1:{self.server_port}"
         self.once, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)

@@ -184,10 +184,10 @@ def import_(
 
     Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what is known
     already is not added, so running it twice is running it once."""
-    from memcli.commands import add as command
+    from memcli.commands import import_ as command
 
     request = command.ImportRequest(tuple(paths), form, level)
-    report = command.import_(mem, request, dry_run=mem.options.dry_run)
+    report = command.run(mem, request, dry_run=mem.options.dry_run)
     name_problems(report.skipped)
     wrote(mem, report, exchange.import_text, exchange.import_keys)
     if mem.options.dry_run and not mem.options.json:

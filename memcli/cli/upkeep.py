@@ -276,7 +276,7 @@ def health(
     with progress:
         report = command.health(mem)
         if html:
-            from memcli.commands.why import browse
+            from memcli.commands.browse import browse
             from memcli.views import page
 
             whole = browse(mem, Filters(), known=report, start="health")

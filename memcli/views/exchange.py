@@ -12,8 +12,8 @@ from memcli.views.entries import ENTRY_KEYS, Keys, added, named
 from memcli.views.text import count, first, hung, styled
 
 if TYPE_CHECKING:
-    from memcli.commands.add import ImportReport
     from memcli.commands.export import ExportReport
+    from memcli.commands.import_ import ImportReport
     from memcli.commands.sync import SyncReport
     from memcli.exchange.branch_diff import DiffReport, EntryDiff, ProseDiff
     from memcli.exchange.review import BranchFinding

@@ -19,7 +19,7 @@ from memcli.text.matching import table
 from memcli.views import json as views
 
 if TYPE_CHECKING:
-    from memcli.commands.why import BrowseReport
+    from memcli.commands.browse import BrowseReport
     from memcli.project.context import Project
 
 _SLOT = re.compile(r"<!--(\w+)-->")

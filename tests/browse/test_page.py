@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memcli.commands.why import BrowseReport
+from memcli.commands.browse import BrowseReport
 from memcli.views import page
 from tests.browse.driver import Browser
 from tests.conftest import Project

@@ -16,7 +16,7 @@ import pytest
 
 from memcli.app import Options, opened
 from memcli.cli.serve import PageServer
-from memcli.commands.why import browse
+from memcli.commands.browse import browse
 from memcli.index.view import Filters
 from tests.browse.driver import Browser
 from tests.conftest import Project

@@ -1,0 +1,165 @@
+"""mem import: take over what other memories know."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli.app import App
+from memcli.commands.add import in_line, in_lines, is_around, new_values, read_target, target
+from memcli.errors import UsageError, one_of
+from memcli.exchange import importers
+from memcli.exchange.importers import ImportDraft, headline, shortened
+from memcli.memory import changes, grammar, parser
+from memcli.memory.values import LEVEL_WORDS, LEVELS, Patch, Problem
+from memcli.project.context import Project
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import clusters
+from memcli.storage.files import Unreadable
+from memcli.text import controls, secrets
+
+UNCONDITIONAL = ("policy", "architecture")
+"""Kinds whose own priority would show them in every recall: imported ones get medium."""
+
+
+class ImportRequest(NamedTuple):
+    """What to import; `form` "" is found out."""
+
+    paths: tuple[str, ...]
+    form: str = ""
+    level: str = "project"
+
+
+class ImportReport(NamedTuple):
+    """What became of each draft: (id, path, title), (title, id of what is there), a source."""
+
+    added: tuple[tuple[str, str, str], ...]
+    known: tuple[tuple[str, str], ...]
+    similar: tuple[tuple[str, str], ...]
+    refused: tuple[str, ...]
+    injected: tuple[str, ...]
+    private: tuple[str, ...]
+    skipped: tuple[Problem, ...]
+    patches: tuple[Patch, ...]
+
+
+def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
+    """Append what is not known yet; ids follow from the sources, so that twice is once."""
+    level = LEVEL_WORDS.get(request.level, request.level)
+    one_of("--level", level, LEVELS)
+    one_of("format", request.form, ("", *importers.FORMS))
+    target(app.project, level)  # raises where there is none
+    sources = [_read(app.project, each, request.form) for each in request.paths]
+    drafts = [draft for source in sources for draft in source.drafts]
+    report = app.write(lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run)
+    return report._replace(skipped=tuple(each for one in sources for each in one.problems))
+
+
+def _read(project: Project, path: str, form: str) -> importers.ImportSource:
+    full = Path(os.path.abspath(project.cwd / os.path.expanduser(path)))
+    if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
+        raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
+    return importers.read(full, form)
+
+
+def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    ids: dict[str, str] = {}
+    live: list[tuple[str, str]] = []
+    for file in project.listing.files:
+        try:
+            memory = project.read(file)
+        except Unreadable:
+            continue
+        for entry in memory.entries:
+            merged = entry.extra.get("merged_from", ())
+            names = (entry.id, *(merged if isinstance(merged, list) else ()))
+            ids.update(dict.fromkeys(names, entry.id))
+        own = file.place.store in ("memory", "institutional")
+        if own and is_around(project, file.place, level):
+            entries = (*memory.entries, *parser.sections(memory))
+            live += [(entry.body, entry.id) for entry in entries if entry.status != "retired"]
+    return ids, live
+
+
+def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
+    parts = (draft.title, draft.text, *draft.tags, *draft.paths)
+    if draft.private and level != "global":
+        return "private"
+    if any(map(secrets.find_secrets, parts)):
+        return "refused"
+    if any(map(controls.find_injections, parts)):
+        return "injected"
+    known = draft.id in seen
+    seen.add(draft.id)
+    return "known" if known else "fresh"
+
+
+def _cleaned(draft: ImportDraft) -> ImportDraft:
+    title, text = (
+        controls.strip_private(controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each)))
+        for each in (draft.title, draft.text)
+    )
+    title, text = shortened(title), text.strip("\r\n")
+    return draft._replace(
+        title=title or (headline(text)[0] if text else ""), text=text,
+        source=in_line(draft.source), session=in_line(draft.session),
+        tags=in_lines(draft.tags), paths=in_lines(draft.paths),
+    )  # fmt: skip
+
+
+def _unlike(
+    fresh: Sequence[ImportDraft], live: Sequence[tuple[str, str]], today: str
+) -> tuple[list[ImportDraft], list[tuple[str, str]]]:
+    """The drafts that say something new, and (title, id of what says the same) of the others."""
+    ids = [*(name for _, name in live), *(draft.id for draft in fresh)]
+    bodies = [*(body for body, _ in live), *(_body(draft, today) for draft in fresh)]
+    said = [(at, one) for at, one in enumerate(map(claim, bodies if fresh else ())) if one.words]
+    same: dict[int, int] = {}
+    for cluster in clusters([one for _, one in said]):
+        first, *others = (said[member][0] for member in cluster.members)
+        same.update({} if cluster.guarded else dict.fromkeys(others, first))
+    mine = list(enumerate(fresh, len(live)))
+    kept = [draft for at, draft in mine if at not in same]
+    return kept, [(draft.title, ids[same[at]]) for at, draft in mine if at in same]
+
+
+def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> ImportReport:
+    today = project.now.isoformat()
+    known, live = _known(project, level)
+    judged, seen = defaultdict[str, list[ImportDraft]](list), set(known)
+    for draft in map(_cleaned, drafts):
+        if draft.title or draft.text:
+            judged[_fate(draft, level, seen)].append(draft)
+    kept, same = _unlike(judged["fresh"], live, today)
+    name, path = target(project, level)
+    memory = read_target(project, path, name)
+    eol = grammar.eol_of(memory.text)
+    texts = [changes.render_entry(_values(one, today), _body(one, today), eol) for one in kept]
+    after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
+    before = memory.text if os.path.lexists(path) else None
+    refused, injected, private = (
+        tuple(each.source for each in judged[fate]) for fate in ("refused", "injected", "private")
+    )
+    return ImportReport(
+        tuple((draft.id, name, draft.title) for draft in kept),
+        tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
+        tuple(same), refused, injected, private, (),
+        (Patch(path, before, after.text),) if kept else (),
+    )  # fmt: skip
+
+
+def _body(draft: ImportDraft, today: str) -> str:
+    return f"## [{draft.created or today}] {draft.title}\n{draft.text}".rstrip("\n")
+
+
+def _values(draft: ImportDraft, today: str) -> dict[str, Any]:
+    """Front matter. What comes from elsewhere is never shown unconditionally."""
+    priority = "medium" if draft.kind in UNCONDITIONAL else ""
+    domain = "team" if draft.kind in ("policy", "preference") else "task"
+    return new_values(
+        draft.kind, draft.created or today, id=draft.id, domain=domain, priority=priority,
+        tags=list(draft.tags), paths=list(draft.paths), session_id=draft.session,
+        source=draft.source,
+    )  # fmt: skip
