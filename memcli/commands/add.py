@@ -136,16 +136,16 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     worth = IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth)
     more = {key: list(getattr(request, key)) for key in ("tags", "paths", "commands")}
     return new_values(
-        request.kind, today, importance=worth, priority=request.priority, outcome=request.outcome,
-        phase=context.current_stage(project, request.job or inside),
+        str(uuid.uuid4()), request.kind, today, importance=worth, priority=request.priority,
+        outcome=request.outcome, phase=context.current_stage(project, request.job or inside),
         **more, **({"type": request.type} if request.type else {}),
     )  # fmt: skip
 
 
-def new_values(kind: str, today: str, id: str = "", **values: object) -> dict[str, Any]:
+def new_values(id: str, kind: str, today: str, **values: object) -> dict[str, Any]:
     """The front matter of an entry of that day, with `values` that are not empty."""
     known = {"type": TYPE_OF_KIND.get(kind, "declarative"), "kind": kind, **values}
-    made = changes.new_values(id or str(uuid.uuid4()), today, **known)
+    made = changes.new_values(id, today, **known)
     return {key: value for key, value in made.items() if value not in ("", [])}
 
 

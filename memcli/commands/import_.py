@@ -159,7 +159,7 @@ def _values(draft: ImportDraft, today: str) -> dict[str, Any]:
     priority = "medium" if draft.kind in UNCONDITIONAL else ""
     domain = "team" if draft.kind in ("policy", "preference") else "task"
     return new_values(
-        draft.kind, draft.created or today, id=draft.id, domain=domain, priority=priority,
+        draft.id, draft.kind, draft.created or today, domain=domain, priority=priority,
         tags=list(draft.tags), paths=list(draft.paths), session_id=draft.session,
         source=draft.source,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memcli.app import App
 from memcli.diagnostics.content import Check, Scene, text_of
-from memcli.install import git_hooks, harness, repository
+from memcli.install import agent_settings, git_hooks, harness, repository
 from memcli.sessions.gather import mapping
 from memcli.storage import durable, files
 from memcli.storage.state import Spool, Spooled
@@ -76,11 +76,11 @@ def _wiring(
 def _faults(each: harness.AgentSettings, name: str) -> Iterator[str]:
     if each.harness == "opencode":
         return
-    found = harness.handlers(text_of(each.path) or "")
+    found = agent_settings.handlers(text_of(each.path) or "")
     for program in sorted({one.program for one in found if not harness.is_runnable(one.program)}):
         yield f"{name} calls a program that is not there: {program}"
     events = [one.event for one in found]
-    missing = set(harness.groups(each.harness)) - set(events)
+    missing = set(agent_settings.groups(each.harness)) - set(events)
     if missing:
         yield f"{name} does not call mem on {', '.join(sorted(missing))}"
     doubled = sorted({event for event in events if events.count(event) > 1})
@@ -101,7 +101,7 @@ def _untrusted(
     states = mapping(hooks.get("state"))  # by file, event, group and place
     names = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
     approved = {name.removeprefix(f"{each.path}:").split(":")[0] for name in names}
-    own = harness.handlers(text_of(each.path) or "")
+    own = agent_settings.handlers(text_of(each.path) or "")
     snake = {one.event: re.sub(r"(?<!^)(?=[A-Z])", "_", one.event).lower() for one in own}
     if waiting := [event for event, name in snake.items() if name not in approved]:
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"

@@ -1,156 +1,25 @@
-"""Where agents and git keep the hooks that call mem, and ours in an agent's JSON settings."""
+"""Where agents and git keep the hooks that call mem, and what mem init changes there for agents."""
 
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
+from memcli.install import agent_settings
+from memcli.install.agent_settings import without_hooks
 from memcli.install.targets import Left, Target
 from memcli.project import git
 from memcli.project.context import Project
 from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
-
-BOM = "\ufeff"
-WIRINGS = {
-    "claude": "plugin/hooks/hooks.json",
-    "codex": "plugin/hooks/codex-hooks.json",
-    "gemini": "templates/gemini-hooks.json",
-}
-VERBS = "session-start|subagent-start|prompt|pre-tool|pre-compact|session-end"
-_COMMAND = re.compile(
-    r"(?:command -v mem >/dev/null 2>&1 \|\| exit 0; )?"
-    r'(?:"((?:[^"]*[/\\])?mem(?:\.exe)?)"|((?:[^\s"]*[/\\])?mem(?:\.exe)?))'
-    rf" hook (?:{VERBS})(?: --?[\w=-]+| \w+)*(?: \|\| :)?"
-)
-
-
-class Handler(NamedTuple):
-    """A handler of ours that stands in a file."""
-
-    event: str
-    command: str
-    program: str
-
-
-def groups(harness: str) -> dict[str, dict[str, Any]]:
-    """Event -> the group of ours; the same in every version: agents trust it by its text."""
-    listed = json.loads(table(f"install/{WIRINGS[harness]}"))["hooks"]
-    return {event: group for event, (group,) in listed.items()}
-
-
-def is_ours(handler: object) -> str:
-    """The program that a handler of ours runs, whichever mem that is; "" for somebody else's."""
-    line = handler.get("command") if isinstance(handler, Mapping) else None
-    found = _COMMAND.fullmatch(line) if isinstance(line, str) else None
-    return found[1] or found[2] if found is not None else ""
-
-
-def handlers(text: str) -> list[Handler]:
-    """Our handlers in a settings file, in order. Raises UsageError when it is no settings file."""
-    return [
-        Handler(event, each["command"], is_ours(each))
-        for event, listed in parse_settings(text).get("hooks", {}).items()
-        for each in chain.from_iterable(map(_handlers, listed))
-        if is_ours(each)
-    ]
-
-
-def parse_settings(text: str) -> dict[str, Any]:
-    """The settings in a text, {} for a blank one. Raises UsageError with the line."""
-    body = text.removeprefix(BOM)
-    if not body.strip():
-        return {}
-    try:
-        values = json.loads(body, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
-        line, why = getattr(error, "lineno", 1), getattr(error, "msg", "").lower() or error
-        raise UsageError(f"{line}: not valid JSON ({why})", "mend that line first") from None
-    hooks = values.get("hooks", {}) if isinstance(values, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
-        what = '1: no settings (an object, with "hooks" an object of lists)'
-        raise UsageError(what, "mend that file first")
-    return values  # type: ignore[no-any-return]
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return dict(pairs)
-
-
-def _handlers(group: object) -> list[Any]:
-    found = group.get("hooks") if isinstance(group, dict) else None
-    return found if isinstance(found, list) else []
-
-
-def with_hooks(text: str | None, harness: str) -> str:
-    """The settings with our groups behind those of others, each once; None is no file yet."""
-    values, wanted = parse_settings(text or ""), groups(harness)
-    ours = [
-        (event, group)
-        for event, listed in values.get("hooks", {}).items()
-        for group in listed
-        if any(map(is_ours, _handlers(group)))
-    ]
-    if text is not None and len(ours) == len(wanted) and dict(ours) == wanted:
-        return text
-    _take_out(values)
-    hooks = values.setdefault("hooks", {})
-    for event, group in wanted.items():
-        hooks.setdefault(event, []).append(group)
-    return _written(values, text or "{\n}\n")
-
-
-def without_hooks(text: str) -> str | None:
-    """The settings without anything of ours; None when nothing else was in the file."""
-    values = parse_settings(text)
-    if not _take_out(values):
-        return text
-    return _written(values, text) if values else None
-
-
-def _take_out(values: dict[str, Any]) -> bool:
-    hooks, before = values.get("hooks", {}), json.dumps(values)
-    for event, listed in list(hooks.items()):
-        hooks[event] = []
-        for group in listed:
-            rest = [each for each in _handlers(group) if not is_ours(each)]
-            if rest == _handlers(group):
-                hooks[event].append(group)
-            elif rest:
-                hooks[event].append({**group, "hooks": rest})
-        if listed and not hooks[event]:
-            del hooks[event]
-    found = json.dumps(values) != before
-    if found and not hooks:
-        del values["hooks"]
-    return found
-
-
-def _written(values: Mapping[str, Any], like: str) -> str:
-    """The values as JSON, laid out like a text: indentation, line ends, the end of the file."""
-    body = like.removeprefix(BOM)
-    indents = re.findall(r"^([ \t]+)\S", body, re.MULTILINE)
-    flat = "\n" not in body.strip()
-    indent = None if flat else min(indents, key=len, default="  ")
-    separators = (",", ":") if flat and '": ' not in body else (", " if flat else ",", ": ")
-    text = json.dumps(values, indent=indent, separators=separators, ensure_ascii=False)
-    text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
-    text += "\n" if body.endswith("\n") else ""
-    if "\r\n" in body:
-        text = text.replace("\n", "\r\n")
-    return (BOM if like.startswith(BOM) else "") + text
-
 
 NAMES = {
     "claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode",
@@ -279,7 +148,7 @@ def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
     private, what = not shared and each.scope != "user", f"hooks of {name}"
     if each.harness == "opencode":
         return Target(each.path, _with_plugin, _no_plugin, within, what, next, private=private)
-    put, drop = partial(with_hooks, harness=each.harness), without_hooks
+    put, drop = partial(agent_settings.with_hooks, harness=each.harness), without_hooks
     return Target(each.path, put, drop, within, what, next, private=private, copied=True)
 
 
@@ -299,7 +168,7 @@ def calls_mem(each: AgentSettings) -> bool:
         text = read_text(each.path) if each.path.exists() else ""
         if each.harness == "opencode":
             return text.startswith(OPENCODE_MARK)
-        return bool(handlers(text))
+        return bool(agent_settings.handlers(text))
     return False
 
 

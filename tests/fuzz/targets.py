@@ -23,7 +23,7 @@ from memcli.extraction import engines, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
 from memcli.index import lexical, refresh
 from memcli.index.lexical import quoted
-from memcli.install import git_hooks, harness
+from memcli.install import agent_settings, git_hooks
 from memcli.memory import front_matter
 from memcli.memory.changes import EntryChange, edited, render_entry, safe_body
 from memcli.memory.parser import parse, sections
@@ -202,10 +202,10 @@ def _facts(text: str) -> None:
 
 
 def _settings(text: str) -> None:
-    put = harness.with_hooks(text, "claude")
-    assert harness.with_hooks(put, "claude") == put
+    put = agent_settings.with_hooks(text, "claude")
+    assert agent_settings.with_hooks(put, "claude") == put
     assert is_installed(put, "claude")
-    harness.without_hooks(put)
+    agent_settings.without_hooks(put)
 
 
 def _script(text: str) -> None:

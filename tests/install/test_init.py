@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from memcli.cli import setup
-from memcli.install import git_hooks, harness, repository
+from memcli.install import agent_settings, git_hooks, repository
 from memcli.project import distribution, git
 from memcli.project.config import user_file
 from tests.conftest import Project
 from tests.install import is_installed
-from tests.install.test_harness import OLD, PREPARED
+from tests.install.test_agent_settings import OLD, PREPARED
 
 HOOKS = git_hooks.HOOKS
 FOR_CI = distribution.for_ci
@@ -185,7 +185,7 @@ def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(projec
     project.mem("init", "--claude", "--shared")
     assert ".claude/" in project.git("status", "--porcelain")
     files = [project.root / ".claude" / f"settings{part}.json" for part in (".local", "")]
-    local, shared = (harness.handlers(path.read_text()) for path in files)
+    local, shared = (agent_settings.handlers(path.read_text()) for path in files)
     assert local == shared and {item.program for item in local} == {"mem"}
 
 

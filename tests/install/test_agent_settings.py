@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memcli.errors import UsageError
-from memcli.install import harness as settings
+from memcli.install import agent_settings as settings
 from tests.install import is_installed
 
 THEIRS = {
