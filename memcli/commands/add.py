@@ -134,7 +134,7 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     inside = project.view.job if request.level in ("job", "task") else ""
     worth = request.importance
     worth = IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth)
-    more = {key: list(getattr(request, key)) for key in ("tags", "paths", "commands")}
+    more: dict[str, Any] = {k: list(getattr(request, k)) for k in ("tags", "paths", "commands")}
     return new_values(
         str(uuid.uuid4()), request.kind, today, importance=worth, priority=request.priority,
         outcome=request.outcome, phase=context.current_stage(project, request.job or inside),

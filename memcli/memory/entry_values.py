@@ -74,7 +74,7 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
     return values, faults
 
 
-@lru_cache(maxsize=4096)  # many entries have the same values
+@lru_cache(maxsize=4096, typed=True)  # 1 is no 1.0; many entries have the same values
 def _judged(key: str, value: Any, default: str) -> tuple[Any, str]:
     """What is used for a value, and why it is not the value itself."""
     if allowed := _CHOICES.get(key):
