@@ -10,15 +10,8 @@ from sys import intern
 from typing import NamedTuple
 
 from memcli.extraction.rules import of_manner, title, words
-from memcli.extraction.rules.words import (
-    SpokenSentence,
-    command_of,
-    content,
-    fold,
-    results,
-    sentences,
-    spoken,
-)
+from memcli.extraction.rules.commands import command_of, results
+from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli.app import App
 from memcli.errors import DataError, one_of
 from memcli.extraction import engines, episodes, placement, prompts, rules, scopes
-from memcli.extraction.engines import EngineInput, FindingDraft
+from memcli.extraction.drafts import FindingDraft
+from memcli.extraction.engines import EngineInput
 from memcli.extraction.rules.words import spoken
 from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
 from memcli.extraction.transcripts import Transcripts

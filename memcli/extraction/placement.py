@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.extraction.engines import FindingDraft, guarded
+from memcli.extraction.drafts import FindingDraft, guarded
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND

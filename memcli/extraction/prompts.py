@@ -6,7 +6,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import moments
-from memcli.extraction.rules.words import command_of, essence, kinds_of, sentences, spoken
+from memcli.extraction.rules.commands import command_of, essence
+from memcli.extraction.rules.words import kinds_of, sentences, spoken
 from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.ledger import read_items

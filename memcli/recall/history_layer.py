@@ -98,7 +98,7 @@ class HistoryLayer:
             title, *facts = facts
         head = for_prompt(heading(title, facts))
         left = room - tokens(f"### {head}\n")
-        from memcli.history.search import excerpt  # for a hit: most tasks have none
+        from memcli.history.excerpts import excerpt  # for a hit: most tasks have none
 
         said = excerpt(hit, self._asked, max(4 * left, 120), known)
         commit = hit.doc.source == "commit"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memcli.extraction import placement
-from memcli.extraction.engines import drafts_of, is_tainted
+from memcli.extraction.drafts import drafts_of, is_tainted
 from memcli.memory.parser import parse
 from memcli.memory.values import Place, place
 from memcli.sessions.model import Finding, Session, Turn

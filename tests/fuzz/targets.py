@@ -19,7 +19,7 @@ from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import importers
 from memcli.exchange.importers import split_front
-from memcli.extraction import engines, episodes, prompts, rules, scopes
+from memcli.extraction import drafts, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
 from memcli.index import lexical, refresh
 from memcli.index.lexical import quoted
@@ -242,8 +242,8 @@ def _imported(text: str) -> None:
 
 
 def _noted(text: str) -> None:
-    engines.interventions(text, "", "s", "2026-11-21")
-    engines.moved_assumptions(text, "", "2026-11-21")
+    drafts.interventions(text, "", "s", "2026-11-21")
+    drafts.moved_assumptions(text, "", "2026-11-21")
 
 
 def _prompt(text: str) -> None:

@@ -13,8 +13,9 @@ from memcli.errors import DataError
 from memcli.history import backfill
 from memcli.history.backfill import exchanges
 from memcli.history.docs import Doc
+from memcli.history.excerpts import excerpt
 from memcli.history.record import HistoryRecord, opened
-from memcli.history.search import excerpt, search
+from memcli.history.search import search
 from memcli.sessions.reader import read_all
 from memcli.sessions.tools import ARGUMENTS
 

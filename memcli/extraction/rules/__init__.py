@@ -4,18 +4,10 @@ import re
 from collections.abc import Sequence
 from os.path import basename
 
-from memcli.extraction.rules import evidence, words
+from memcli.extraction.rules import commands, evidence, words
+from memcli.extraction.rules.commands import command_of, cut, family
 from memcli.extraction.rules.evidence import Remark
-from memcli.extraction.rules.words import (
-    SpokenSentence,
-    command_of,
-    content,
-    cut,
-    family,
-    fold,
-    sentences,
-    spoken,
-)
+from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Turn
 from memcli.sessions.tools import changed_by
 
@@ -35,7 +27,7 @@ def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
     worth = {True: lambda _: -99.0, False: evidence.by_weights}
     chosen = evidence.chosen(turns, lambda one: worth[(one.turn, one.at) in used](one))
     lessons = [_finding(*one, turns) for one in chosen]
-    found = [*reminders, *lessons, *words.recoveries(turns)]
+    found = [*reminders, *lessons, *commands.recoveries(turns)]
     kept = sorted(found[:MOST], key=lambda one: one.turn)
     return kept, tuple(one.title for one in found[MOST:])
 

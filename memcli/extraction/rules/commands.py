@@ -1,0 +1,142 @@
+"""Commands of a session: what makes two calls the same one, and errors that were got over."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from memcli.extraction.rules.words import kinds_of, listed, pattern, sentences, spoken
+from memcli.sessions.model import Finding, Turn
+from memcli.sessions.tools import changed_by, shell_line
+from memcli.text.matching import regex
+from memcli.text.secrets import redact_secrets
+
+ERROR, OUTPUT = 200, 8000  # characters of an error, of the end of an output that is searched
+FAILURES, REACH = 3, 80  # recovered errors of a session, turns within which a fix must come
+
+_SET = r"[A-Za-z_]\w*="  # a variable that is set
+# What stands before the program: wrappers, and what runs it in an environment or as a module.
+_BEFORE = (
+    r"(?:(?:sudo|time|npx|env|timeout \S+)(?: |\Z))*"
+    r"(?:(?:uv|poetry) run(?: |\Z))?(?:python\S* -m (?=\S))?"
+)
+
+
+class _Call(NamedTuple):
+    turn: int
+    command: str
+
+
+def recoveries(turns: Sequence[Turn]) -> list[Finding]:
+    """The first errors that were got over with a reason, another command, option or variable."""
+    found: dict[str, Finding] = {}
+    failed: dict[str, tuple[int, _Call]] = {}
+    calls: list[_Call] = []
+    for call, at, error in results(turns, calls):
+        name = family(call.command)
+        since, failure = failed.get(name, (-REACH - 1, call))
+        if not name or name.split()[0] in listed("looking"):
+            continue
+        if error and at - since > REACH:
+            failed[name] = (at, call)
+        elif not error and name in failed:
+            del failed[name]
+            between = [one for one in calls[-REACH:] if since < one.turn < call.turn]
+            near = turns[since : at + 3] if at - since <= REACH else ()
+            one = _recovered(near, since, failure, call, between) if near else None
+            found |= {one.title: one} if one and one.title not in found else {}
+    return list(found.values())[:FAILURES]
+
+
+def results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, int, bool]]:
+    """(call, index of its result, whether it failed) by id or order; `calls` gets every call."""
+    waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
+    for i, turn in enumerate(turns):
+        asked = waiting[turn.call or f"tool {turn.tool}"]
+        if turn.role == "assistant" and turn.tool:
+            calls.append(_Call(i, command_of(turn)))
+            asked.append(calls[-1])
+        elif turn.role == "tool" and asked:
+            yield asked.popleft(), i, turn.error
+
+
+def command_of(turn: Turn) -> str:
+    """The shell command of a call; "" for another tool."""
+    return shell_line(turn.input).strip()[:2000]
+
+
+@lru_cache(maxsize=4096)
+def essence(command: str) -> str:
+    """The part of a shell line that does the work: without `cd x &&`, redirections and pipes."""
+    line = command.split("\n", 1)[0]
+    parts = [part.strip() for part in regex(r"&&|;").split(line) if part.strip()] or [""]
+    while len(parts) > 1 and parts[0].split()[0] in ("cd", "export", "source", "set", ".", "pushd"):
+        parts.pop(0)
+    return regex(r"\s[12&]?>&?\s{0,2}\S+").sub("", parts[0].split(" | ", 1)[0]).strip()
+
+
+@lru_cache(maxsize=4096)
+def family(command: str) -> str:
+    """What makes two calls the same command: its program, and its sub-command if it has such."""
+    line = " ".join(each for each in essence(command).split()[:12] if not regex(_SET).match(each))
+    tokens = regex(_BEFORE).sub("", line, count=1).split() or [""]
+    name = tokens[0].rsplit("/", 1)[-1]
+    plain = [token for token in tokens[1:3] if regex(r"[a-z][a-z0-9:_-]*\Z").match(token)]
+    if name in listed("sub-commanded"):
+        name = " ".join([name, *plain[: 2 if plain[:1] == ["run"] else 1]])
+    elif name.startswith("python") and len(tokens) > 1:
+        name = f"{name} {tokens[1]}"
+    return name[:60]
+
+
+def _error_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines()[-200:]]
+    named = [line for line in lines if len(line) < 1000 and pattern("error").search(line.lower())]
+    typed = [line for line in named if pattern("typed error").search(line.lower())]
+    line = (typed or named[:1] or [""])[-1]
+    line = regex(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
+    return cut(redact_secrets(line).replace("`", "'"), ERROR)
+
+
+def cut(text: str, size: int) -> str:
+    """At most `size` characters of a text, cut at the end of a word."""
+    if len(text) <= size:
+        return text
+    blank = text.rfind(" ", size // 2, size)
+    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.(") + "…"
+
+
+def _recovered(
+    turns: Sequence[Turn], start: int, failure: _Call, success: _Call, between: Sequence[_Call]
+) -> Finding | None:
+    """What was learned from an error: `turns` begin with its output, at `start` of the session."""
+    name, looks = family(failure.command), listed("looking") | listed("testing")
+    acts = (one.command for one in between if family(one.command) not in ("", name))
+    ran = list(dict.fromkeys(one for one in acts if family(one).split()[0] not in looks))[:4]
+    files = (path for one in between for path in changed_by(turns[one.turn - start]))
+    edited = tuple(dict.fromkeys(files))[:4]
+    cause, error = _cause(turns, success.turn - start), _error_line(turns[0].text[-OUTPUT:])
+    before, after = ({*essence(one.command).split()} for one in (failure, success))
+    options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
+    explained = (cause and (ran or edited)) or (after - before and options)
+    if not error or not (explained or (ran and not edited)):
+        return None
+    steps = [*(f"ran {_code(one)}" for one in ran), *(f"edited {_code(path)}" for path in edited)]
+    recovery = f"Recovery: {', '.join([*steps, f'then {_code(success.command)} passed'])}."
+    rows = filter(None, (f"{_code(failure.command)} failed: `{error}`", cause, recovery))
+    short = cut(f"{name} failed: {error}", 100)
+    found = Finding("corrective", short, "\n".join(rows), start, "pitfall", "corrective")
+    return found._replace(paths=edited, commands=(f"{name}*",))
+
+
+def _cause(turns: Sequence[Turn], end: int) -> str:
+    """The agent's last sentence that says why, from the error to its next words after the fix."""
+    later = (i for i, turn in enumerate(turns) if i > end and turn.human)
+    near = turns[: next(later, len(turns))]
+    said = (one for turn in reversed(near) if spoken(turn) for one in sentences(turn.text)[::-1])
+    why = (one.text for one in said if "finding" in kinds_of(one.low))
+    return next((text for text in why if 20 < len(text) <= 300), "")
+
+
+def _code(text: str) -> str:
+    return f"`{cut(redact_secrets(essence(text) or text).replace('`', chr(39)), 160)}`"
