@@ -59,6 +59,7 @@ class Index:
         self.notes = notes
         self._seen = (0, 0)
         self.db = self._look() if look else self._open()
+        self._counted = self.db, -1, 0, Lexical(self.db)
         self.entries = Entries(self.db)
 
     def close(self) -> None:
@@ -66,8 +67,11 @@ class Index:
 
     @property
     def words(self) -> Lexical:
-        """Its full text."""
-        return Lexical(self.db)
+        """Its full text; what was counted there holds until something is written."""
+        version = self.db.execute("PRAGMA data_version").fetchone()[0]
+        if self._counted[:3] != (self.db, self.db.total_changes, version):
+            self._counted = self.db, self.db.total_changes, version, Lexical(self.db)
+        return self._counted[3]
 
     @property
     def vectors(self) -> "Vectors":

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import nlargest
 from itertools import chain
 from typing import TypeVar
@@ -151,14 +151,15 @@ _Ids = frozenset[int]
 
 
 class Lexical:
-    """The words of an index."""
+    """The words of an index as it is; what was counted is known."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
+        self._number = cache(lambda sql, *values: int(db.execute(sql, values).fetchone()[0]))
 
     def size(self) -> int:
         """How many chunks there are."""
-        return int(self.db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+        return self._number("SELECT count(*) FROM chunks")
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands, not counting where it stands beside them."""
@@ -171,8 +172,7 @@ class Lexical:
         return self.db.execute(found).fetchone() is not None
 
     def _matching(self, expression: str) -> int:
-        select = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?"
-        return int(self.db.execute(select, (expression,)).fetchone()[0])
+        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", expression)
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: see `idf`."""

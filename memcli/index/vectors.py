@@ -145,7 +145,7 @@ class Vectors:
         self, query: bytes, most: int, *, allowed: Collection[int] | None, denied: Collection[int]
     ) -> list[int]:
         """The chunks whose sign bits differ least from those of `query`; `allowed` None: all."""
-        bits, width = int.from_bytes(vector.signs(query), "little"), (len(query) + 7) // 8
+        bits, width = int.from_bytes(vector.signs(query)), (len(query) + 7) // 8
         found, empty = dict[int, int](), bits.bit_count()  # as far as a place without a chunk
         for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
             apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
@@ -182,13 +182,12 @@ class Vectors:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
         blocks = json.dumps(list({WORDS - i // BLOCK for i in ids}))
-        data, number = dict(self.db.execute(select, (blocks,)).fetchall()), int.from_bytes
-        found: list[int] = []
+        data, found = dict(self.db.execute(select, (blocks,)).fetchall()), list[int]()
         for block, own in groupby(ids, lambda i: i // BLOCK):
             bits, places = data.get(WORDS - block, b""), [i % BLOCK * _WIDTH for i in own]
             if max(places) + _WIDTH > len(bits):
                 raise Damaged
-            found += [number(bits[place : place + _WIDTH], "little") for place in places]
+            found += map(int.from_bytes, [bits[place : place + _WIDTH] for place in places])
         return found
 
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:

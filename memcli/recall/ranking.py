@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -81,12 +81,15 @@ class Weights(NamedTuple):
     kinds: Mapping[str, float]
 
 
-def phrase_share(text: str, phrases: Sequence[str]) -> float:
-    """The share of `phrases` (words with single blanks) that stand in `text`, however joined."""
-    low = text.lower()
-    here = [phrase for phrase in phrases if all(map(low.__contains__, phrase.split()))]
-    plain = f" {' '.join(low.translate(_APART).split())} " if here else ""
-    return sum(f" {phrase} " in plain for phrase in here) / (len(phrases) or 1)
+def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[float]:
+    """The share of `phrases` (words with single blanks) that stand in each, however joined."""
+    parts = {phrase: frozenset(phrase.split()) for phrase in phrases}
+    words = frozenset[str]().union(*parts.values())
+    for low in map(str.lower, texts):
+        there = {word for word in words if word in low}
+        here = [phrase for phrase, own in parts.items() if own <= there]
+        plain = f" {' '.join(low.translate(_APART).split())} " if here else ""
+        yield sum(f" {phrase} " in plain for phrase in here) / (len(phrases) or 1)
 
 
 def weigh(

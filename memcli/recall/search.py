@@ -36,8 +36,7 @@ class OwnIndex:
         # The chunks that may be hits; None when the files in view say it all.
         self._allowed = None if where.plain else index.entries.allowed(where)
         self._look = vectors
-        self.counts = index.words.counts
-        self.size = index.words.size
+        self.counts, self.size = (words := index.words).counts, words.size
         self.candidates = index.entries.candidates
         self.edges = index.entries.edges
 
@@ -179,7 +178,7 @@ class Search:
         at = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
         own = [c for c in found if at.get(c.entry) == (c.source, c.offset)]
         met = [c for c in own if c.rowid in signals.lexical]
-        shares = (ranking.phrase_share(f"{c.title} {c.text}", phrases) for c in met)
+        shares = ranking.phrase_shares((f"{c.title} {c.text}" for c in met), phrases)
         more = {c.rowid: 1 + ranking.PHRASE * share for c, share in zip(met, shares, strict=True)}
         lexical = {rowid: signals.lexical[rowid] * more[rowid] for rowid in more}
         named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []

@@ -117,7 +117,7 @@ def _alike(
     lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
     bits, close = list(zip(present, lexicon.word_bits(present), strict=True)), []
-    for mine in (int.from_bytes(vector.signs(word.vector), "little") for word in words):
+    for mine in (int.from_bytes(vector.signs(word.vector)) for word in words):
         near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
         close.append(vector.nearest(near, ALIKE))
     same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]

@@ -11,7 +11,7 @@ from memcli.memory.prominence import Rule
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.memory.words import overlap
 from memcli.recall import ranking
-from memcli.recall.ranking import Match, RankedItem, Weights, diversify, phrase_share, weigh, words
+from memcli.recall.ranking import Match, RankedItem, Weights, diversify, phrase_shares, weigh, words
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 
@@ -123,7 +123,7 @@ def test_unrelated_bodies_do_not_overlap() -> None:
 )
 def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> None:
     """Whole words in a row make a phrase; hyphens and line ends between them do not matter."""
-    assert phrase_share(text, ["lock timeout"]) == share
+    assert [*phrase_shares([text], ["lock timeout"])] == [share]
 
 
 def test_age_comes_from_the_first_date_there_is() -> None:
