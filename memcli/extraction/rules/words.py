@@ -41,9 +41,11 @@ def fold(text: str) -> str:
     low = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     low = _CONTRACTION.sub("", low) if "'" in low or "’" in low else low
     if low.isascii():
-        return (
-            f" {' '.join(filter(None, (w.strip('.-') for w in low.translate(_BLANKS).split())))} "
-        )
+        low = low.translate(_BLANKS)
+        said = low.split()
+        if "." in low or "-" in low:
+            said = [word for each in said if (word := each.strip(".-"))]
+        return f" {' '.join(said)} "
     return f" {_BETWEEN.sub(' ', low.replace('`', ' ` ')).strip()} "
 
 
