@@ -1,7 +1,7 @@
 """YAML front matter: text -> values, and splices that change one value and nothing else."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -49,29 +49,35 @@ def _read_yaml(block: str) -> FrontMatter:
 
 
 def _read_lines(block: str) -> dict[str, Any] | None:
+    lines = list(map(_read_line, block.split("\n")))
+    if None in lines:
+        return None
+    values = dict(filter(None, lines))
+    if "-" in values or len(values) + lines.count(()) < len(lines):
+        return _with_lists(lines)
+    return {key: list(v) if type(v) is tuple else v for key, v in values.items()}
+
+
+def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
     last, indent = "", ""  # the key that list items belong to, and how far they are indented
-    for line in block.split("\n"):
-        read = _read_line(line)
-        if read is None:
-            return None
-        key, value = read
+    for key, value in filter(None, lines):
         if key == "-":
             indent = value[0] if last and values[last] is None else indent
             if not last or value[0] != indent:
                 return None
             values[last] = [*(values[last] or ()), value[1]]
-        elif key:
-            if key in values:
-                return None
+        elif key in values:
+            return None
+        else:
             values[key] = list(value) if type(value) is tuple else value
             last = key if value is None else ""
     return values
 
 
 @lru_cache(maxsize=2048)
-def _read_line(line: str) -> tuple[str, Any] | None:
-    """(key, value), ("-", (indent, item)), ("", None) of a blank line, None when YAML must tell."""
+def _read_line(line: str) -> tuple[str, Any] | tuple[()] | None:
+    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must tell."""
     if found := _pattern("line").match(line):
         key, *scalar, flow = found.groups()
         if key.lower() in _WORDS:
@@ -82,7 +88,7 @@ def _read_line(line: str) -> tuple[str, Any] | None:
         indent, *scalar = listed.groups()
         item = _one_of(*scalar)
         return None if item is None else ("-", (indent, item))
-    return ("", None) if _pattern("blank").match(line) else None
+    return () if _pattern("blank").match(line) else None
 
 
 def _one_of(single: str | None, double: str | None, plain: str | None) -> Any:
@@ -90,11 +96,10 @@ def _one_of(single: str | None, double: str | None, plain: str | None) -> Any:
     if plain is None:
         return double if single is None else single
     if plain[0].isdigit():
-        if _pattern("integer").match(plain) and len(plain) < 19:
-            return int(plain)
-        if _pattern("day").match(plain) or _pattern("uuid").match(plain):
-            return plain
-        return float(plain) if _pattern("float").match(plain) and len(plain) < MAX_DIGITS else None
+        number = _pattern("number").match(plain)
+        if number is None or len(plain) >= (19 if number[1] else MAX_DIGITS):
+            return None
+        return int(plain) if number[1] else float(plain) if number[2] else plain
     return None if plain.lower() in _WORDS else plain
 
 
