@@ -49,10 +49,10 @@ def _read_yaml(block: str) -> FrontMatter:
 
 
 def _read_lines(block: str) -> dict[str, Any] | None:
-    lines = list(map(_read_line, block.split("\n")))
+    lines: list[Any] = list(map(_read_line, block.split("\n")))
     if None in lines:
         return None
-    values = dict(filter(None, lines))
+    values: dict[str, Any] = dict(filter(None, lines))
     if "-" in values or len(values) + lines.count(()) < len(lines):
         return _with_lists(lines)
     return {key: list(v) if type(v) is tuple else v for key, v in values.items()}
