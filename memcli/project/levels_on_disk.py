@@ -25,6 +25,7 @@ T = TypeVar("T")
 FILES, FOLDERS, WORDS = (names.split() for names in stanzas("project/places.txt").values())
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500
+COUNTED = 1_000_000  # names beyond those that are looked at, for the number of what is left out
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
@@ -74,7 +75,7 @@ class _Walk:
         self.parts: list[Part] = []
         self.problems: list[Problem] = []
         self.names, self.inodes = set[str](), set[tuple[int, int, str]]()
-        self.left, self.listed = files.ENTRIES, 0
+        self.left, self.listed, self.more = files.ENTRIES, 0, Counter[str]()
 
     def root(self, jobs_dirs: Sequence[str], globs: Sequence[str]) -> None:
         every = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
@@ -263,32 +264,35 @@ class _Walk:
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
         folder, entries = f"{self.base}/{name}", list[os.DirEntry[str]]()
+        over = Counter[bool]()
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
-                entries = list(islice(listing, self.left + 1))
-        if len(entries) > self.left:
+                entries = list(islice(listing, self.left))
+                over = Counter(each.name.endswith(".md") for each in islice(listing, COUNTED))
+        if over:
+            self.more += Counter({name: over[True]})
             self.refuse(name, "more directory entries than are looked at: cut", "defaulted")
         found = []
-        for entry in sorted(entries[: self.left], key=lambda entry: entry.name):
+        for entry in sorted(entries, key=lambda entry: entry.name):
             path = f"{name}/{entry.name}" if name else entry.name
             if entry.name.endswith(".md"):
                 found.append(path)
             elif depth > 1 and entry.name != "proxy-tasks" and entry.is_dir(follow_symlinks=False):
                 found += self.names_in(path, depth - 1)
-        self.left -= min(len(entries), self.left)
+        self.left -= len(entries)
         return found
 
     def newest(self, names: list[str]) -> None:
         """Find the newest by the date in name or path, up to a bound; count the rest by folder."""
         names.sort(key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True)
-        more = Counter[str]()
         for name in names:
             if len(self.parts) - self.listed < MOST_FILES:
                 self.find(name)
             else:
-                more[os.path.dirname(name)] += 1
-        for folder, left in sorted(more.items()):
-            many = f"{MOST_FILES} found files are in view, the newest by name: {left} more are not"
+                self.more[os.path.dirname(name)] += 1
+        for folder, left in sorted(self.more.items()):
+            seen = len(self.parts) - self.listed
+            many = f"{seen} found files are in view, the newest by name: {left} more are not"
             self.refuse(folder, many, "defaulted")
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memcli.project import elsewhere, levels_on_disk
+from memcli.install import repository
+from memcli.project import levels_on_disk
 from memcli.project.listing import Listing
 
 
@@ -119,9 +120,9 @@ def test_a_folder_with_too_many_entries_is_cut_and_named_alone(
     put(root, *(f"memory/n{number:02}.md" for number in range(30)))
     listing = look(root)
     assert len(listing.files) == 10
-    assert [(problem.path, problem.severity) for problem in listing.problems] == [
-        ("memory", "defaulted")
-    ]
+    cut, left = listing.problems
+    assert (cut.path, cut.severity) == (left.path, left.severity) == ("memory", "defaulted")
+    assert left.message.startswith("10 found files") and ": 20 more" in left.message
 
 
 @pytest.mark.unit
@@ -145,7 +146,7 @@ def hook(event, args):
     if event in ("os.scandir", "os.listdir"):
         seen.append(str(args[0]))
 from pathlib import Path
-from memcli.project import elsewhere, levels_on_disk
+from memcli.project import levels_on_disk
 root, home = Path(sys.argv[1]), Path(sys.argv[2])
 sys.addaudithook(hook)
 levels_on_disk.list_files(root, home, found={})
@@ -170,11 +171,11 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> 
     put(root, *listed.split())
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=root, check=True)
-    found = elsewhere.others(root, look(root))
+    found = repository.others(root, look(root))
     assert sorted(found) == [
         "aidd_docs/memory/**/*.md",
         "kb/decisiones/**/*.md",
         "notes/ENTSCHEIDUNGEN.md",
         "経験/教训.md",
     ]
-    assert elsewhere.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
+    assert repository.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
