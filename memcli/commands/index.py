@@ -59,7 +59,7 @@ def index(
 def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
     model, failed, hint = app.project.config.embedder, "", ""
     try:
-        embedder = app.providers.embedder
+        embedder = app.providers.embedder if model != "none" else None
         if embedder is None or app.index.path == database.IN_MEMORY:
             return None
         model, chosen = f"{embedder.provider}/{embedder.model}", app.chosen

@@ -30,8 +30,6 @@ _JUDGED = frozenset([*_LISTS, *_TOPS, "success_count"])
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
 _CHOICES = {"kind": KINDS, "priority": PRIORITIES, "type": TYPES, "domain": DOMAINS}
 _CHOICES |= {"phase": PHASES, "status": STATUSES}
-_DAYS = frozenset({"last_reinforced", "created_at"})
-_USUAL = {"importance": 0.5, "reinforcement_count": 0, "success_count": 0}
 _ODD = frozenset({bool, list, dict})  # no number, day or word; and not all can be looked up
 
 
@@ -85,12 +83,12 @@ def _judged(key: str, value: Any, default: str) -> tuple[Any, str]:
         if _pattern("id").match(text) and known.plain_id(text) == text:
             return text, ""
         return "", "" if value is None else "cannot be an id; one is derived from the place"
-    if key in _DAYS:
+    if key in ("last_reinforced", "created_at"):
         found = _pattern("day").match("" if value is None else str(value))
         if found and is_day(found[0]):
             return found[0], ""
         return "", "" if value in (None, "") else "is no date (YYYY-MM-DD); it is left out"
-    number = _number(_USUAL.get(key) if value is None else value)
+    number = _number((0.5 if key == "importance" else 0) if value is None else value)
     if key == "importance":
         used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
         why = "is no number" if math.isnan(number) else "is outside 0 to 1"

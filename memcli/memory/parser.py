@@ -77,8 +77,7 @@ class _Reader:
             segments.append(Segment("entry", block.start, end))
             if end < limit:
                 segments.append(Segment("prose", end, limit))
-        faults = sorted(self.faults)
-        problems = tuple(Problem(self.path, self.line(at), *why) for at, why in faults)
+        problems = tuple(Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults))
         return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), problems)
 
     def _body_end(self, block: EntryBlock, written: object, limit: int) -> tuple[int, bool]:

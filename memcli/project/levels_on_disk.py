@@ -263,8 +263,7 @@ class _Walk:
 
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
-        folder, entries = f"{self.base}/{name}", list[os.DirEntry[str]]()
-        over = Counter[bool]()
+        folder, entries, over = f"{self.base}/{name}", list[os.DirEntry[str]](), Counter[bool]()
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
                 entries = list(islice(listing, self.left))

@@ -104,9 +104,8 @@ def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(root
             range(1, 13) for day in range(1, 29)]  # fmt: skip
     put(root, *days, "memory/undated.md")
     listing = look(root)
-    assert [file.name for file in listing.files] == sorted(days, reverse=True)[
-        : levels_on_disk.MOST_FILES
-    ]
+    newest = sorted(days, reverse=True)[: levels_on_disk.MOST_FILES]
+    assert [file.name for file in listing.files] == newest
     (problem,) = listing.problems
     assert (problem.path, problem.severity) == ("memory", "defaulted")
     assert f"{len(days) + 1 - levels_on_disk.MOST_FILES} more" in problem.message
