@@ -235,14 +235,9 @@ def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -
 
     For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
     $fpath, for fish into ~/.config/fish/completions/mem.fish."""
-    from memcli.project import distribution
+    from memcli.commands.completion import script
 
-    show(
-        mem,
-        distribution.completion(shell),
-        str.rstrip,
-        lambda made: {"shell": shell, "script": made},
-    )
+    show(mem, script(shell), str.rstrip, lambda made: {"shell": shell, "script": made})
 
 
 @command("help", bare=True)

@@ -1,51 +1,27 @@
-"""mem export: memory as a marked section of CLAUDE.md or AGENTS.md, JSON, or linked notes."""
+"""mem export: the memory for tools that read a file."""
 
-import json
 import os
-import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands.show import standing
-from memcli.errors import DataError, UsageError, one_of
+from memcli.errors import UsageError, one_of
+from memcli.exchange import exporter as handout
+from memcli.exchange.exporter import ExportNote, Handout
 from memcli.index import view
 from memcli.memory.parser import MemoryFile, sections
-from memcli.memory.values import OUTERMOST, Entry, Problem, listed
-from memcli.memory.words import body_of
+from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written
 from memcli.project.levels_on_disk import FOLDERS, PRIVATE, marks
 from memcli.project.listing import FoundFile
-from memcli.recall.budget import cut_words
-from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text, refuse_links
-from memcli.text import matching
-from memcli.text.controls import for_prompt, strip_controls, strip_private
-from memcli.text.secrets import redact_secrets
 
 TARGETS = ("claude", "agents-md", "json", "obsidian")
 RULES = ("policy", "architecture", "preference")
 """The kinds that say how things are done here, whatever their priority; all others are lessons."""
 _Read = list[tuple[FoundFile, str, list[Entry]]]
-
-
-class ExportNote(NamedTuple):
-    """One entry to hand out, or (with `group` norms) the text of one institutional file."""
-
-    group: str
-    title: str
-    facts: str
-    text: str
-
-
-class Handout(NamedTuple):
-    """The section with its marks, how many notes are in it, and how many found no room."""
-
-    text: str
-    shown: int
-    more: int
 
 
 class Exported(NamedTuple):
@@ -78,7 +54,7 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     kept = [one for one in live.values() if one.entry.status != "retired"]
     kept.sort(key=lambda one: (-one.weight, one.file.name, one.entry.start))
     notes = list(_notes(files, kept)) if target != "json" else []
-    section = compose(notes, lines=lines, size=size)
+    section = handout.compose(notes, lines=lines, size=size)
     return ExportReport(target, tuple(kept), section, tuple(problems))
 
 
@@ -127,6 +103,8 @@ def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
 
 def save_notes(app: App, folder: str) -> tuple[int, int]:
     """Write each entry in view as a note for Obsidian; how many there are, how many changed."""
+    from memcli.storage.durable import write_output
+
     project, path = app.project, Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
     files, _ = _files(project, view.Filters())
     found = [(project.root or project.home) / name for name in FOLDERS]
@@ -135,7 +113,7 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
     own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
     unique = {entry.id: entry for entry in reversed(own) if entry.written}
-    made = obsidian_notes(list(unique.values()))
+    made = handout.notes(list(unique.values()))
     root = project.root
     refuse_links(path, root if root is not None and path.is_relative_to(root) else path)
     path.mkdir(parents=True, exist_ok=True)
@@ -151,6 +129,8 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
 
 def save(app: App, report: ExportReport, text: str, out: str) -> bool:
     """Write JSON, or put the section into the file `out`; whether that changed anything."""
+    from memcli.storage.durable import write_output
+
     project, root = app.project, app.project.root
     path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
     if os.path.realpath(path) in {os.path.realpath(file.path) for file in project.listing.files}:
@@ -159,159 +139,7 @@ def save(app: App, report: ExportReport, text: str, out: str) -> bool:
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
     whole = text + "\n"
-    after = whole if report.target == "json" else placed(before, whole, out)
+    after = whole if report.target == "json" else handout.placed(before, whole, out)
     if after != before:
         write_output(path, after, root=root)
     return after != before
-
-
-BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
-END = "<!-- mem: export end -->"
-HEAD = matching.table("commands/handout.md").rstrip("\n").split("\n")
-TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
-ENTRY_TOKENS = 150  # a longer body is cut at a sentence
-ENTRY_LINES = 12
-LINKS = ("supports", "contradicts", "superseded_by", "merged_from", "promoted_from")
-
-_pattern = partial(matching.pattern, "commands/export")
-
-
-def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
-    """The notes that fit, best first: norms in half of the room, rules in half of the rest."""
-    frame = [BEGIN, *HEAD, "", _more(10**6), END]
-    body, shown = list[str](), 0
-    for group, share in (("norms", 2), ("rules", 2), ("lessons", 1)):
-        mine = [note for note in notes if note.group == group]
-        left = size - _size(frame) - _size(body)
-        room = (lines - len(frame) - len(body)) // share
-        found, count = _group(group, mine, room, left // share)
-        body, shown = body + found * bool(count), shown + count
-    more = len(notes) - shown
-    tail = ["", _more(more)] if more else []
-    return Handout("\n".join([BEGIN, *HEAD, *body, *tail, END]) + "\n", shown, more)
-
-
-def _size(lines: Sequence[str]) -> int:
-    return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
-
-
-def _more(number: int) -> str:
-    return f"({number} more: `mem list`)"
-
-
-def _group(group: str, notes: Sequence[ExportNote], lines: int, size: int) -> tuple[list[str], int]:
-    out, shown = ["", TITLES[group], ""], 0
-    size -= _size(out)
-    for note in notes:
-        room = (lines - len(out), size)
-        found = _norm(note, *room) if group == "norms" else _entry(note)
-        if found and len(found) <= room[0] and _size(found) <= size:
-            out, shown, size = out + found, shown + 1, size - _size(found)
-    return out, shown
-
-
-def _entry(note: ExportNote) -> list[str]:
-    text = body_of(note.text, note.title).strip()
-    body = cut_words(text, ENTRY_TOKENS)
-    lines = [line for line in body.split("\n") if line.strip()]
-    if len(lines) > ENTRY_LINES:
-        lines = [*lines[: ENTRY_LINES - 1], "…"]
-    fences = _pattern("fence").findall("\n".join(lines))
-    if len(fences) % 2:
-        lines.append(fences[-1])
-    safe = safe_text("\n".join(lines)) if lines else ""
-    title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
-    return [f"- **{title}** ({note.facts})", *(f"  {line}" for line in safe.split("\n") if safe)]
-
-
-def _norm(note: ExportNote, room: int, size: int) -> list[str]:
-    text = safe_text(note.text)
-    text = _pattern("hashes").sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
-    missing = f"({note.title}: more stands in the file)"
-    kept: list[str] = []
-    for part in filter(None, re.split(r"\n[ \t]*\n", text)):
-        lines = [*kept, *([""] if kept else []), *part.split("\n")]
-        if len(lines) >= room or _size([*lines, missing]) > size:
-            return [*kept, missing] if kept else []
-        kept = lines
-    return kept
-
-
-def safe_text(text: str) -> str:
-    """Text for a file that agents obey: no secrets, no commands, no `@path` outside code."""
-    text = for_prompt(text).replace("<!--", "&lt;!--")
-    parts, at = [], 0
-    for start, end in fenced(text):
-        parts += [_without_imports(text[at:start]), text[start:end]]
-        at = end
-    return "".join([*parts, _without_imports(text[at:])])
-
-
-def fenced(text: str) -> Iterator[tuple[int, int]]:
-    """The stretches of fenced code that are closed, with their fences, as CommonMark has them."""
-    start, fence = 0, ""
-    for mark in _pattern("mark").finditer(text):
-        own, info = mark[1] or mark[3], mark[2] or mark[4]
-        if not fence:
-            start, fence = mark.start(), own
-        elif own.startswith(fence) and not (info or "").strip():
-            yield start, mark.end()
-            fence = ""
-
-
-def _without_imports(text: str) -> str:
-    """Text without `@path`, but in code spans, where the backticks tell for sure what is one."""
-    sure = all(ticks == "`" for ticks in _pattern("ticks").findall(text))
-    sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
-    parts = _pattern("span").split(text) if sure else [text]
-    return "".join(
-        part if i % 2 else _pattern("at").sub("&#64;", part) for i, part in enumerate(parts)
-    )
-
-
-def placed(text: str | None, section: str, name: str) -> str:
-    """`text` with the section in the place of the old one, else at the end. Raises DataError."""
-    if text is None:
-        return section
-    eol = "\r\n" if "\r\n" in text else "\n"
-    section = section.replace("\n", eol)
-    begins, ends = list(_pattern("marked").finditer(text)), list(_pattern("ended").finditer(text))
-    if not begins and not ends:
-        glue = "" if not text else eol if text.endswith("\n") else eol * 2
-        return text + glue + section
-    if len(begins) != 1 or len(ends) != 1 or ends[0].start() < begins[0].start():
-        line = text.count("\n", 0, (begins or ends)[-1].start()) + 1
-        what = f"{name}:{line}: the marks of the exported section are damaged; nothing is written"
-        raise DataError(what, "take its lines out and export again")
-    return text[: begins[0].start()] + section + text[ends[0].end() :]
-
-
-def obsidian_notes(entries: Sequence[Entry]) -> dict[str, str]:
-    """The text of each note by its file name."""
-    names: dict[str, str] = {}
-    for entry in entries:
-        name = _note_name(entry.title, entry.id[:8])
-        taken = name.casefold() in map(str.casefold, names.values())
-        names[entry.id] = _note_name(entry.title, entry.id) if taken else name
-    return {f"{names[entry.id]}.md": _note_text(entry, names) for entry in entries}
-
-
-def _note_name(title: str, id: str) -> str:
-    words = _pattern("unsafe").sub(" ", redact_secrets(strip_controls(title)))[:80].strip(". ")
-    return f"{words} {_pattern('unsafe').sub(' ', strip_controls(id))[:40]}".strip(". ")
-
-
-def _note_text(entry: Entry, names: dict[str, str]) -> str:
-    values: dict[str, object] = {
-        "id": entry.id, "type": entry.type, "kind": entry.kind, "status": entry.status,
-        "importance": entry.importance, "created": entry.created_at,
-        "tags": [tag.replace(" ", "-") for tag in listed(entry, "tags")],
-    }  # fmt: skip
-    for key in LINKS:
-        known = (names[id] for id in listed(entry, key) if id in names)
-        values[key] = [f"[[{name}]]" for name in known]
-    rows = [
-        f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items() if v not in ("", [])
-    ]
-    body = redact_secrets(strip_controls(strip_private(entry.body))).strip()
-    return "\n".join(["---", *map(redact_secrets, rows), "---", body, ""])

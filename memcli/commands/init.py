@@ -11,8 +11,9 @@ from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
-from memcli.project import config, distribution, git
+from memcli.project import config, distribution, elsewhere, git
 from memcli.project.context import Project
+from memcli.project.elsewhere import line_for
 from memcli.project.listing import Listing
 from memcli.storage.durable import sweep
 from memcli.storage.files import state_dir
@@ -86,9 +87,8 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
     folders = Counter("".join(name.rpartition("/")[:2]) or name for name in found)
     counted = (f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items())
     told = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
-    if more := repository.others(root, listing):
-        line = repository.line_for(more)
-        told.append(f"looks like memory, too; in view with this in .mem.toml: {line}")
+    if more := elsewhere.others(root, listing):
+        told.append(f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}")
     return told
 
 

@@ -24,10 +24,9 @@ from memcli.errors import DataError, MemError
 from memcli.history import FOLDER, path_of
 from memcli.history.record import opened
 from memcli.index.database import Index
-from memcli.install.repository import line_for, others
 from memcli.memory.values import listed
 from memcli.memory.words import count
-from memcli.project import distribution, git, levels_on_disk
+from memcli.project import distribution, elsewhere, git, levels_on_disk
 from memcli.providers.embed import Embedder
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
@@ -80,9 +79,9 @@ def check_found(scene: Scene) -> Iterator[Check]:
     if found := sum(file.found for file in project.listing.files):
         what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
         yield Check("found", "INFO", what)
-    if project.root is not None and (more := others(project.root, project.listing)):
+    if project.root is not None and (more := elsewhere.others(project.root, project.listing)):
         what = "looks like memory and is not in view: " + ", ".join(more[:20])
-        yield Check("found", "INFO", what, f"in .mem.toml: {line_for(more)}")
+        yield Check("found", "INFO", what, f"in .mem.toml: {elsewhere.line_for(more)}")
 
 
 def check_other_memory(scene: Scene) -> Iterator[Check]:

@@ -101,7 +101,7 @@ def diff(app: App, revisions: str = "") -> DiffReport:
     fresh = frozenset(one.id for one in found if one.what in ("added", "changed"))
     fresh |= {unit for name in names for unit in _units(after, name) - _units(before, name)}
     commits = [each for each in (base, head) if each]
-    short = [ask_git(root, "rev-parse", "--short", each)[1].strip() for each in commits]
+    short = [_git(root, "rev-parse", "--short", each).strip() for each in commits]
     told = review(root, base, head, list(_standing(project, head)), fresh)
     prose, faults = tuple(_prose(before, after)), tuple(dict.fromkeys(problems))
     return DiffReport(short[0], [*short, WORKING][1], told, tuple(found), prose, faults)
@@ -122,21 +122,21 @@ def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
                 yield from ((file.name, one) for one in (*memory.entries, *sections(memory)))
 
 
-def ask_git(root: Path, *arguments: str) -> tuple[int, str]:
-    """Exit code and output of git. Raises RefusedError where it cannot be run."""
+def _git(root: Path, *arguments: str) -> str:
+    """What git says, "" when it fails. Raises RefusedError where it cannot be run."""
     try:
         done = git.run(arguments, root)
     except OSError as error:
         raise RefusedError(f"git cannot be run: {error.strerror}", "install git") from None
-    return done.returncode, done.stdout
+    return "" if done.returncode else done.stdout
 
 
 def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
     name = f"{revision}^{{commit}}"
-    code, out = ask_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-    if code and needed:
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name).strip()
+    if needed and not found:
         raise UsageError(f"{revision}: unknown revision", "git branch -a shows what there is")
-    return out.strip() if code == 0 else ""
+    return found
 
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
@@ -147,25 +147,26 @@ def _ends(root: Path, revisions: str) -> tuple[str, str]:
     if not first:
         known = (_commit(root, name, needed=False) for name in DEFAULTS)
         base = next((commit for commit in known if commit and commit != now), now)
-    code, out = ask_git(root, "merge-base", base, head or _commit(root, "HEAD"))
-    return (out.split() or [base])[0] if code == 0 else base, head
+    parted = _git(root, "merge-base", base, head or _commit(root, "HEAD"))
+    return (parted.split() or [base])[0], head
 
 
 def _changed(root: Path, base: str, head: str) -> list[str]:
     ends = [base, head] if head else [base]
     options = ("--name-only", "--no-renames", "--relative", "-z")
-    code, out = ask_git(root, "diff", *options, *ends, "--", ".")
-    if code:
+    done = git.run(["diff", *options, *ends, "--", "."], root)
+    if done.returncode:
         raise UsageError(f"git cannot compare {' and '.join(ends)}", "git diff says why")
+    out = done.stdout
     if not head:
-        out += ask_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")[1]
+        out += _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
     return sorted({name for name in out.split("\0") if name.endswith(".md")})
 
 
 def _text(root: Path, commit: str, name: str) -> str:
     if commit:
-        code, out = ask_git(root, "show", f"{commit}:./{name}")
-        return "" if code else decode(out.encode("utf-8", "surrogateescape"))
+        text = _git(root, "show", f"{commit}:./{name}")
+        return decode(text.encode("utf-8", "surrogateescape"))
     path = root / name
     there = path.exists() and not path.is_symlink()
     return read_text(path, root).replace("\r\n", "\n") if there else ""
@@ -331,22 +332,15 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
 
 
 def _commit_at(app: App, root: Path, moment: str) -> str:
-    day = ""
+    commit, why = "", "unknown revision"
     if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
-        day = day_of("at", moment, app.project.now)
-    name = f"{moment}^{{commit}}"
-    ask = ("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") if day else (
-        "rev-parse", "--verify", "--quiet", "--end-of-options", name)  # fmt: skip
-    commit = _git(root, *ask).strip()
+        day, why = day_of("at", moment, app.project.now), "no commit is that old"
+        commit = _git(root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD").strip()
+    else:
+        commit = _commit(root, moment, needed=False)
     if not commit:
-        why = "no commit is that old" if day else "unknown revision"
         raise UsageError(f"--at {moment}: {why}", "give a commit, a tag, 2026-03-01 or 30d")
     return commit
-
-
-def _git(root: Path, *arguments: str) -> str:
-    code, out = ask_git(root, *arguments)
-    return "" if code else out
 
 
 def _laid_out(root: Path, commit: str) -> Path:

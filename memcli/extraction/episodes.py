@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memcli.extraction.rules import of_manner, title, words
 from memcli.extraction.rules.commands import command_of, results
 from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
+from memcli.memory.words import cosine
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex
@@ -90,7 +91,7 @@ def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, flo
         return {word: math.sqrt(count) * rare[word] for word, count in total.items()}
 
     places = range(1, len(units))
-    alike = [_cosine(bag(i - WINDOW, i), bag(i, i + WINDOW)) for i in places]
+    alike = [cosine(bag(i - WINDOW, i), bag(i, i + WINDOW)) for i in places]
     # How far similarity falls from the peaks on both sides.
     depths = [
         max(alike[max(0, i - 2 * WINDOW) : i + 1]) + max(alike[i : i + 2 * WINDOW + 1]) - 2 * like
@@ -110,12 +111,6 @@ def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, flo
 def _spread(values: Sequence[float]) -> tuple[float, float]:
     mean = sum(values) / len(values)
     return mean, math.dist(values, [mean] * len(values)) / math.sqrt(len(values))
-
-
-def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    dot = sum(weight * b[word] for word, weight in a.items() if word in b)
-    sizes = sum(x * x for x in a.values()) * sum(x * x for x in b.values())
-    return dot / math.sqrt(sizes) if sizes else 0.0
 
 
 def _on_scale(surprises: Sequence[float]) -> float:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
 from itertools import combinations
-from operator import mul
 from typing import Final
 
 from memcli.history.docs import PARTS, Doc, DocPlace
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical
+from memcli.memory.words import cosine
 from memcli.named import NamedTuple
 
 NEAR: Final = 4  # exchanges around the best one of a session that count as one stretch with it
@@ -223,7 +223,7 @@ def _alike(
         for at, other in combinations(dated, 2)
         if near[other].doc.date > near[at].doc.date
         and near[other].doc.unit != near[at].doc.unit
-        and _cosine(vectors[at], vectors[other]) >= _ALIKE
+        and cosine(vectors[at], vectors[other]) >= _ALIKE
         and (
             near[min(at, other)].doc.source == "session"
             or len((vectors[at].keys() & vectors[other].keys()) - asked) >= _SHARED
@@ -258,11 +258,3 @@ def words_of(hit: HistoryHit) -> set[str]:
 def stem(word: str) -> str:
     """A word without the endings that its forms differ in."""
     return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word
-
-
-def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    both = sum(a[word] * b[word] for word in a.keys() & b.keys())
-    if not both:
-        return 0.0
-    one, other = (list(each.values()) for each in (a, b))
-    return both / math.sqrt(sum(map(mul, one, one)) * sum(map(mul, other, other)))

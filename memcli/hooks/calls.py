@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from memcli.app import App
+from memcli.memory.words import count
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
@@ -96,11 +97,6 @@ def _plain(text: str) -> str:
     return text if text.isascii() else re.sub(_ODD, "\ufffd", text)
 
 
-def notes(count: int) -> str:
-    """How many notes, in words."""
-    return f"{count} note{'s' * (count != 1)}"
-
-
 def person_line(told: Told) -> str:
     """One line that says what was told: "mem: 2 notes told (cart clock; never retry)"."""
     titles = list(dict.fromkeys(told.titles))  # an episode may be called as what was learned in it
@@ -108,8 +104,8 @@ def person_line(told: Told) -> str:
     while len(kept) > 1 and len("; ".join(kept)) > LINE:
         kept.pop()
     more = [f"{len(titles) - len(kept)} more"] if len(kept) < len(titles) else []
-    count = f"{notes(len(titles))} told ({'; '.join([*kept, *more])})"
-    parts = [*told.news, *([count] if kept else [])]
+    line = f"{count(len(titles), 'note')} told ({'; '.join([*kept, *more])})"
+    parts = [*told.news, *([line] if kept else [])]
     return f"mem: {'; '.join(parts)}" if parts else ""
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.errors import MemError
-from memcli.hooks.calls import HookApp, HookProject, learns_here, notes
+from memcli.hooks.calls import HookApp, HookProject, learns_here
 from memcli.memory.values import ARCHIVE
+from memcli.memory.words import count
 from memcli.project import git
 from memcli.storage.files import DETACHED, digest, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, alone
@@ -138,7 +139,7 @@ def _announce(app: App, titles: Sequence[str]) -> None:
     """Have the next start say what was learned."""
     named = for_display("; ".join(titles[:3]))
     named += f"; {len(titles) - 3} more" if len(titles) > 3 else ""
-    line = f"{notes(len(titles))} learned ({named}): mem list --recent 5"
+    line = f"{count(len(titles), 'note')} learned ({named}): mem list --recent 5"
     with app.state() as history, history.transaction():
         SessionLog(history).note("news", [(line,)] if titles else [])
 
@@ -171,5 +172,4 @@ def _work(app: App) -> str:
     except (MemError, OSError):
         return ""
     files = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)
-    what = f"{files} memory file{'s' * (files != 1)}"
-    return f"mem: {what} can be compacted: mem compact" if files else ""
+    return f"mem: {count(files, 'memory file')} can be compacted: mem compact" if files else ""

@@ -5,7 +5,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from memcli.index.codebase import GONE, MANIFESTS, MOVED, UNTOLD, Anchor, Codebase, Fate
 from memcli.index.database import Index
 from memcli.project import git
-from memcli.storage.files import ONE_OF, transaction
+from memcli.storage.files import transaction
 from memcli.text import matching
 
 _SAME = {"pnpm": "npm", "yarn": "npm", "bun": "npm", "gmake": "make"}
@@ -152,17 +152,13 @@ def _named(db: sqlite3.Connection, chunk: int) -> tuple[set[tuple[str, Anchor]],
     return pairs, set(parts)
 
 
-def gone(
-    index: Index, entries: Collection[str] | None = None
-) -> dict[str, list[tuple[Anchor, Fate]]]:
-    """By entry (of these, or all), what it names that the work tree has no more."""
-    among = "" if entries is None else f" AND entry {ONE_OF}"
+def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
+    """By entry, what it names that the work tree has no more."""
     found = defaultdict[str, list[tuple[Anchor, Fate]]](list)
     for entry, kind, name, *fate in index.db.execute(
         "SELECT entry, kind, name, state, witness, removed, day, now FROM anchors"
-        f" JOIN anchored USING (kind, name) WHERE state IN ('gone', 'moved'){among}"
-        " ORDER BY kind DESC, name",
-        () if entries is None else (json.dumps(list(entries)),),
+        " JOIN anchored USING (kind, name) WHERE state IN ('gone', 'moved')"
+        " ORDER BY kind DESC, name"
     ):
         found[entry].append((Anchor(kind, name), Fate(*fate)))
     return found

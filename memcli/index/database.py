@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sqlite3
-import time
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
-from memcli.storage.files import private_dir, snapshot, state_dir, transaction
+from memcli.storage.files import moved_aside, private_dir, snapshot, state_dir, transaction
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 14
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
-PARTS = ("", "-wal", "-shm")  # what the names of the files of a database end in
 TABLES = frozenset(
     """file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize
     chunks_fts_config embedding_cache vectors signs words occasions relations meta
@@ -116,7 +114,7 @@ class Index:
 
     def _aside(self, why: str) -> None:
         if _inode(self.path) == self._seen != (0, 0):  # else another process was quicker
-            kept = set_aside(self.path)
+            kept = moved_aside(self.path, "aside")
             self.notes.append(f"the index was {why}: moved to {kept.name} and built anew")
 
     def repair(self, error: sqlite3.DatabaseError) -> None:
@@ -192,15 +190,6 @@ class Index:
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
-
-
-def set_aside(path: Path) -> Path:
-    """Rename a database with all its parts; its new path."""
-    kept = path.with_name(f"{path.name}.aside-{time.time_ns()}")
-    for suffix in PARTS:
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(f"{path}{suffix}", f"{kept}{suffix}")
-    return kept
 
 
 def _inode(path: Path) -> tuple[int, int]:

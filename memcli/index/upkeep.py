@@ -16,7 +16,7 @@ from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
-from memcli.storage.files import MAGIC, digest, open_file, transaction
+from memcli.storage.files import MAGIC, digest, moved_aside, open_file, transaction
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
@@ -78,7 +78,7 @@ class ProjectIndex:
         if path is None or not database.is_foreign(path):
             return None
         rows = database.bought(path)
-        kept = database.set_aside(path)
+        kept = moved_aside(path, "aside")
         self.notes.append(f"the index of somebody else was moved to {kept.name}")
         self.close()
         self._open = None

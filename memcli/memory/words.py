@@ -1,8 +1,9 @@
 """Texts as the index sees them: words, the parts of identifiers, scripts without blanks, dates."""
 
 import datetime
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 
@@ -113,6 +114,13 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
     """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is empty."""
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if shared else 0.0
+
+
+def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    """How alike the weights of two texts' words are; 0.0 when they share none."""
+    dot = sum(weight * b[word] for word, weight in a.items() if word in b)
+    sizes = sum(x * x for x in a.values()) * sum(x * x for x in b.values())
+    return dot / math.sqrt(sizes) if dot else 0.0
 
 
 def count(number: int, one: str, many: str = "") -> str:

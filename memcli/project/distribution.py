@@ -1,25 +1,17 @@
-"""How this very installation came to be, how to install more of it, and what it brought along."""
+"""How this very installation came to be, and so how to install more of it, here or in CI."""
 
 import importlib.util
 import json
 import os
 import shlex
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from memcli.errors import RefusedError, UsageError, one_of
+from memcli.errors import UsageError
 
 NAME = "memfiles"  # the name of the distribution, which need not be that of the package
-CHECKOUT = Path(__file__).parents[2]
-SCRIPTS = {
-    "bash": ("mem.bash", "share/bash-completion/completions/mem"),
-    "zsh": ("_mem", "share/zsh/site-functions/_mem"),
-    "fish": ("mem.fish", "share/fish/vendor_completions.d/mem.fish"),
-}
-"""By shell: its completion script's name in a checkout, and where an installation has it."""
 
 
 def hint(extra: str = "", *, anew: bool = False) -> str:
@@ -68,8 +60,8 @@ def _origin() -> tuple[str, Path | None]:
     if isinstance(vcs, dict):
         tail = f"#subdirectory={folder}" if (folder := record.get("subdirectory")) else ""
         return f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}{tail}", None
-    in_checkout = not url and (CHECKOUT / "pyproject.toml").is_file()  # and never installed
-    return url, CHECKOUT if in_checkout else None
+    checkout = Path(__file__).parents[2]  # run from there, never installed
+    return url, checkout if not url and (checkout / "pyproject.toml").is_file() else None
 
 
 def _direct_url() -> dict[str, Any]:
@@ -80,19 +72,3 @@ def _direct_url() -> dict[str, Any]:
     except (PackageNotFoundError, OSError, ValueError):
         return {}
     return values if isinstance(values, dict) else {}
-
-
-def completion(shell: str) -> str:
-    """The script that completes a command line: of the checkout, else of the installed package."""
-    from importlib import metadata
-
-    one_of("shell", shell, tuple(SCRIPTS))
-    name, installed = SCRIPTS[shell]
-    places = [CHECKOUT / "completions" / name]
-    with suppress(metadata.PackageNotFoundError):  # where the package's own record says it lies
-        files = (file for file in metadata.files(NAME) or () if str(file).endswith(installed))
-        places += (Path(str(file.locate())) for file in files)
-    for place in places:
-        if place.is_file():
-            return place.read_text(encoding="utf-8")
-    raise RefusedError(f"the script for {shell} was not installed", hint())

@@ -239,11 +239,7 @@ def set_aside(folder: Path) -> Path | None:
     with alone(folder, "state", wait=5.0) as mine:
         if not mine or is_sound(path):  # another process has done it meanwhile
             return None
-        kept = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-        for ending in ("-journal", "-wal", "-shm", ""):
-            with suppress(FileNotFoundError):
-                os.replace(f"{path}{ending}", f"{kept}{ending}")
-    return kept
+        return files.moved_aside(path, "damaged")
 
 
 def is_sound(path: Path) -> bool:

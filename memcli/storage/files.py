@@ -285,6 +285,15 @@ def log_hook(folder: Path, line: str) -> None:
         os.close(file)
 
 
+def moved_aside(path: Path, word: str) -> Path:
+    """Rename a database with all of its files; its new path."""
+    kept = path.with_name(f"{path.name}.{word}-{time.time_ns()}")
+    for ending in ("-journal", "-wal", "-shm", ""):
+        with suppress(FileNotFoundError):
+            os.replace(f"{path}{ending}", f"{kept}{ending}")
+    return kept
+
+
 MAGIC = b"SQLite format 3\0"
 ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON list
 

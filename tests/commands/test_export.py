@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memcli.commands.export import BEGIN, END
+from memcli.exchange import exporter
 from tests.conftest import Project, Result
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -37,7 +37,7 @@ def test_section_for_claude(project: Project) -> None:
     order = ["Reviews within", "**Never push to main** (policy, id ", "**Big lesson**", "**Small"]
     places = [got.out.index(text) for text in order]
     assert places == sorted(places)
-    assert got.out.startswith(BEGIN) and got.out.rstrip("\n").endswith(END)
+    assert got.out.startswith(exporter.BEGIN) and got.out.rstrip("\n").endswith(exporter.END)
     assert "#### Norms" in got.out and "  The cart rounds once." in got.out
     for text in ("Old lesson", "Archived", "Ana", "We shipped"):
         assert text not in got.out
@@ -73,7 +73,7 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     path = project.write("CLAUDE.md", before)
     export(project, "--out", "CLAUDE.md")
     first = path.read_bytes().decode()
-    assert first.startswith(before) and first.count(BEGIN) == 1
+    assert first.startswith(before) and first.count(exporter.BEGIN) == 1
     assert first.count("\n") == first.count(eol)
     again = export(project, "--out", "CLAUDE.md")
     assert again.out == "CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
@@ -81,14 +81,14 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     project.mem("add", "A new lesson about caching")
     export(project, "--out", "CLAUDE.md")
     after = path.read_bytes().decode()
-    assert after.startswith(before) and after.endswith(f"{END}{eol}Below.{eol}")
-    assert "caching" in after and after.count(BEGIN) == 1
+    assert after.startswith(before) and after.endswith(f"{exporter.END}{eol}Below.{eol}")
+    assert "caching" in after and after.count(exporter.BEGIN) == 1
 
 
 def test_damaged_marks_are_refused(project: Project) -> None:
     """A beginning without an end is named with its line, and nothing is written; exit 3."""
     filled(project)
-    path = project.write("CLAUDE.md", f"# Shop\n{BEGIN}\nno end\n")
+    path = project.write("CLAUDE.md", f"# Shop\n{exporter.BEGIN}\nno end\n")
     got = export(project, "--out", "CLAUDE.md")
     assert got.code == 3 and "CLAUDE.md:2:" in got.err
     assert path.read_text().endswith("no end\n")

@@ -10,14 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from memcli.commands import export
 from memcli.compaction import merge
 from memcli.compaction import questions as consolidate
 from memcli.compaction.questions import EpisodeBatch
 from memcli.compaction.steps import Pair
 from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
-from memcli.exchange import importers
+from memcli.exchange import exporter, importers
 from memcli.exchange.importers import split_front
 from memcli.extraction import drafts, episodes, prompts, rules, scopes
 from memcli.hooks import before_tool, calls
@@ -221,9 +220,9 @@ def _section(text: str) -> None:
 
 
 def _placed(text: str) -> None:
-    safe = export.safe_text(text)
+    safe = exporter.safe_text(text)
     assert "\x1b" not in safe
-    export.placed(text, export.compose([], lines=10, size=1000).text, "CLAUDE.md")
+    exporter.placed(text, exporter.compose([], lines=10, size=1000).text, "CLAUDE.md")
 
 
 def _toml(text: str) -> None:
