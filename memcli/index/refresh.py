@@ -18,7 +18,7 @@ from memcli.index.view import AROUND
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem, plain_id
-from memcli.memory.words import OVERLAP, SIZE, clean, sub_words
+from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, sub_words
 from memcli.project.levels_on_disk import marks
 from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
@@ -78,11 +78,13 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     flag = int(live and entry.status != "retired")
     moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
     order = (RANKS.get(entry.priority, len(RANKS)), entry.importance, clean(moment))
+    above = re.match(MATTER, text) if text.startswith("---") else None
+    line = entry.line + text.count("\n", 0, above.end() if above else 0)
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE]
         found.append(Row(
-            name, part, entry.start, entry.line, flag, entry.type, entry.kind, day, title, window,
+            name, part, entry.start, line, flag, entry.type, entry.kind, day, title, window,
             tags, sub_words(f"{title} {tags} {window}"), around, metadata, *order,
         ))  # fmt: skip
         if len(text) <= SIZE:

@@ -10,6 +10,8 @@ from itertools import chain
 SIZE = 1600
 OVERLAP = 320  # characters of a chunk of a long entry, and of what it shares with the next
 LONGEST = 32
+# The front matter of a topic file: its title says it, and its text begins below.
+MATTER = r"\A---[ \t]*\r?\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*\r?(?:\n|\Z)\s*"
 
 # This one and _SPACELESS are compiled when the first text needs them.
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -80,7 +81,8 @@ class SharedIndex:
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
         with closing(Tokenizer()) as tokenizer:
-            asked = tokenizer.terms(list(dict.fromkeys(terms)))
+            names = chain.from_iterable(term.split(bm25.EITHER) for term in terms)
+            asked = tokenizer.terms(list(dict.fromkeys(names)))
         self._learn(asked)
         bound = {term.text: min(map(self._counts.__getitem__, term.words)) for term in asked}
         asked = [term for term in asked if bound[term.text]]

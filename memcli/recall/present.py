@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Any
 
 from memcli.index.view import AROUND, Candidate
-from memcli.memory.words import body_of
+from memcli.memory.words import MATTER, body_of
 from memcli.named import NamedTuple
 from memcli.recall import budget, evidence
 from memcli.recall import ranking as rank
@@ -15,8 +15,6 @@ from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
 from memcli.text.controls import for_display, for_prompt
 
-# The front matter of a topic file: its title says it.
-_TOPIC_MATTER = r"\A---[ \t]*\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*(?:\n|\Z)"
 _RULE = 100  # characters that a rule at the end, which is not shown, may have
 KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
@@ -83,7 +81,7 @@ class Showing:
         if short:
             title, facts = title.rpartition(" > ")[2], facts[-2:]
         text = body_of(text, candidate.title)
-        text = re.sub(_TOPIC_MATTER, "", text, count=1) if text.startswith("---") else text
+        text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         return budget.heading(title, facts), text.strip("\n")
 
     def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:

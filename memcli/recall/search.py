@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memcli.project.context import View
 
 LENDERS, LENDS = 60, 0.4  # how many of the best lend to what stands beside, from which relevance
+TRANSLATED = 3.0  # what a concept under another name adds, by idf: less than BM25 gives a word
 WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 WORKFLOWS = 3  # how many more hits are looked for, since so many may be shown as workflows
 
@@ -102,7 +103,7 @@ class Search:
         counts = self.source.counts
         self.asked = asked = query.widened(query.build(task, counts), counts)
         pool = max(POOL, 3 * self.config.limit)
-        lexical = self.source.lexical(asked.terms, pool)
+        lexical = self._translated(task, self.source.lexical(asked.terms, pool), pool)
         lane = self._lane(task, asked, lexical)  # None without usable vectors: words alone
         self.mode, self.floor, signals = lane or Lane("bm25", 0.0, Signals(lexical, {}))
         found = self.source.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
@@ -136,6 +137,15 @@ class Search:
         self.chosen |= {candidate.entry: candidate for candidate in located}
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
+
+    def _translated(self, task: str, scores: Mapping[int, float], pool: int) -> Mapping[int, float]:
+        found = dict(scores)
+        for concept in query.concepts(task):
+            own = self.source.lexical((concept,), pool)
+            most = TRANSLATED * query.idf(len(own), self.source.size())
+            for rowid, share in fusion.scale(own).items():
+                found[rowid] = found.get(rowid, 0.0) + most * share
+        return query.top(found, pool)
 
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
         found: dict[object, Scored] = {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.index.lexical import MAX_TERMS, build, quoted, widened
+from memcli.index.lexical import MAX_TERMS, build, concepts, quoted, widened
 
 HOSTILE = ["AND NOT NEAR (", '"', "'", "*", "^", "NUL \0 NUL", "\ud800", "{x y}: z", "-", "col:x"]
 
@@ -75,6 +75,13 @@ def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
     """What only joins words is left out; a pair that occurs stays as it is."""
     got = widened(build("更新次数的"), lambda words: [int(word == "次数") for word in words])
     assert got.terms == ("更*", "新*", "次*", "次数")
+
+
+def test_what_another_language_names_is_also_asked_in_english() -> None:
+    """Of compounds, too; a task in English alone is left as it is."""
+    found = concepts("Protokolldateien der 数据库")
+    assert all(any(name in each for each in found) for name in ("log |", "sql |", "데이터베이스*"))
+    assert concepts("why is the database log red") == []
 
 
 def test_a_long_task_counts_by_its_rarest_terms() -> None:

@@ -57,6 +57,11 @@ def test_a_hit_is_named_by_its_best_bullet(noted: Project) -> None:
     assert "Firefox" in noted.mem("show", first["id"]).out
 
 
+def test_a_topic_file_is_named_by_the_line_of_its_text(project: Project) -> None:
+    project.write("memory/a.md", "---\nname: a\nmetadata:\n  type: x\n---\n\nFreeze the turbine.\n")
+    assert _ranked(project, "turbine")[0]["line"] == 7
+
+
 def test_each_bullet_is_still_a_unit(noted: Project) -> None:
     assert len(noted.mem("list", "--json").json["entries"]) == 8
 
