@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from memcli.project import git, globs
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
+from memcli.text.matching import table
 
 MOST_FILES: Final = 50_000
 MOST_BYTES: Final = 300_000_000
@@ -25,17 +26,8 @@ _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
 HERE, GONE, MOVED, NEVER, UNTOLD = "here", "gone", "moved", "never", "untold"
 
 
-MANIFESTS: dict[str, tuple[tuple[str, ...], str]] = {
-    "make": (("Makefile", "makefile", "GNUmakefile"), r"^{}(?:[ \t][^:=\n]*)?:(?!=)"),
-    "just": (("justfile", "Justfile", ".justfile"), r"^@?{}(?:[ \t][^:=\n]*)?:(?!=)"),
-    "npm": (("package.json",), r'"{}"\s*:'),
-    "composer": (("composer.json",), r'"{}"\s*:'),
-    "nox": (("noxfile.py",), r"\b{}\b"),
-    "tox": (("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), r"\b{}\b"),
-    "poe": (("pyproject.toml",), r"^{}\s*="),
-    "rake": (("Rakefile",), r"\b{}\b"),
-    "task": (("Taskfile.yml", "Taskfile.yaml"), r"^\s+{}:"),
-}
+_LINES = [line.split(": ", 2) for line in table("index/manifests.txt").splitlines()]
+MANIFESTS = {tool: (files.split(), pattern) for tool, files, pattern in _LINES}
 """A tool -> the files that hold its targets, and what a target looks like there."""
 
 
@@ -200,7 +192,9 @@ class Codebase:
                     (c, d, n.strip("\n")) for c, d, names in heads for n in names.split("\0")
                 ]
                 for a in some:
-                    first = next((each for each in deleted if _is_of(a, each[2])), None)
+                    one = [a.text] if a.kind == "glob" else []
+                    near = (d for d in deleted if a.end in f"/{d[2]}/" or globs.covers(one, d[2]))
+                    first = next(near, None)
                     now = self._renamed(a, first[0], first[2]) if first else ""
                     gone = Fate(MOVED if now else GONE, "", *first[:2], now) if first else None
                     fates[a] = gone or Fate(NEVER)
@@ -280,12 +274,6 @@ def _specs(anchor: Anchor) -> tuple[str, ...]:
         return (f":(glob){anchor.text.lstrip('/')}", f":(glob)**/{anchor.text.lstrip('/')}")
     path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
-
-
-def _is_of(anchor: Anchor, path: str) -> bool:
-    if anchor.kind == "glob":
-        return globs.covers([anchor.text], path)
-    return anchor.end in f"/{path}/"
 
 
 def rewritten(top: Path, day: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from heapq import nlargest
 from itertools import chain
@@ -42,8 +42,7 @@ _PIECE = re.compile(r"[^\W_]+")
 # Words that join others, of eight languages, without those that mean something in English.
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
 EITHER = " | "  # stands between terms any of which is as good
-NAMES_IN = 2000  # characters of a task that are looked through for concepts
-BEGINS = 6  # letters from which on the name of a concept may begin or end a word
+PART = 6  # letters from which on the name of a concept may be a part of a word
 # What says as little as a stop word in a script without spaces.
 _FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您这那哪].?"
 
@@ -80,7 +79,7 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
         elif spaceless_runs(term):
             found += [f"{char}*" for char in term if not regex(_FILLER).fullmatch(char)]
         else:
-            least = SYLLABLES if _hangul(term) else BEGINNING
+            least = SYLLABLES if "가" <= term[0] <= "힣" else BEGINNING
             ends = range(1, min(ENDING, len(term) - least) + 1)
             shorter = [f"{term[:-end]}*" for end in ends]
             known = zip(shorter, counts(shorter), strict=True)
@@ -91,48 +90,22 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
 def concepts(task: str) -> list[str]:
     """Of each concept of software that a task in another language than English names, its names in
     English and all others, as one term: notes in any language use English words."""
-    low, text = task[:NAMES_IN].lower(), table("index/concepts.txt").replace("\n", " \n ")
+    low, found, foreign = task[: 30 * MAX_TERMS].lower(), list[str](), False
     words = set(_PIECE.findall(low))
-    keys = [f" {word} " for word in words if len(word) < BEGINS]
-    keys += [f" {word[:BEGINS]}" for word in words if len(word) >= BEGINS]
-    keys += [f"{word[-BEGINS:]} " for word in words if len(word) > BEGINS]
-    keys += [f" {word[:SYLLABLES]}" for word in words if _hangul(word)]
-    keys += [pair for run in spaceless_runs(low) for pair in bigrams(run) if len(pair) == 2]
-    found, foreign = [], False
-    for line in dict.fromkeys(chain.from_iterable(_lines(text, key) for key in keys)):
-        names = line.replace(EITHER, " ").split()
-        named = {name for name in names if _names(name, low, words)}
-        foreign = foreign or not named.isdisjoint(line.partition(EITHER)[2].split())
-        terms = (_searched(name) for name in names if name not in named)
-        found += [EITHER.join(terms)] if named else []
+    for line in table("index/concepts.txt").splitlines():
+        names = line.split(" ")
+        near = [name for name in names if name in low]
+        if near and (named := {n for n in near if len(n) >= PART or n > "\u0e00" or n in words}):
+            foreign = foreign or not named.isdisjoint(names[names.index("|") :])
+            named.add("|")
+            found.append(EITHER.join(_part(name) for name in names if name not in named))
     return found if foreign else []
 
 
-def _lines(text: str, part: str) -> Iterator[str]:
-    at = text.find(part)
-    while at >= 0:
-        end = text.index("\n", at)
-        yield text[text.rfind("\n", 0, at) + 1 : end]
-        at = text.find(part, end)
-
-
-def _names(name: str, task: str, words: Collection[str]) -> bool:
-    if spaceless_runs(name):
-        return name in task
-    least = SYLLABLES if _hangul(name) else BEGINS
-    return name in words or (
-        len(name) >= least and any(w.startswith(name) or w.endswith(name) for w in words)
-    )
-
-
-def _searched(name: str) -> str:
+def _part(name: str) -> str:
     if spaceless_runs(name):
         return " ".join(bigrams(name)[:-1])
-    return name if name.isascii() and len(name) < BEGINS else f"{name}*"
-
-
-def _hangul(word: str) -> bool:
-    return "가" <= word[0] <= "힣"
+    return name if name.isascii() and len(name) < PART else f"{name}*"
 
 
 def _terms(word: str) -> list[str]:
@@ -287,7 +260,7 @@ class Lexical:
 
 def quoted(term: str) -> str:
     """A term or phrase as FTS5 takes it, or any of some; a trailing `*` asks for a prefix."""
-    return " OR ".join(
-        f'"{each.removesuffix("*").replace(chr(34), chr(34) * 2)}"{"*" * each.endswith("*")}'
-        for each in term.split(EITHER)
-    )
+    if EITHER in term:
+        return " OR ".join(map(quoted, term.split(EITHER)))
+    whole = '"' + term.removesuffix("*").replace('"', '""') + '"'
+    return whole + "*" if term.endswith("*") else whole

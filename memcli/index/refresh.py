@@ -22,18 +22,12 @@ from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, sub_words
 from memcli.project.levels_on_disk import marks
 from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
+from memcli.text.matching import table
 
 PASSAGE = 1200  # characters of bullets that are searched and shown together
 _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
 PRESSING = frozenset({"permanent", "critical"})  # written priorities that no answer goes without
-INDEXED = frozenset(
-    """
-    priority paths commands tags scope session_id session_task source promoted_from promoted_to
-    merged_from supports contradicts superseded_by retired_because consolidated_at started_at
-    ended_at outcome surprise stability difficulty success_count embed archived_at archived_from
-    archived_because ruled_out
-    """.split()
-)
+INDEXED = frozenset(table("index/optional_keys.txt").split())
 """Optional keys that the index carries; unknown ones stay in the file alone."""
 RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 """How pressing priorities are; what has none of them is never shown unasked for its priority."""

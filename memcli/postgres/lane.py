@@ -1,7 +1,7 @@
 """The vector lane of a search over the shared index, cosines by the server."""
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -15,6 +15,7 @@ from memcli.memory.words import word_forms
 from memcli.postgres.store import SharedIndex
 from memcli.project.config import Config
 from memcli.recall import vector_lane
+from memcli.recall.vector_lane import Scores
 
 if TYPE_CHECKING:
     from memcli.index.view import VectorLane
@@ -27,7 +28,7 @@ def lane(
 ) -> "VectorLane":
     """The vector lane of searches over `index`; a note says why words alone are searched, if so."""
 
-    def look(task: str, asked: Query, lexical: "Scores") -> Lane | None:
+    def look(task: str, asked: Query, lexical: Scores) -> Lane | None:
         try:
             made = embedder() if config.fusion != "bm25" else None
             if made is None:
@@ -55,9 +56,6 @@ def _require(index: SharedIndex, model: str, dim: int = 0) -> None:
     if dim and dim not in dims:
         what = f"its vectors of {model} have {min(dims)} dimensions, here {dim}"
         raise UsageError(what, f"set embed_dimensions = {min(dims)}")
-
-
-Scores = Mapping[int, float]
 
 
 class _SharedWords(NamedTuple):

@@ -115,7 +115,9 @@ def _push(
             changed.append(_read(to.app, row, state, problems))
     gone = [writer.number(name) for name in have_files if name not in files]
     touched = [*gone, *(file.number for file in changed)] if same else []
-    have = to.server.ask(lambda c: writer.chunk_ids(c, key, touched)) if touched else set()
+    select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
+    rows = to.server.ask(lambda c: c.execute(select, (key, touched)).fetchall()) if touched else []
+    have = {row[0] for row in rows}
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
     new = _new(to, team, [pair for i, pair in wanted.items() if i not in have])
     dropped = sorted(have - wanted.keys())

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from memcli.errors import UsageError
 from memcli.index import lexical as bm25
+from memcli.index.lexical import EITHER
 from memcli.index.view import About, Candidate, FileRow, Filters
 from memcli.memory.values import Place
 from memcli.memory.words import SIZE, join
@@ -81,8 +81,7 @@ class SharedIndex:
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
         with closing(Tokenizer()) as tokenizer:
-            names = chain.from_iterable(term.split(bm25.EITHER) for term in terms)
-            asked = tokenizer.terms(list(dict.fromkeys(names)))
+            asked = tokenizer.terms(list(dict.fromkeys(EITHER.join(terms).split(EITHER))))
         self._learn(asked)
         bound = {term.text: min(map(self._counts.__getitem__, term.words)) for term in asked}
         asked = [term for term in asked if bound[term.text]]

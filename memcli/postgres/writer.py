@@ -189,12 +189,6 @@ def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
     return Known(row[0], Facts(*row[1:7]), dict(row[7] or ())) if row else Known()
 
 
-def chunk_ids(connection: psycopg.Connection[Any], key: UUID, files: Sequence[int]) -> set[int]:
-    """The chunks that the server has of these files."""
-    select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
-    return {row[0] for row in connection.execute(select, (key, list(files)))}
-
-
 def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
     """The dimensions that vectors of a model have in the projects one may see."""
     rows = connection.execute("SELECT DISTINCT dim FROM mem.projects WHERE model = %s", (model,))

@@ -138,14 +138,13 @@ class Search:
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
-    def _translated(self, task: str, scores: Mapping[int, float], pool: int) -> Mapping[int, float]:
-        found = dict(scores)
+    def _translated(self, task: str, lexical: dict[int, float], pool: int) -> dict[int, float]:
         for concept in query.concepts(task):
             own = self.source.lexical((concept,), pool)
             most = TRANSLATED * query.idf(len(own), self.source.size())
             for rowid, share in fusion.scale(own).items():
-                found[rowid] = found.get(rowid, 0.0) + most * share
-        return query.top(found, pool)
+                lexical[rowid] = lexical.get(rowid, 0.0) + most * share
+        return query.top(lexical, pool)
 
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
         found: dict[object, Scored] = {}
