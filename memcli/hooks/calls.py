@@ -27,7 +27,7 @@ EVENTS = {
 }
 """The events that are answered, and what agents call them, the usual name first."""
 _SAID = ("session_id", "cwd", "source", "prompt", "agent_id", "hook_event_name")
-_ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"  # compiled by the first text that is not ASCII
+_ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"  # compiled by the first text that may have one
 
 
 class HookCall(NamedTuple):
@@ -94,7 +94,7 @@ def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str
 
 
 def _plain(text: str) -> str:
-    return text if text.isascii() else re.sub(_ODD, "\ufffd", text)
+    return text if max({*text}, default="") < "\ud800" else re.sub(_ODD, "\ufffd", text)
 
 
 def person_line(told: Told) -> str:

@@ -148,7 +148,8 @@ def _layers(app: HookApp, *stores: str) -> Layers:
 
 def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
     own = layers.search.nearest(found)
-    return [c.entry for c in sorted(own, key=lambda c: (-layers.search.standing(c), c.entry))]
+    score = layers.search.standing(own)
+    return sorted(score, key=lambda entry: (-score[entry], entry))
 
 
 def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:

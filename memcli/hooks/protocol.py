@@ -69,6 +69,8 @@ def _behind(verb: str, rest: Sequence[str]) -> str:
     from memcli.hooks import worker
 
     if verb == "worker":
+        os.closerange(3, 256)  # what the agent has open is not held open
+        os.chdir(os.sep)
         return worker.work(rest[0], os.environ, wait=rest[1:] == ["wait"])
     event = verb.removeprefix("git").lstrip("-") or next(iter(rest), "")
     line, outcome = worker.after_git(event, os.environ, Path.cwd())

@@ -304,12 +304,13 @@ def _by_values(filters: Filters) -> dict[str, str]:
 def _found(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
-    found = []
-    for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
-        metadata = None
-        with suppress(TypeError, ValueError, RecursionError):
-            metadata = json.loads(row[11])
-        if tuple(map(type, row[:11])) != _TYPES or type(metadata) is not dict:
-            raise sqlite3.DatabaseError(FORGED)
-        found.append(Candidate._make((*row[:11], metadata, row[12])))
+    found, read = list[Candidate](), json.JSONDecoder().raw_decode
+    try:
+        for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
+            metadata, end = read(row[11])
+            if (*map(type, row[:11]), type(metadata), end) != (*_TYPES, dict, len(row[11])):
+                raise ValueError
+            found.append(tuple.__new__(Candidate, (*row[:11], metadata, row[12])))
+    except (TypeError, ValueError, RecursionError):
+        raise sqlite3.DatabaseError(FORGED) from None
     return found

@@ -156,11 +156,9 @@ class Layers:
     def baseline(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
         """Policies, architecture and preferences of high priority, the most pressing first."""
         found = self.index.entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
-        kept = [
-            (_PRIORITY[c.values["priority"]], -self.search.standing(c), c.entry)
-            for c in self.search.nearest(found)
-            if bears(c)
-        ]
+        near = list(filter(bears, self.search.nearest(found)))
+        score = self.search.standing(near)
+        kept = [(_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near]
         return self.showing.each("baseline", [entry for *_, entry in sorted(kept)])
 
     def episodes(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:

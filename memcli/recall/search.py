@@ -125,7 +125,7 @@ class Search:
         promoted = self._promoted(matches)
         items = (self._item(entry, by_entry[entry]) for entry in matches)
         weighed = [
-            hit._replace(duplicates=promoted.get(hit.item.id, ()))
+            hit._replace(duplicates=promoted[hit.item.id]) if hit.item.id in promoted else hit
             for hit in ranking.weigh(items, matches, self._weights)
         ]
         best = [self._whole(hit) for hit in self._apart(weighed)[: 2 * (most + ranking.SPARE)]]
@@ -176,10 +176,11 @@ class Search:
         fit = {candidate.rowid for candidate in found}
         return [c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit]
 
-    def standing(self, candidate: Candidate) -> float:
-        """What an entry would score if it met a task fully."""
-        item = self._item(candidate.entry, [candidate])
-        return ranking.weigh([item], {item.id: Match(1.0)}, self._weights)[0].score
+    def standing(self, found: Iterable[Candidate]) -> dict[str, float]:
+        """What each of these entries would score if it met a task fully."""
+        items = [self._item(c.entry, [c]) for c in found]
+        met = dict.fromkeys((item.id for item in items), Match(1.0))
+        return {hit.item.id: hit.score for hit in ranking.weigh(items, met, self._weights)}
 
     def _matches(
         self, task: str, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
@@ -233,8 +234,8 @@ class Search:
         total = fusion.lend(own, beside, groups, titles, self.config.context)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
-            lent = (relevance - own[entry]) / most
-            matches[entry] = matches[entry]._replace(relevance=relevance / most, lent=lent)
+            lent, m = (relevance - own[entry]) / most, matches[entry]
+            matches[entry] = Match(relevance / most, m.lexical, m.cosine, lent, m.words)
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
