@@ -26,7 +26,7 @@ _LISTS = frozenset(
     "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
 )
 _TOPS = {"surprise": 1.0, "stability": 36500.0, "difficulty": 36500.0}
-_JUDGED = frozenset([*_LISTS, *_TOPS, "success_count"])
+_JUDGED = (*_LISTS, *_TOPS, "success_count")
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
 _CHOICES = {"kind": KINDS, "priority": PRIORITIES, "type": TYPES, "domain": DOMAINS}
 _CHOICES |= {"phase": PHASES, "status": STATUSES}
@@ -65,7 +65,7 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
     }
     if priority:
         extra["priority"] = priority
-    for key in extra.keys() & _JUDGED:
+    for key in [each for each in _JUDGED if each in extra]:
         extra[key] = _list(extra[key]) if key in _LISTS else used(key)
         if extra[key] is None:
             del extra[key]
