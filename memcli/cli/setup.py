@@ -163,11 +163,13 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
     from memcli.commands import history as command
 
     quiet = mem.options.quiet
+    if key and _asked(mem, f"Take over what is kept of {key}? [y/N] ") is False:
+        return 0
     if key:
         say(f"took over {command.take_over(mem, key)} exchanges and commits", quiet=quiet)
     with progress:
         report = command.add_history(mem, progress.count)
-    for path, why in report.added.problems:
+    for path, why in (*report.looked.unread, *report.added.problems):
         say(f"mem: {path}: {why}", quiet=quiet)
     show(mem, report, sessions.history_text, sessions.history_keys)
     return DataError.code if report.added.problems else 0

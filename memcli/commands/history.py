@@ -1,5 +1,6 @@
 """mem index --history, mem show HANDLE, mem forget: the record of what was said and committed."""
 
+import datetime
 import os
 import re
 import time
@@ -72,8 +73,9 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
     if path is None or root is None:
         why = "history = false" if not app.project.config.history else "no git repository here"
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
-    begun, looked = time.monotonic(), _discovered(app, root)
+    begun = time.monotonic()
     with _record(app, make=True) as record:
+        looked = _discovered(app, root, record)
         added = history.backfill(
             record, root, looked.found, _bounds(app), app.project.now, {}, progress
         )
@@ -88,14 +90,17 @@ def _bounds(app: App) -> history.Bounds:
     return history.Bounds(config.history_days, config.history_commits, config.history_mb)
 
 
-def _discovered(app: App, root: Path) -> Discovery:
-    """Sessions in all work trees of the repository; those that are gone were noted before."""
+def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
+    """Sessions in all work trees of the repository, also in those that are gone."""
     top = git.work_tree(root)
     common = git.common_dir(top) if top is not None else None
-    trees = [root]
+    trees = [root, *([common.parent] if common and common.name == ".git" else [])]
     for file in (common / "worktrees").glob("*/gitdir") if common is not None else ():
         with suppress(OSError):
             trees.append(Path(os.fsdecode(file.read_bytes()).strip()).parent)
+    gone = [path for path in record.note("trees").split("\n") if path and not os.path.lexists(path)]
+    trees += map(Path, gone)
+    record.keep("trees", "\n".join(dict.fromkeys(map(str, trees[1:]))))
     return discover(app.project.environ, trees)
 
 
@@ -112,7 +117,7 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
                 history.add_commits(record, root, _bounds(app).commits)
                 record.settle()
             else:
-                found = _discovered(app, root).found
+                found = _discovered(app, root, record).found
                 history.backfill(record, root, found, _bounds(app), project.now, read)
     except (DataError, OSError) as error:
         app.notes.append(f"history: {getattr(error, 'what', error)}")
@@ -152,7 +157,8 @@ def forget(
         raise UsageError(what, "mem forget --help")
     if before and not (is_day(before) and before <= app.project.now.isoformat()):
         raise UsageError(f"--before {before}: no day that has been", "write it like 2026-03-01")
-    until = f"{app.project.now.isoformat()}T23:59:59Z" if all else ""
+    day, now = app.project.now.isoformat(), datetime.datetime.now(datetime.UTC).isoformat()
+    until = min(f"{day}T23:59:59Z", now) if all else ""
     with _record(app) as record:
         units = [_session(record, session)] if session else record.units(before=before)
         if not dry_run:

@@ -96,7 +96,7 @@ def _about(turns: Iterable[Turn]) -> dict[str, list[str]]:
 BATCH: Final = 2000
 FEW: Final = 50  # so many new commits a recall adds by itself
 _BODY, _FILES = 8000, 30
-_FORMAT: Final = "%x1e%H%x1f%cI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
+_FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
 _pattern: Final = partial(matching.pattern, "history/backfill")
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
 LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
@@ -206,7 +206,10 @@ def add_commits(
     `only_few`, none when there are more than `FEW`. It goes on where it was broken off."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
-    known, count, start = record.note("head"), 0, 0
+    count, start = 0, 0
+    shallow = top is not None and (git.common_dir(top) or top).joinpath("shallow").is_file()
+    deepened = record.note("shallow") and not shallow  # what was missing has come
+    known = "" if deepened else record.note("head")
     if top is None or not head or head == known:
         return 0, ""
     straight = bool(known) and _git(top, "merge-base", "--is-ancestor", known, head) is not None
@@ -231,7 +234,7 @@ def add_commits(
         with transaction(record.db):
             record.reachable(reachable.split())
     record.keep("head", head)
-    shallow = (git.common_dir(top) or top).joinpath("shallow").is_file()
+    record.keep("shallow", "yes" if shallow else "")
     return count, _SHALLOW if shallow else ""
 
 
@@ -272,6 +275,8 @@ def _doc(raw: str) -> Doc | None:
     earlier = [found[1] for found in _pattern("earlier").finditer(message)]
     earlier += [f'"{line(found[1], 100)}' for found in _pattern("revert").finditer(subject)]
     about = {"paths": [each for each in files.split("\n") if each][:_FILES]}
+    if " " in parents:
+        about["merged"] = parents.split()[1:]
     said, marks, title = (("person", text),), tuple(dict.fromkeys(earlier)), line(subject, 100)
     key, who, day = f"c:{commit}", line(name, 60), when(date)
     return Doc("commit", commit, 0, key, who, day, title, said, about, marks)

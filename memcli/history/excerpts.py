@@ -6,8 +6,8 @@ from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from memcli.history.docs import Doc
-from memcli.history.search import AFTER, Asked, HistoryHit, stem
+from memcli.history.docs import Doc, stem
+from memcli.history.search import AFTER, Asked, HistoryHit
 from memcli.index.lexical import STOP_WORDS
 from memcli.text import matching
 

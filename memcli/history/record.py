@@ -8,14 +8,15 @@ import json
 import os
 import sqlite3
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, Final
 
 from memcli.errors import DataError
-from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
+from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, stem, touches, unpacked
 from memcli.index.lexical import quoted
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
@@ -40,8 +41,8 @@ class RecordContents:
         return str(found[0][0]) if found else ""
 
     def common(self) -> dict[str, int]:
-        """In how many parts the common words stand, as the full text has them; "": of all."""
-        return dict(json.loads(self.note("common") or "{}"))
+        """In how many parts the stems of common words stand; "": of all."""
+        return dict(json.loads(self.note("stems") or self.note("common") or "{}"))
 
     def bytes(self) -> int:
         """What it takes on disk."""
@@ -80,11 +81,18 @@ class RecordContents:
         query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
         return int(self.rows(query, quoted(term), most)[0][0])
 
-    def scores(self, term: str, most: int | None) -> list[tuple[int, float]]:
-        """BM25 of one term for each part, or the best ones; a person's words weigh more."""
-        best = "" if most is None else f" ORDER BY rank LIMIT {most}"
-        query = f"SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?{best}"
-        return self.rows(query, quoted(term))
+    def together(self, terms: Iterable[tuple[int, str]], most: int) -> str:
+        """The newest parts in which two of these terms stand, or the only one, as JSON."""
+        names = [quoted(term) for _, term in terms]
+        two = " OR ".join(f"({a} AND {b})" for a, b in combinations(names, 2)) or names[0]
+        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return str(self.rows(f"SELECT json_group_array(rowid) FROM ({query})", two, most)[0][0])
+
+    def scores(self, term: str, among: str) -> list[tuple[int, float]]:
+        """BM25 of one term for each part, or `among` these; a person's words weigh more."""
+        query = "SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?"
+        values = (quoted(term), among) if among else (quoted(term),)
+        return self.rows(query + f" AND +rowid {ONE_OF}" * bool(among), *values)
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
@@ -138,8 +146,11 @@ class RecordContents:
         """The docs that count for which a condition holds, by number."""
         names = "id, body, about, source, unit, turn, key, who, date, title"
         query = f"SELECT {names} FROM docs WHERE live AND {where}"
+        unit, short = "", 7
         for number, body, about, *facts in self.db.execute(query, values):
-            more = unpacked(body), json.loads(about), (), _short(self.db, facts[1])
+            if facts[1] != unit:
+                unit, short = facts[1], _short(self.db, facts[1])
+            more = unpacked(body), json.loads(about), (), short
             yield number, Doc._make((*facts, *more))
 
     def forgotten_until(self, unit: str) -> str:
@@ -226,7 +237,7 @@ class HistoryRecord(RecordContents):
         forgotten, whole = self.note("forgotten_before"), self.note("forgotten_all")
         pruned, count = self.note("pruned_before"), 0
         for doc in docs:
-            old = doc.source == "session" and (doc.date < pruned or doc.date <= whole)
+            old = doc.date <= whole or (doc.source == "session" and doc.date < pruned)
             gone = self.rows("SELECT 1 FROM forgotten WHERE unit = ?", doc.unit)
             if not (old or doc.date < forgotten or gone):
                 count += self._put(doc)
@@ -316,8 +327,10 @@ class HistoryRecord(RecordContents):
         terms = "temp.terms USING fts5vocab('main', 'words', 'row')"
         self.db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {terms}")
         query = "SELECT term, doc FROM temp.terms WHERE doc >= ? ORDER BY doc DESC LIMIT ?"
-        found = dict(self.rows(query, max(3, total // 500), _VOCABULARY))
-        self.keep("common", json.dumps({**found, "": total}, ensure_ascii=False))
+        found = Counter({"": total})
+        for term, n in self.rows(query, max(3, total // 500), _VOCABULARY):
+            found[stem(term)] += n
+        self.keep("stems", json.dumps(found, ensure_ascii=False))
 
     def take(self, other: HistoryRecord) -> int:
         """Take over what another record has; how many docs are new."""
@@ -327,5 +340,7 @@ class HistoryRecord(RecordContents):
             for key in ("forgotten_before", "forgotten_all"):
                 self.keep(key, max(self.note(key), other.note(key)))
             added = self.add(doc for _, doc in other.select("1 ORDER BY unit, turn"))
+            marks = other.rows("SELECT unit, by FROM superseded")
+            self.db.executemany("INSERT OR IGNORE INTO superseded VALUES (?, ?)", marks)
         self.settle()
         return added

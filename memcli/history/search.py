@@ -1,5 +1,6 @@
 """What of the record bears on a task: stretches of sessions, and commits."""
 
+import json
 import math
 import re
 from collections import defaultdict
@@ -9,20 +10,19 @@ from heapq import nlargest
 from itertools import combinations
 from typing import Final
 
-from memcli.history.docs import PARTS, Doc, DocPlace
+from memcli.history.docs import PARTS, Doc, DocPlace, stem
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical
-from memcli.memory.words import cosine
 from memcli.named import NamedTuple
 
 NEAR: Final = 4  # exchanges around the best one of a session that count as one stretch with it
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
 POOL: Final = 16  # how many of the best stretches are hits
 FEW: Final = 800
-"""Matches of a term that are always scored; of a term with more than a thirty-third of all parts,
-the best ones, and only where fewer than three others are known."""
+"""Matches of a term that are always scored. Of a commoner one of the three rarest terms, those with
+another of these are; of the next ones up to a thirty-third of all parts, those found so far."""
 SCORED: Final = 5000  # matches after which no more common terms are looked at
-MEASURED, WEIGHED = 1000, 200  # the best parts: how long they are; of which stretches are made
+MEASURED, WEIGHED = 400, 200  # the best parts: how long they are; of which stretches are made
 COMPARED: Final = 10  # how many of the best hits are compared with each other
 FULL: Final = 24.0
 """Points of BM25 above the background that are as strong as any need be. Measured: of unrelated
@@ -36,7 +36,6 @@ _SHARED: Final = 5  # words of two commits beyond the task's, which all hits hav
 _CLOSE: Final = 0.4
 """Two stretches are about one thing from this cosine on; the newer goes first from this share of
 the best score on."""
-_ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 _NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
 Points = Mapping[int, Mapping[int, float]]
@@ -120,13 +119,15 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
     # A word that occurs nowhere says little: a task's own names, or another language.
     every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
-    read = 0
+    read, rarest = 0, known[:3]
+    pairs = record.together(rarest, MEASURED) if any(n > FEW for n, _ in rarest) else ""
     for number, (n, term) in enumerate(known):
         if number >= 3 and (n > common or read > SCORED):
             break
         read += n
         factor = weights[number] / max(math.log((total - n + 0.5) / (n + 0.5)), 1e-6)
-        for rowid, points in record.scores(term, None if n <= common else FEW):
+        among = "" if n <= FEW else pairs if number < 3 else json.dumps(list(parts))
+        for rowid, points in record.scores(term, among):
             parts[rowid][number] = points * factor
     return Asked(tuple(term for _, term in known), tuple(weights), every), parts
 
@@ -188,46 +189,48 @@ def _hit(
 def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     known = record.common()
     total = known.pop("", 0) or 1
-    common: dict[str, int] = defaultdict(int)
-    for term, n in known.items():
-        common[stem(term)] += n
     least = max(total // 1000, 1)
-    return lru_cache(None)(lambda word: lexical.idf(min(common.get(word, least), total), total))
+    return lru_cache(None)(lambda word: lexical.idf(min(known.get(word, least), total), total))
 
 
 def _once(hits: Iterable[HistoryHit]) -> list[HistoryHit]:
-    """The hits; of commits with one subject (of a branch, of its merge) the one that says all."""
+    """The hits; of commits with one subject, of a merge and its branch, the one that says all."""
     found: dict[str, HistoryHit] = {}
+    hits = list(hits)
+    merges = {tip: _name(each.doc) for each in hits for tip in each.doc.about.get("merged", ())}
     for hit in hits:
-        session = hit.doc.source == "session"
-        name = hit.doc.handle if session else _NUMBER.sub("", hit.doc.title.lower())
+        session, name = hit.doc.source == "session", merges.get(hit.doc.unit) or _name(hit.doc)
         if (known := found.get(name)) is None:
             found[name] = hit
             continue
         words, own = ({w for w in words_of(each) if not w.isdigit()} for each in (known, hit))
-        if session or not (words <= own or own <= words):
+        of_merge = hit.doc.unit in merges or known.doc.unit in merges
+        if session or not (of_merge or words <= own or own <= words):
             found[hit.doc.handle] = hit
         elif len(own) > len(words):
             found[name] = hit._replace(strength=max(hit.strength, known.strength))
     return list(found.values())
 
 
+def _name(doc: Doc) -> str:
+    return doc.handle if doc.source == "session" else _NUMBER.sub("", doc.title.lower())
+
+
 def _alike(
     near: Sequence[HistoryHit], rarity: Callable[[str], float], asked: set[str]
 ) -> list[tuple[int, int]]:
     """(older, newer) of hits about one thing."""
-    vectors = [{word: rarity(word) for word in words_of(hit)} for hit in near]
+    words = list(map(words_of, near))
+    sizes = [math.hypot(*map(rarity, each)) for each in words]
     dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
     return [
         (at, other)
         for at, other in combinations(dated, 2)
         if near[other].doc.date > near[at].doc.date
         and near[other].doc.unit != near[at].doc.unit
-        and cosine(vectors[at], vectors[other]) >= _ALIKE
-        and (
-            near[min(at, other)].doc.source == "session"
-            or len((vectors[at].keys() & vectors[other].keys()) - asked) >= _SHARED
-        )
+        and (both := words[at] & words[other])
+        and sum(rarity(w) ** 2 for w in both) >= _ALIKE * sizes[at] * sizes[other]
+        and (near[min(at, other)].doc.source == "session" or len(both - asked) >= _SHARED)
     ]
 
 
@@ -252,9 +255,3 @@ def words_of(hit: HistoryHit) -> set[str]:
     """The words of a hit, cut to what most of their forms share."""
     words = _WORD.findall("\n".join(doc.text for doc in hit.docs[hit.best :])[:3000].lower())
     return set(map(stem, set(words) - lexical.STOP_WORDS))
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """A word without the endings that its forms differ in."""
-    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word

@@ -237,6 +237,8 @@ def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
     limit, most = room - kept + budget.FRAME, PROMPT_HITS - bool(kept)
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=most, share=1.0)
     items, left = list(made.items), limit - made.budget.used if made.items else room
+    if layer and decided and layer.repeats(decided, [item.text for item in items]):
+        return items
     if decided and (kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)):
         items.append(decided)
     return items

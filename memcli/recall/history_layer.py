@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memcli.history.docs import Doc, DocPlace, touches
+from memcli.history.docs import Doc, DocPlace, stem, touches
 from memcli.history.record import HistoryRecord, opened
-from memcli.history.search import Asked, HistoryHit, search, stem
+from memcli.history.search import Asked, HistoryHit, search
 from memcli.project import git
 from memcli.recall import present
 from memcli.recall.budget import Shown, cost, heading, tokens
@@ -70,13 +70,16 @@ class HistoryLayer:
             if share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
-            text = item.text or hit.doc.title  # all that many a commit says is its subject
-            said = self._is_said if item.text else str.__eq__
-            if not any(said(text, other) for other in known):
-                known.append(text)
+            if not self.repeats(item, known):
+                known.append(item.text or hit.doc.title)
                 found.append(item)
                 room -= cost(item)
         return found
+
+    def repeats(self, item: Shown, known: Iterable[str]) -> bool:
+        """Whether a shown hit says nothing more than one of these texts."""
+        title = self._by_key[item.key].doc.title  # all that many a commit says is its subject
+        return any(self._is_said(item.text, o) if item.text else title == o for o in known)
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
         """How many telling words of a task a hit, or what it amends, has: no names of files."""

@@ -144,12 +144,13 @@ def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
     """Although it is longer; a commit and its merge are one hit, the one that says all."""
     record.add(NOISE)
     why = "A reader of the manual found it: with options in it the shell would quote an argument of the editor twice."
-    texts = {"bare": "Quote the editor", "reason": f"Keep arguments\n\n{why}", "merge": "Keep arguments (#12)"}  # fmt: skip
+    texts = {"bare": "Quote the editor", "reason": f"Keep arguments\n\n{why}", "merge": "Keep arguments (#12)", "pr": "The editor\n\nHow arguments of the shell are told."}  # fmt: skip
     for name, text in texts.items():
         about = name, 0, f"c:{name}", "Ana", "2026-01-01", text.partition("\n")[0]
-        record.add([Doc("commit", *about, (("person", text),))])
+        merged = {"merged": ["bare"]} if name == "pr" else {}
+        record.add([Doc("commit", *about, (("person", text),), merged)])
     _, hits = search(record, "why not quote the shell arguments of the editor")
-    assert [hit.doc.unit for hit in hits] == ["reason", "bare"]
+    assert [hit.doc.unit for hit in hits] == ["reason", "pr"]
 
 
 def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
@@ -185,6 +186,8 @@ def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(
     assert record.add(docs) == 0
     assert record.forget(before="2026-12-31") == ["two"]
     assert record.add(docs) == 0 and record.counts()["exchanges"] == 0
+    record.forget(all_until="2026-12-31")
+    assert record.add([docs[0]._replace(source="commit", unit="c0ffee1", key="c:c0ffee1")]) == 0
 
 
 def test_the_bounds_hold(record: HistoryRecord) -> None:
@@ -249,6 +252,11 @@ def test_commits_that_say_something_are_kept_as_they_come(
     assert TOKEN not in str(docs) and "Signed-off" not in str(docs)
     assert docs[first].about["paths"] == ["a.py"] and docs[first].handle == f"c:{first[:7]}"
     assert set(record.superseding(docs.values())) == {first}
+    git(tmp_path, "clone", "-q", "--depth=1", repo.as_uri(), "few")
+    with opened(tmp_path / "few.db", make=True) as few:
+        assert few and "unshallow" in backfill.add_commits(few, tmp_path / "few", most=100)[1]
+        git(tmp_path / "few", "fetch", "-q", "--unshallow")
+        assert backfill.add_commits(few, tmp_path / "few", most=100) == (1, "")
     git(repo, "checkout", "-qb", "other", first)
     commit(repo, "Another way for the backoff", "c.py")
     assert backfill.add_commits(record, repo, most=100)[0] == 1
