@@ -206,10 +206,9 @@ def add_commits(
     `only_few`, none when there are more than `FEW`. It goes on where it was broken off."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
-    count, start = 0, 0
     shallow = top is not None and (git.common_dir(top) or top).joinpath("shallow").is_file()
     deepened = record.note("shallow") and not shallow  # what was missing has come
-    known = "" if deepened else record.note("head")
+    known, count, start = "" if deepened else record.note("head"), 0, 0
     if top is None or not head or head == known:
         return 0, ""
     straight = bool(known) and _git(top, "merge-base", "--is-ancestor", known, head) is not None
@@ -231,8 +230,7 @@ def add_commits(
         start += BATCH
     if known and not straight:
         reachable = _git(top, "rev-list", f"--max-count={most}", head) or ""
-        with transaction(record.db):
-            record.reachable(reachable.split())
+        record.reachable(reachable.split())
     record.keep("head", head)
     record.keep("shallow", "yes" if shallow else "")
     return count, _SHALLOW if shallow else ""

@@ -280,9 +280,10 @@ class HistoryRecord(RecordContents):
 
     def reachable(self, hashes: Collection[str]) -> None:
         """Of the commits only these count; the others stay for another branch."""
-        self.db.execute("UPDATE docs SET live = 0 WHERE source = 'commit'")
         keys = [(f"c:{each}",) for each in hashes]
-        self.db.executemany("UPDATE docs SET live = 1 WHERE key = ?", keys)
+        with transaction(self.db):
+            self.db.execute("UPDATE docs SET live = 0 WHERE source = 'commit'")
+            self.db.executemany("UPDATE docs SET live = 1 WHERE key = ?", keys)
 
     def forget(self, *, unit: str = "", before: str = "", all_until: str = "") -> list[str]:
         """Delete for good a session or commit, what is older than a day, or all; the units."""
