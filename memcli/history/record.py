@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import combinations, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,13 +80,6 @@ class RecordContents:
         """In how many parts a term stands; of more than `most`, so many."""
         query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
         return int(self.rows(query, quoted(term), most)[0][0])
-
-    def together(self, terms: Iterable[tuple[int, str]], most: int) -> str:
-        """The newest parts in which two of these terms stand, or the only one, as JSON."""
-        names = [quoted(term) for _, term in terms]
-        two = " OR ".join(f"({a} AND {b})" for a, b in combinations(names, 2)) or names[0]
-        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
-        return str(self.rows(f"SELECT json_group_array(rowid) FROM ({query})", two, most)[0][0])
 
     def scores(self, term: str, among: str) -> list[tuple[int, float]]:
         """BM25 of one term for each part, or `among` these; a person's words weigh more."""

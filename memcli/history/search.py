@@ -119,8 +119,8 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
     # A word that occurs nowhere says little: a task's own names, or another language.
     every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
-    read, rarest = 0, known[:3]
-    pairs = record.together(rarest, MEASURED) if any(n > FEW for n, _ in rarest) else ""
+    read, rarest = 0, [term for _, term in known[:3]]
+    pairs = _together(record, rarest) if any(n > FEW for n, _ in known[:3]) else ""
     for number, (n, term) in enumerate(known):
         if number >= 3 and (n > common or read > SCORED):
             break
@@ -130,6 +130,14 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
         for rowid, points in record.scores(term, among):
             parts[rowid][number] = points * factor
     return Asked(tuple(term for _, term in known), tuple(weights), every), parts
+
+
+def _together(record: HistoryRecord, terms: Iterable[str]) -> str:
+    """The newest parts in which two of these terms stand, or the only one, as JSON."""
+    names = [lexical.quoted(term) for term in terms]
+    two = " OR ".join(f"({a} AND {b})" for a, b in combinations(names, 2)) or names[0]
+    query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+    return json.dumps([row[0] for row in record.rows(query, two, MEASURED)])
 
 
 def _stretches(
