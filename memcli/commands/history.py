@@ -98,8 +98,8 @@ def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
     for file in (common / "worktrees").glob("*/gitdir") if common is not None else ():
         with suppress(OSError):
             trees.append(Path(os.fsdecode(file.read_bytes()).strip()).parent)
-    gone = [path for path in record.note("trees").split("\n") if path and not os.path.lexists(path)]
-    trees += map(Path, gone)
+    noted = record.note("trees").split("\n")
+    trees += [Path(path) for path in noted if path and not os.path.lexists(path)]
     record.keep("trees", "\n".join(dict.fromkeys(map(str, trees[1:]))))
     return discover(app.project.environ, trees)
 
@@ -138,13 +138,11 @@ def _record(app: App, *, make: bool = False) -> Iterator[HistoryRecord]:
 def show_handle(app: App, handle: str) -> Doc:
     """The exchange or commit that a handle names. Raises UsageError for none or several."""
     with _record(app) as record:
-        found = record.by_handle(handle)
-    units = [*dict.fromkeys(doc.unit for doc in found)]
+        unit, turn = _session(record, handle), handle.partition(".")[2]
+        found = [doc for _, doc in record.select("unit = ? ORDER BY turn", unit)]
+    found = [doc for doc in found if turn in ("", str(doc.turn))]
     if not found:
         raise UsageError(f"{handle}: nothing of that name", HANDLES)
-    if len(units) > 1 or (len(found) > 1 and "." in handle):
-        what = f"{handle}: {len(units)} begin so: {', '.join(units[:4])}"
-        raise UsageError(what, "give more of it")
     return found[0]._replace(said=tuple(each for doc in found for each in doc.said))
 
 
@@ -171,7 +169,8 @@ def _session(record: HistoryRecord, named: str) -> str:
     name = named.removeprefix("s:").removeprefix("c:").partition(".")[0]
     units = record.units(name)
     if len(units) > 1:
-        raise UsageError(f"{named}: {len(units)} begin so", "give more of it")
+        what = f"{named}: {len(units)} begin so: {', '.join(units[:4])}"
+        raise UsageError(what, "give more of it")
     if not units and len(name) < 32:
         raise UsageError(f"{named}: nothing of that name", HANDLES)
     return units[0] if units else name

@@ -81,11 +81,10 @@ class RecordContents:
         query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
         return int(self.rows(query, quoted(term), most)[0][0])
 
-    def scores(self, term: str, among: str) -> list[tuple[int, float]]:
+    def scores(self, term: str, *among: str) -> list[tuple[int, float]]:
         """BM25 of one term for each part, or `among` these; a person's words weigh more."""
         query = "SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?"
-        values = (quoted(term), among) if among else (quoted(term),)
-        return self.rows(query + f" AND +rowid {ONE_OF}" * bool(among), *values)
+        return self.rows(query + f" AND +rowid {ONE_OF}" * bool(among), quoted(term), *among)
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
@@ -104,14 +103,6 @@ class RecordContents:
         """The exchanges of a session from one to another, in order."""
         found = self.select("unit = ? AND turn BETWEEN ? AND ? ORDER BY turn", unit, first, last)
         return [doc for _, doc in found]
-
-    def by_handle(self, handle: str) -> list[Doc]:
-        """What a handle names: one, none, or several when it is too short."""
-        kind, _, name = handle.partition(":")
-        unit, _, turn = name.partition(".")
-        source = {"s": "session", "c": "commit"}.get(kind, "")
-        where = "source = ? AND substr(unit, 1, ?) = ? AND (? = '' OR turn = ?) ORDER BY unit, turn"
-        return [doc for _, doc in self.select(where, source, len(unit), unit, turn, turn)]
 
     def about(self, path: str, most: int) -> list[Doc]:
         """The newest exchanges in which a file was edited."""

@@ -92,7 +92,7 @@ def search(
     found = [each for each in stretches if keep is None or keep(places[each.id])][:POOL]
     behind = nlargest(40, (each.points for each in stretches))[5:]  # what matches a task by chance
     background = sum(behind) / len(behind) if behind else 0.0
-    hits = _once(_hit(record, each, places[each.id], asked, background) for each in found)
+    hits = _once([_hit(record, each, places[each.id], asked, background) for each in found])
     near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
     alike = _alike(near, _rarity(record), {stem(term) for term in asked.terms})
     gone = record.superseding([hit.doc for hit in hits])
@@ -119,25 +119,20 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
     # A word that occurs nowhere says little: a task's own names, or another language.
     every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
-    read, rarest = 0, [term for _, term in known[:3]]
-    pairs = _together(record, rarest) if any(n > FEW for n, _ in known[:3]) else ""
+    read, pairs, rarest = 0, "", [lexical.quoted(term) for _, term in known[:3]]
+    if any(n > FEW for n, _ in known[:3]):  # the newest parts in which two of these stand
+        two = " OR ".join(f"({a} AND {b})" for a, b in combinations(rarest, 2)) or rarest[0]
+        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+        pairs = json.dumps([row[0] for row in record.rows(query, two, MEASURED)])
     for number, (n, term) in enumerate(known):
         if number >= 3 and (n > common or read > SCORED):
             break
         read += n
         factor = weights[number] / max(math.log((total - n + 0.5) / (n + 0.5)), 1e-6)
-        among = "" if n <= FEW else pairs if number < 3 else json.dumps(list(parts))
-        for rowid, points in record.scores(term, among):
+        among = [] if n <= FEW else [pairs if number < 3 else json.dumps(list(parts))]
+        for rowid, points in record.scores(term, *among):
             parts[rowid][number] = points * factor
     return Asked(tuple(term for _, term in known), tuple(weights), every), parts
-
-
-def _together(record: HistoryRecord, terms: Iterable[str]) -> str:
-    """The newest parts in which two of these terms stand, or the only one, as JSON."""
-    names = [lexical.quoted(term) for term in terms]
-    two = " OR ".join(f"({a} AND {b})" for a, b in combinations(names, 2)) or names[0]
-    query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
-    return json.dumps([row[0] for row in record.rows(query, two, MEASURED)])
 
 
 def _stretches(
@@ -201,13 +196,14 @@ def _rarity(record: HistoryRecord) -> Callable[[str], float]:
     return lru_cache(None)(lambda word: lexical.idf(min(known.get(word, least), total), total))
 
 
-def _once(hits: Iterable[HistoryHit]) -> list[HistoryHit]:
+def _once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
     """The hits; of commits with one subject, of a merge and its branch, the one that says all."""
     found: dict[str, HistoryHit] = {}
-    hits = list(hits)
-    merges = {tip: _name(each.doc) for each in hits for tip in each.doc.about.get("merged", ())}
+    names = {hit.doc.unit: _NUMBER.sub("", hit.doc.title.lower()) for hit in hits}
+    merges = {tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())}
     for hit in hits:
-        session, name = hit.doc.source == "session", merges.get(hit.doc.unit) or _name(hit.doc)
+        session = hit.doc.source == "session"
+        name = hit.doc.handle if session else names[merges.get(hit.doc.unit, hit.doc.unit)]
         if (known := found.get(name)) is None:
             found[name] = hit
             continue
@@ -218,10 +214,6 @@ def _once(hits: Iterable[HistoryHit]) -> list[HistoryHit]:
         elif len(own) > len(words):
             found[name] = hit._replace(strength=max(hit.strength, known.strength))
     return list(found.values())
-
-
-def _name(doc: Doc) -> str:
-    return doc.handle if doc.source == "session" else _NUMBER.sub("", doc.title.lower())
 
 
 def _alike(

@@ -260,7 +260,7 @@ def test_commits_that_say_something_are_kept_as_they_come(
     git(repo, "checkout", "-qb", "other", first)
     commit(repo, "Another way for the backoff", "c.py")
     assert backfill.add_commits(record, repo, most=100)[0] == 1
-    assert len(record.by_handle(f"c:{first[:9]}")) == 1 and record.counts()["commits"] == 3
+    assert record.units(first[:9]) == [first] and record.counts()["commits"] == 3
     for robot in ("Tidy the lock file", "Fall back to LOW\n\nCo-authored-by: Ana <a@x>"):
         git(repo, "commit", "-qm", robot, "--allow-empty", "--author", "agent[bot] <b@x>")
     assert backfill.add_commits(record, repo, most=100)[0] == 1  # what it wrote with a person
