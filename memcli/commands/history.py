@@ -98,8 +98,7 @@ def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
     for file in (common / "worktrees").glob("*/gitdir") if common is not None else ():
         with suppress(OSError):
             trees.append(Path(os.fsdecode(file.read_bytes()).strip()).parent)
-    noted = record.note("trees").split("\n")
-    trees += [Path(path) for path in noted if path and not os.path.lexists(path)]
+    trees += [Path(p) for p in record.note("trees").split("\n") if p and not os.path.lexists(p)]
     record.keep("trees", "\n".join(dict.fromkeys(map(str, trees[1:]))))
     return discover(app.project.environ, trees)
 

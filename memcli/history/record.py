@@ -59,17 +59,13 @@ class RecordContents:
         (exchanges, sessions), (commits, _) = self.rows(query)
         return {"exchanges": exchanges, "sessions": sessions, "commits": commits}
 
-    def size(self) -> int:
-        """How many parts are searched."""
-        return self._whole()[0]
-
-    def _whole(self) -> list[int]:
-        """How many parts there are, and how many words in each column."""
+    def sizes(self) -> list[int]:
+        """How many parts are searched, and how many words each column has."""
         return _numbers(self.rows("SELECT block FROM words_data WHERE id = 1")[0][0]) or [0]
 
     def lengths(self, parts: Collection[int]) -> dict[int, float]:
         """How long parts are, 1 being the mean of all."""
-        count, *words = self._whole()
+        count, *words = self.sizes()
         query = f"SELECT id, sz FROM words_docsize WHERE id {ONE_OF}"
         sizes = self.rows(query, json.dumps(list(parts)))
         every = sum(words) or 1
@@ -94,10 +90,6 @@ class RecordContents:
     def docs(self, ids: Sequence[int]) -> dict[int, Doc]:
         """Docs by number."""
         return dict(self.select(f"id {ONE_OF}", json.dumps(list(ids))))
-
-    def commits(self, units: Collection[str]) -> list[tuple[int, Doc]]:
-        """Commits by their hashes, with their numbers."""
-        return list(self.select(f"unit {ONE_OF}", json.dumps(list(units)))) if units else []
 
     def stretch(self, unit: str, first: int, last: int) -> list[Doc]:
         """The exchanges of a session from one to another, in order."""
@@ -286,13 +278,11 @@ class HistoryRecord(RecordContents):
 
     def prune(self, oldest: str, commits: int, megabytes: int) -> None:
         """Keep within the bounds: no session before a day, so many commits, so much in all."""
-        newest = "source = 'commit' ORDER BY date DESC LIMIT -1 OFFSET ?"
         with transaction(self.db):
             self._drop(self._ids("source = 'session' AND date < ?", oldest))
-            self._drop(self._ids(newest, commits))
+            self._drop(self._ids("source = 'commit' ORDER BY date DESC LIMIT -1 OFFSET ?", commits))
             self.keep("pruned_before", max(self.note("pruned_before"), oldest))
-        first = "1 ORDER BY date LIMIT ?"
-        while self.bytes() > megabytes << 20 and (ids := self._ids(first, 500)):
+        while self.bytes() > megabytes << 20 and (ids := self._ids("1 ORDER BY date LIMIT ?", 500)):
             with transaction(self.db):
                 self._drop(ids)
             self._rewrite()
@@ -306,7 +296,7 @@ class HistoryRecord(RecordContents):
 
     def settle(self) -> None:
         """Count anew which words are common, once a tenth of the record is new."""
-        total, known = self.size(), self.common()
+        total, known = self.sizes()[0], self.common()
         if abs(total - known.get("", 0)) * 10 <= total:
             return
         terms = "temp.terms USING fts5vocab('main', 'words', 'row')"
@@ -320,12 +310,11 @@ class HistoryRecord(RecordContents):
     def take(self, other: HistoryRecord) -> int:
         """Take over what another record has; how many docs are new."""
         with transaction(self.db):
-            rows = other.rows("SELECT unit FROM forgotten")
-            self.db.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", rows)
+            for name, row in ("forgotten", "?"), ("superseded", "?, ?"):
+                marks = other.rows(f"SELECT * FROM {name}")
+                self.db.executemany(f"INSERT OR IGNORE INTO {name} VALUES ({row})", marks)
             for key in ("forgotten_before", "forgotten_all"):
                 self.keep(key, max(self.note(key), other.note(key)))
             added = self.add(doc for _, doc in other.select("1 ORDER BY unit, turn"))
-            marks = other.rows("SELECT unit, by FROM superseded")
-            self.db.executemany("INSERT OR IGNORE INTO superseded VALUES (?, ?)", marks)
         self.settle()
         return added

@@ -14,6 +14,7 @@ from memcli.history.docs import PARTS, Doc, DocPlace, stem
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical
 from memcli.named import NamedTuple
+from memcli.storage.files import ONE_OF
 
 NEAR: Final = 4  # exchanges around the best one of a session that count as one stretch with it
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
@@ -94,9 +95,10 @@ def search(
     background = sum(behind) / len(behind) if behind else 0.0
     hits = _once([_hit(record, each, places[each.id], asked, background) for each in found])
     near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
-    alike = _alike(near, _rarity(record), {stem(term) for term in asked.terms})
+    alike = _alike(near, record.common(), {stem(term) for term in asked.terms})
     gone = record.superseding([hit.doc for hit in hits])
-    for number, doc in record.commits({*gone.values()} - {hit.doc.unit for hit in hits}):
+    later = json.dumps(list({*gone.values()} - {hit.doc.unit for hit in hits}))
+    for number, doc in record.select(f"unit {ONE_OF}", later):
         if keep is None or any(map(keep, record.places([number]))):
             hits.append(HistoryHit((doc,), 0, 0.0, 0.0, 0))
     units = {hit.doc.unit: at for at, hit in enumerate(hits)}
@@ -105,7 +107,7 @@ def search(
 
 
 def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int, float]]]:
-    total = record.size()
+    total = record.sizes()[0]
     common = max(FEW, total // 33)
     counted: dict[str, int] = {}
 
@@ -189,13 +191,6 @@ def _hit(
     return HistoryHit(docs, best, each.score, min(max(strength, 0.0), 1.0), met)
 
 
-def _rarity(record: HistoryRecord) -> Callable[[str], float]:
-    known = record.common()
-    total = known.pop("", 0) or 1
-    least = max(total // 1000, 1)
-    return lru_cache(None)(lambda word: lexical.idf(min(known.get(word, least), total), total))
-
-
 def _once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
     """The hits; of commits with one subject, of a merge and its branch, the one that says all."""
     found: dict[str, HistoryHit] = {}
@@ -217,9 +212,12 @@ def _once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
 
 
 def _alike(
-    near: Sequence[HistoryHit], rarity: Callable[[str], float], asked: set[str]
+    near: Sequence[HistoryHit], common: Mapping[str, int], asked: set[str]
 ) -> list[tuple[int, int]]:
     """(older, newer) of hits about one thing."""
+    total = common.get("", 0) or 1
+    least = max(total // 1000, 1)
+    rarity = lru_cache(None)(lambda word: lexical.idf(min(common.get(word, least), total), total))
     words = list(map(words_of, near))
     sizes = [math.hypot(*map(rarity, each)) for each in words]
     dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
