@@ -162,8 +162,7 @@ def _of_unit(
 ) -> Iterable[_Stretch]:
     left = own
     while left:
-        head = left[0]
-        turn = places[head].turn
+        head, turn = left[0], places[left[0]].turn
         near = [doc for doc in left if abs(places[doc].turn - turn) <= NEAR]
         left = [doc for doc in left if abs(places[doc].turn - turn) > NEAR]
         points: dict[int, float] = {}
