@@ -188,8 +188,7 @@ def import_(
     already is not added, so running it twice is running it once."""
     from memcli.commands import import_ as command
 
-    request = command.ImportRequest(tuple(paths), form, level)
-    report = command.run(mem, request, dry_run=mem.options.dry_run)
+    report = command.run(mem, paths, form, level, dry_run=mem.options.dry_run)
     name_problems(report.skipped)
     wrote(mem, report, exchange.import_text, exchange.import_keys)
     if mem.options.dry_run and not mem.options.json:

@@ -250,8 +250,8 @@ def retire_stage(
     Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it."""
     from memcli.commands import compact as command
 
-    request = command.StageRequest(stage, job, detect_only)
-    report = command.retire_stage(mem, request, dry_run=mem.options.dry_run)
+    dry_run = mem.options.dry_run
+    report = command.retire_stage(mem, stage, job, detect_only=detect_only, dry_run=dry_run)
     code = name_problems(report.skipped)
     if detect_only and not mem.options.json:
         put(report.current)

@@ -16,7 +16,7 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines, eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
-from memcli.memory.values import LEVEL_WORDS, OUTERMOST, Patch, Place, plain_id
+from memcli.memory.values import LEVEL_WORDS, Patch, Place, plain_id
 from memcli.memory.words import clean
 from memcli.project import context
 from memcli.project.context import Project, nothing_written
@@ -179,9 +179,7 @@ def read_target(project: Project, path: str, name: str) -> MemoryFile:
 
 def is_around(project: Project, place: Place, level: str, job: str = "", task: str = "") -> bool:
     """Whether a file is at the level written to or around it, of the same job and task."""
-    own_job, own_task = job or project.view.job, task or project.view.task
-    outer = OUTERMOST[place.level] <= OUTERMOST[level]
-    return outer and place.job in ("", own_job) and place.task in ("", own_task)
+    return place.is_around(level, job or project.view.job, task or project.view.task)
 
 
 def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:

@@ -61,14 +61,6 @@ def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactRepo
     return report._replace(found=(*report.found, *left))
 
 
-class StageRequest(NamedTuple):
-    """`stage` "" detects it from INTENT.md; `job` "" is the job one is in, else the root."""
-
-    stage: str = ""
-    job: str = ""
-    detect_only: bool = False
-
-
 class StageReport(NamedTuple):
     """`current` and `by` tell what was detected, where none was named; `ended` was retired."""
 
@@ -82,25 +74,28 @@ class StageReport(NamedTuple):
     patches: tuple[Patch, ...] = ()
 
 
-def retire_stage(app: App, request: StageRequest, *, dry_run: bool = False) -> StageReport:
-    """Retire the task entries of a stage: the one named, or the one that INTENT.md has left."""
-    one_of("stage", request.stage, ("", *PHASES))
-    folder = _folder(app.project, request.job or app.project.view.job)
-    if request.stage:
-        named, verb = StageReport(ended=request.stage), f"retire-stage {request.stage}"
+def retire_stage(
+    app: App, stage: str, job: str = "", *, detect_only: bool = False, dry_run: bool = False
+) -> StageReport:
+    """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a job (without,
+    the one that one is in, else the root)."""
+    one_of("stage", stage, ("", *PHASES))
+    folder = _folder(app.project, job or app.project.view.job)
+    if stage:
+        named, verb = StageReport(ended=stage), f"retire-stage {stage}"
         return app.write(lambda: _retired(app.project, folder, named), verb, dry_run=dry_run)
     found = _detect(app, folder)  # may ask a model: before the lock is taken
 
     def plan() -> StageReport:
         before, patch = _current(app.project, folder, found.current)
         report = found._replace(before=before)
-        if found.current in ("unknown", before) or request.detect_only:
+        if found.current in ("unknown", before) or detect_only:
             return report
         if before not in ("", "unknown"):
             report = _retired(app.project, folder, report._replace(ended=before))
         return report._replace(patches=(*report.patches, patch))
 
-    return app.write(plan, "retire-stage", dry_run=dry_run or request.detect_only)
+    return app.write(plan, "retire-stage", dry_run=dry_run or detect_only)
 
 
 def _folder(project: Project, job: str) -> Path:

@@ -24,14 +24,6 @@ UNCONDITIONAL = ("policy", "architecture")
 """Kinds whose own priority would show them in every recall: imported ones get medium."""
 
 
-class ImportRequest(NamedTuple):
-    """What to import; `form` "" is found out."""
-
-    paths: tuple[str, ...]
-    form: str = ""
-    level: str = "project"
-
-
 class ImportReport(NamedTuple):
     """What became of each draft: (id, path, title), (title, id of what is there), a source."""
 
@@ -45,13 +37,16 @@ class ImportReport(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
-    """Append what is not known yet; ids follow from the sources, so that twice is once."""
-    level = LEVEL_WORDS.get(request.level, request.level)
+def run(
+    app: App, paths: Sequence[str], form: str, level: str, *, dry_run: bool = False
+) -> ImportReport:
+    """Append what is not known yet, the format "" found out; ids follow from the sources, so that
+    twice is once."""
+    level = LEVEL_WORDS.get(level, level)
     one_of("--level", level, LEVELS)
-    one_of("format", request.form, ("", *importers.FORMS))
+    one_of("format", form, ("", *importers.FORMS))
     target(app.project, level)  # raises where there is none
-    sources = [_read(app.project, each, request.form) for each in request.paths]
+    sources = [_read(app.project, each, form) for each in paths]
     drafts = [draft for source in sources for draft in source.drafts]
     report = app.write(lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run)
     return report._replace(skipped=tuple(each for one in sources for each in one.problems))

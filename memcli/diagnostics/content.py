@@ -313,16 +313,12 @@ def _institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[C
     norms = [document for document in documents if document.place.store == "institutional"]
     full: list[Document] = []
     fund = max_tokens // 2
-    for document in sorted(norms, key=_depth) if max_tokens else ():
-        _, _, job, task, _ = document.place
-        fits = (o for o in norms if o.place.job in ("", job) and o.place.task in ("", task))
-        chain = [other for other in fits if _depth(other) <= _depth(document)]
+    norms.sort(key=lambda document: OUTERMOST[document.place.level])
+    for document in norms if max_tokens else ():
+        level, _, job, task, _ = document.place
+        chain = [other for other in norms if other.place.is_around(level, job, task)]
         size = sum(map(tokens, {other.memory.text.strip() for other in chain}))
         if size > fund and not any(other in full for other in chain):
             full.append(document)
             what = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
             yield document.row("institutional", "WARN", what, "shorten it, or raise max_tokens", 1)
-
-
-def _depth(document: Document) -> int:
-    return OUTERMOST[document.place.level]

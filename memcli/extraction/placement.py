@@ -11,7 +11,7 @@ from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import OUTERMOST, Entry, Patch, Place, listed, sessions_of
+from memcli.memory.values import Entry, Patch, Place, listed, sessions_of
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line, rough
 from memcli.similarity.claims import Claim, claim
@@ -164,12 +164,11 @@ class _Placement:
     def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
         """What says the same and decides: a live entry, else one thrown out, else a stale one."""
         words, found = rough(_body(draft)), []
-        jobs, tasks = ("", place.job), ("", place.task)
         for one in self.alike:
             at = one.file.place  # readers of a place see its level and those around it
-            outer = at.of == place.of and OUTERMOST[at.level] <= OUTERMOST[place.level]
+            around = at.of == place.of and at.is_around(place.level, place.job, place.task)
             alike = len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
-            if outer and alike and at.job in jobs and at.task in tasks:
+            if around and alike:
                 counts = one.entry.kind != "episode" and self._rank(one) < _IGNORED
                 if counts and near_duplicate(mine, claim(one.entry.body)):
                     found.append(one)

@@ -103,6 +103,11 @@ class Place(NamedTuple):
     task: str = ""
     of: str = "memory"
 
+    def is_around(self, level: str, job: str, task: str) -> bool:
+        """Whether readers of a level see what stands here: it is that or outside, of the same."""
+        same = self.job in ("", job) and self.task in ("", task)
+        return same and OUTERMOST[self.level] <= OUTERMOST[level]
+
 
 def place(level: str, name: str, *, folder: str = "", job: str = "", task: str = "") -> Place:
     """The place of a file in one of the folders that are looked at."""
