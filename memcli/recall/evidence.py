@@ -95,12 +95,8 @@ def terms(weights: Mapping[str, float]) -> Terms:
     return Terms(stems, texts)
 
 
-def paragraphs(text: str) -> list[str]:
+def pieces(text: str, between: str = _BREAK) -> list[str]:
     """The paragraphs, list items, headings and table rows that make up a text."""
-    return _pieces(text, _BREAK)
-
-
-def _pieces(text: str, between: str) -> list[str]:
     ends = [0, *(mark.end() for mark in regex(between).finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
@@ -109,8 +105,8 @@ def _sentences(part: str, room: int) -> list[str]:
     """Whole sentences, none from its middle on; of one that is longer than the room its lines."""
     return [
         piece
-        for whole in _pieces(part, _END)
-        for piece in (_pieces(whole, _LINE) if tokens(whole) > room else [whole])
+        for whole in pieces(part, _END)
+        for piece in (pieces(whole, _LINE) if tokens(whole) > room else [whole])
     ]
 
 
@@ -119,7 +115,7 @@ def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     is asked, "" when not even a beginning fits, and how many lines are left out."""
     parts = [
         piece
-        for part in paragraphs(text)
+        for part in pieces(text)
         for piece in (_sentences(part, room) if 2 * tokens(part) > room else [part])
     ]
     found = [_found(part, asked) for part in parts]
@@ -132,7 +128,7 @@ def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
 def together(title: str, text: str, asked: Terms) -> list[float]:
     """The weights of the terms that stand in a title and the best two paragraphs in a row."""
     head = _found(title, asked)
-    parts = (cut for part in paragraphs(text) for cut in _cuts(part))
+    parts = (cut for part in pieces(text) for cut in _cuts(part))
     found = [_found(part, asked) for part in parts]
     pairs = ({**head, **one, **two} for one, two in pairwise([*found, {}]))
     return list(max(pairs, key=lambda met: sum(met.values())).values())
@@ -141,7 +137,7 @@ def together(title: str, text: str, asked: Terms) -> list[float]:
 def _cuts(part: str) -> list[str]:
     """A paragraph, of a long one runs of sentences: what stands far apart says little together."""
     cuts = [""]
-    for piece in _pieces(part, _END) if len(part) > WHOLE else [part]:
+    for piece in pieces(part, _END) if len(part) > WHOLE else [part]:
         if len(cuts[-1]) + len(piece) > WHOLE:
             cuts.append("")
         cuts[-1] += piece

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.recall.budget import tokens
-from memcli.recall.evidence import best, focus, paragraphs, strength, terms, wanted, weights
+from memcli.recall.evidence import best, focus, pieces, strength, terms, wanted, weights
 
 pytestmark = pytest.mark.unit
 
@@ -86,6 +86,6 @@ def test_text_without_blanks_is_found_by_its_pairs() -> None:
 @given(st.text(alphabet="ab \n-#1.", max_size=300), st.integers(1, 40))
 def test_nothing_is_made_up(text: str, room: int) -> None:
     """Paragraphs make up the text; an excerpt is a part of it within the room."""
-    assert "".join(paragraphs(text)) == text
+    assert "".join(pieces(text)) == text
     found, _ = best(text, terms({"a": 1.0, "b": 2.0}), room)
     assert tokens(found) <= room and found.removesuffix(" …") in text
