@@ -89,9 +89,7 @@ def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
         if moved := [name for name in after if name in before and before[name] != after[name]]:
             title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
             told = [(line(str(of[name]), VALUE_LENGTH) for of in (before, after)) for name in moved]
-            rows = [
-                f"- {name}: {' -> '.join(both)}" for name, both in zip(moved, told, strict=True)
-            ]
+            rows = [f"- {n}: {' -> '.join(both)}" for n, both in zip(moved, told, strict=True)]
             rows += [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
             body = "\n".join([f"Between {last} and {milestone}:", *rows])
             found.append(_noted(Finding("in-flight", title, body, -1), folder, raw, today))

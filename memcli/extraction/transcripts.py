@@ -19,7 +19,6 @@ from memcli.sessions.discover import agents_of, discover, is_agent
 from memcli.sessions.model import Session
 from memcli.sessions.reader import START, Position, joined, read_all
 from memcli.sessions.speakers import key_of
-from memcli.sessions.tools import ARGUMENTS
 from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
@@ -32,7 +31,7 @@ class Transcripts:
 
     def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
         self.app, self.form, self.stdin = app, form, stdin
-        self.arguments = None if whole else ARGUMENTS
+        self.brief = int(not whole)
         self.problems: list[Problem] = []
         self.whole: dict[str, list[Session]] = {}  # path -> its sessions, if all of them was read
         self._seen: set[str] = set()
@@ -71,7 +70,7 @@ class Transcripts:
         try:
             found = read_all(
                 io.BytesIO(self.stdin) if path == "-" else path, format=self.form, start=start,
-                seen=self._seen, folders=[str(self.app.project.root)], arguments=self.arguments,
+                seen=self._seen, folders=[str(self.app.project.root)], brief=self.brief,
             )  # fmt: skip
         except OSError as error:
             raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
@@ -99,7 +98,7 @@ class Transcripts:
             try:
                 if (room := room - agent.stat().st_size) < 0:
                     return session._replace(cut=session.cut + 1)
-                theirs = read_all(agent, format="claude", seen=self._seen, arguments=self.arguments)
+                theirs = read_all(agent, format="claude", seen=self._seen, brief=self.brief)
                 session = joined(session, theirs[-1])
             except (DataError, OSError) as error:
                 why = getattr(error, "what", str(error))

@@ -16,8 +16,8 @@ from memcli.project import git
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.reader import Position, read_all
-from memcli.sessions.speakers import clean_text, key_of, line, when
-from memcli.sessions.tools import ARGUMENTS, changed_by, shell_line
+from memcli.sessions.speakers import clean_text, clean_texts, flat, key_of, line, when
+from memcli.sessions.tools import changed_by, shell_line
 from memcli.storage.files import transaction
 from memcli.text import matching
 from memcli.text.controls import neutralise
@@ -41,30 +41,34 @@ def exchanges(session: Session) -> Iterator[Doc]:
 
 
 def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
-    said = list(_said(turns))
+    raw, said = [*_said(turns), *dict.fromkeys(_about(turns))], list[tuple[str, str]]()
+    about: dict[str, dict[str, None]] = {}
+    texts = clean_texts([text for _, text in raw])
+    for (name, _), text in zip(raw, map(str.strip, texts), strict=True):
+        if name in ("paths", "commands"):
+            about.setdefault(name, {})[flat(text, ERROR)] = None
+        elif text:
+            whole = len(text) <= sum(SAID)
+            said.append((name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"))
     if not any(speaker == "person" for speaker, _ in said) and sum(len(t) for _, t in said) < ERROR:
         return
     first = next((turn for turn in turns if turn.human), turns[0])
     words = next((text for speaker, text in said if speaker == "person"), said[0][1])
-    unit, title = key_of(session.id), line(neutralise(words[:1000]), 100)
+    head, unit = words[:250], key_of(session.id)
+    safe = neutralise(head)
+    title = flat(head, 100) if safe == head else line(safe, 100)
     # The event's own name, so that a fork is not counted twice; a position is one of its session.
     key = f"s:{unit}{first.key}" if first.key.startswith("@") else f"s:{key_of(first.key)}"
     date, who = first.time or session.started, session.format
-    yield Doc("session", unit, 0, key, who, date, title, tuple(said), _about(turns))
+    facets = {name: list(each)[:_FACETS] for name, each in about.items()}
+    yield Doc("session", unit, 0, key, who, date, title, tuple(said), facets)
 
 
 def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
-    """(speaker, text), with what one speaker says in a row as one text."""
+    """(speaker, text) as they stand there, with what one speaker says in a row as one text."""
     spoken = ((speaker, text) for speaker, text in map(_words, turns) if text)
     runs = groupby(enumerate(spoken), lambda each: (each[1][0], each[1][0] == "error" and each[0]))
-    texts = [(speaker, "\n".join(text for _, (_, text) in run)) for (speaker, _), run in runs]
-    every = "\n\n".join(text for _, text in texts)
-    clean = clean_text(every) == every  # one look at many texts
-    for speaker, raw in texts:
-        text = (raw if clean else clean_text(raw)).strip()
-        if text:
-            whole = len(text) <= sum(SAID)
-            yield speaker, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"
+    return ((speaker, "\n".join(text for _, (_, text) in run)) for (speaker, _), run in runs)
 
 
 def _words(turn: Turn) -> tuple[str, str]:
@@ -79,18 +83,14 @@ def _words(turn: Turn) -> tuple[str, str]:
     return "", ""
 
 
-def _about(turns: Iterable[Turn]) -> dict[str, list[str]]:
-    paths: dict[str, None] = {}
-    commands: dict[str, None] = {}
+def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
+    """The files edited and the commands run, as they stand there."""
     for turn in turns:
-        if turn.role != "assistant" or not turn.tool:
-            continue
-        files = changed_by(turn)
-        paths |= dict.fromkeys(line(name, ERROR) for name in files)
-        if not files and (text := shell_line(turn.input).strip()):
-            commands[line(text, ERROR)] = None
-    found = {"paths": list(paths)[:_FACETS], "commands": list(commands)[:_FACETS]}
-    return {name: values for name, values in found.items() if values}
+        if turn.role == "assistant" and turn.tool:
+            files = changed_by(turn)
+            yield from (("paths", name) for name in files)
+            if not files and (text := shell_line(turn.input).strip()):
+                yield "commands", text
 
 
 BATCH: Final = 2000
@@ -175,7 +175,7 @@ def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str,
     start = Position(*known) if known and known[2] and file.format != "opencode" else Position()
     sessions = read.get(path, ())
     if not sessions or (sessions[-1].size, sessions[-1].mtime) != (file.size, file.mtime):
-        sessions = read_all(path, start=start, folders=[str(root)], arguments=ARGUMENTS)
+        sessions = read_all(path, start=start, folders=[str(root)], brief=2)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
         ends = (turn.offset for each in sessions for turn in each.turns if turn.human)
@@ -189,7 +189,7 @@ def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
     added = 0
     for path in paths:
         with transaction(record.db):
-            sessions = read.get(str(path)) or read_all(path, arguments=ARGUMENTS)
+            sessions = read.get(str(path)) or read_all(path, brief=2)
             added += sum(record.add(exchanges(each)) for each in sessions)
     return added
 

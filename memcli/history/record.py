@@ -22,6 +22,7 @@ from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
 VERSION: Final = 1
+_PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
 _VOCABULARY, _APPLICATION = 4000, 0x6D656D48
 
 
@@ -182,6 +183,7 @@ class HistoryRecord(RecordContents):
         self.path = path
         db.execute("PRAGMA secure_delete = ON")
         if self.rows("PRAGMA application_id")[0][0] != _APPLICATION:
+            db.execute(f"PRAGMA page_size = {_PAGE}")
             db.execute("PRAGMA journal_mode = WAL")
             with transaction(db):
                 self._make()
@@ -234,7 +236,7 @@ class HistoryRecord(RecordContents):
         row = {**doc._asdict(), "turn": turn, "parts": len(parts), "size": size, "live": 1}
         del row["said"], row["supersedes"], row["short"]
         row["about"] = json.dumps(doc.about, ensure_ascii=False)
-        row["body"] = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 6)
+        row["body"] = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 4)
         into = f"INSERT INTO docs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
         first = (self.db.execute(into, list(row.values())).lastrowid or 0) * PARTS
         rows = [(first + at, *part) for at, part in enumerate(parts)]

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from sys import getsizeof, intern
 from typing import Any, BinaryIO, Final, NamedTuple, Self
 
@@ -12,6 +13,8 @@ from jiter import from_json
 
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
+from memcli.sessions.tools import ARGUMENTS
+from memcli.text import matching
 
 MAX_LINE: Final = 16 << 20
 """Bytes of the longest line that is looked at; a longer one is counted as skipped."""
@@ -22,6 +25,7 @@ BUDGET: Final = 64 << 20
 """Bytes that the turns of one file may take. Beyond it the oldest of what matters least go."""
 _TURN: Final = 500
 _LONG: Final = 64 << 10
+_dull = cache(lambda: re.compile(matching.pattern("sessions/gather", "dull").pattern.encode()))
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
 
 
@@ -83,9 +87,10 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value of JSON that stands in a string; what is none stays as it is."""
+    """The value of JSON that stands in a string or in bytes; what is none stays as it is."""
     try:
-        return parse(value.encode("utf-8", "replace")) if isinstance(value, str) else value
+        data = value.encode("utf-8", "replace") if isinstance(value, str) else value
+        return parse(data) if isinstance(data, bytes) else value
     except ValueError:
         return value
 
@@ -115,14 +120,13 @@ class TurnPlace(NamedTuple):
 
 class Gather:
     """One file being read. Records before `since` only say what the session is; `seen` has uuids.
-    With `arguments`, calls keep those alone, and a result whose call went well keeps no text."""
+    When `brief`, calls keep the arguments that are looked at, results of those that went well no
+    text; with 2 these are no turns and mostly not decoded."""
 
-    def __init__(
-        self, *, seen: set[str] | None = None, arguments: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, *, seen: set[str] | None = None, brief: int = 0) -> None:
         self.done: list[Session] = []
         self.since = self.end = self.skipped = 0
-        self.arguments = arguments
+        self.brief = brief
         self.seen = set() if seen is None else seen
         self._begin()
 
@@ -182,10 +186,21 @@ class Gather:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
         name, own = intern(speakers.name(tool)) or "unknown", speakers.name(call)
         self._tools[own] = name
-        if self.arguments is not None and isinstance(given, dict):
-            given = {each: given[each] for each in self.arguments & given.keys()}
+        if self.brief and isinstance(given, dict):
+            given = {each: given[each] for each in ARGUMENTS & given.keys()}
         about = {"tool": name, "input": speakers.call(given), "call": own}
         self._add(place, "assistant", "", "assistant", **about)
+
+    def is_dull(self, data: bytes) -> bool:
+        """Whether a line, by its first bytes, says what a call gave back that went well, or what
+        the harness notes: sure when it says yes."""
+        found = _dull().match(data)
+        if not found or not found["call"]:
+            return bool(found and (not found["output"] or rb'"exit_code\":0' in data))
+        words = data.count(b'"type":"text"') > data.count(b'"type":"text","file":')
+        bad = words or b'"is_error":true' in data or b"the user said:" in data
+        known = self._tools.get(found["call"].decode()) not in (None, "AskUserQuestion")
+        return known and not bad and data.count(b'"type":"tool_result"') == 1
 
     def result(
         self, tool: Any, text: str, place: TurnPlace, *, error: bool = False, call: Any = ""
@@ -195,9 +210,10 @@ class Gather:
         known = self._tools.pop(own, "") if call else ""
         name = intern(speakers.name(tool)) or known
         bad = error or speakers.failed(text)
-        kept = speakers.clean(text, speakers.RESULT) if bad or self.arguments is None else ""
+        kept = speakers.clean(text, speakers.RESULT) if bad or not self.brief else ""
         about = {"tool": name, "error": bad, "call": own}
-        self._add(place, "tool", kept, intern(speakers.origin(name)), **about)
+        if bad or self.brief < 2:
+            self._add(place, "tool", kept, intern(speakers.origin(name)), **about)
         return name
 
     def more(self, text: str) -> None:
@@ -265,6 +281,9 @@ def _size(turn: Turn) -> int:
 def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Mapping[str, Any]]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are counted."""
     for line in lines:
+        if into.brief > 1 and into.is_dull(line.data):
+            into.end = line.end
+            continue
         try:
             record = parse(line.data) if line.data else None
         except ValueError:

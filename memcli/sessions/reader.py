@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from memcli.errors import DataError
 from memcli.sessions import speakers
 from memcli.sessions.formats import events, messages, parts, text
-from memcli.sessions.gather import Gather, Line, Lines, mapping, parse
+from memcli.sessions.gather import Gather, Line, Lines, decoded, mapping, parse
 from memcli.sessions.model import Session
 from memcli.storage.files import MAGIC, open_file
 
@@ -79,14 +79,14 @@ def read_all(
     start: Position = START,
     seen: set[str] | None = None,
     folders: Sequence[str] = (),
-    arguments: frozenset[str] | None = None,
+    brief: int = 0,
 ) -> list[Session]:
     """All sessions in a file, at least one; of a database those of `folders`. With `start` only
     what follows it, unless the file was replaced or has shrunk; events in `seen` are passed over,
-    and those read are added; for `arguments` see `Gather`. Raises Unknown, DataError, OSError."""
+    and those read are added; for `brief` see `Gather`. Raises Unknown, DataError, OSError."""
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
-    into = Gather(seen=seen, arguments=arguments)
+    into = Gather(seen=seen, brief=brief)
     if not isinstance(source, (str, os.PathLike)):
         return [each._replace(name="-") for each in _sessions(source, "-", format, start, into)]
     path = Path(source)
@@ -131,7 +131,7 @@ def spoken(source: str | Path | BinaryIO) -> str:
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
     """A session file's bytes, decompressed where they have to be. Raises DataError, OSError."""
-    with open_file(path) as file:
+    with open_file(path, buffer=1 << 18) as file:
         packed = file.read(4) == _ZSTD
         file.seek(0)
         try:
@@ -212,32 +212,23 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     if not filled:
         return _DOCUMENT if lines.skipped else ""
     first, begun = filled[0], [line.data for line in head if line.data[:1] in b"{\xef \t"]
-    records = [found for data in begun if isinstance(found := _parsed(data), dict) and found]
-    if sum(data[:1] == b"{" for data in filled) * 2 > len(filled):
-        for record in records:
-            for kind, (_, fits, _) in _LINES.items():
-                if fits(record):
-                    return _DOCUMENT if kind == "gemini" and "messages" in record else kind
-        if len(records) > 1:
-            raise Unknown(f"{name}: unknown format")
-    if _JSON.match(first) and not (len(filled) > 1 and _parsed(first) is not None):
+    records, lined = 0, sum(data[:1] == b"{" for data in filled) * 2 > len(filled)
+    for data in begun:
+        record = decoded(data)
+        records += bool(record and isinstance(record, dict))
+        for kind, (_, fits, _) in _LINES.items() if lined and isinstance(record, dict) else ():
+            if record and fits(record):
+                return _DOCUMENT if kind == "gemini" and "messages" in record else kind
+    if lined and records > 1:
+        raise Unknown(f"{name}: unknown format")
+    told = not isinstance(decoded(first), bytes)
+    if _JSON.match(first) and not (len(filled) > 1 and told):
         torn = len(head) == 1 and not head[0].whole and not records
         return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
-    if first[:1] == b"[" and _parsed(first) is not None:
+    if first[:1] == b"[" and told:
         return _DOCUMENT
-    if not _is_text(b"\n".join(line.data for line in head)):
+    data = b"\n".join(line.data for line in head)
+    odd, broken = len(_CONTROLS.findall(data)), data.decode("utf-8", "replace").count("\ufffd")
+    if odd * 50 > len(data) or broken * 20 > len(data):
         raise Unknown(f"{name}: unknown format")
     return "aider" if first.lstrip().startswith(text.AIDER.encode()) else "text"
-
-
-def _parsed(data: bytes) -> Any:
-    """The JSON value of a line, None for none."""
-    try:
-        return parse(data)
-    except ValueError:
-        return None
-
-
-def _is_text(data: bytes) -> bool:
-    broken = data.decode("utf-8", "replace").count("\ufffd")
-    return len(_CONTROLS.findall(data)) * 50 <= len(data) and broken * 20 <= len(data)

@@ -214,9 +214,20 @@ def clean_text(text: str) -> str:
     return redact_secrets(strip_private(strip_controls(text)))
 
 
+def clean_texts(texts: Sequence[str]) -> Sequence[str]:
+    """`clean_text` of each, by one look at all where nothing goes."""
+    every = "\n\n".join(texts)
+    return texts if clean_text(every) == every else [*map(clean_text, texts)]
+
+
 def line(text: str, longest: int) -> str:
     """`text` cleaned, in one line of at most `longest` characters."""
-    flat = " ".join(clean_text(text).split())
+    return flat(clean_text(text), longest)
+
+
+def flat(text: str, longest: int) -> str:
+    """`text` in one line of at most `longest` characters."""
+    flat = " ".join(text.split())
     return flat if len(flat) <= longest else flat[: longest - 1].rstrip() + "…"
 
 
@@ -237,10 +248,10 @@ def _clean_group(group: Sequence[Turn]) -> Iterable[Turn]:
     """One look at many texts: only where there is something to clean are they taken one by one."""
     parts = [part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))]
     # Apart, as text with but one wide character takes twice as long to search.
-    narrow = "\n\n".join([part for part in parts if part.isascii()])
-    wide = "\n\n".join([part for part in parts if not part.isascii()])
+    narrow = [part for part in parts if part.isascii()]
+    wide = [part for part in parts if not part.isascii()]
     plain = all(len(turn.key) <= KEY_LENGTH and "#" not in turn.key for turn in group)
-    if plain and clean_text(narrow) == narrow and clean_text(wide) == wide:
+    if plain and clean_texts(narrow) is narrow and clean_texts(wide) is wide:
         return group
     return [
         turn._replace(text=clean_text(turn.text), input=_clean_value("", turn.input), key=key)

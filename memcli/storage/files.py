@@ -137,7 +137,7 @@ class Content(NamedTuple):
     size: int
 
 
-def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
+def open_file(path: str | Path, inside: str | Path = "", *, buffer: int = -1) -> BinaryIO:
     """Open a regular file for reading; a pipe or device is never waited for.
 
     `inside` names the folder that no link on the way may leave; without it (a file that the user
@@ -148,7 +148,7 @@ def open_file(path: str | Path, inside: str | Path = "") -> BinaryIO:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise Unreadable("is no regular file")
-    return os.fdopen(fd, "rb")
+    return os.fdopen(fd, "rb", buffer)
 
 
 def open_folder(path: str) -> int:

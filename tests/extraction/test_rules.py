@@ -24,6 +24,8 @@ SAID = [
     "Half cents are rounded down.",
     "We always deploy from the release branch, because the main branch broke production last time.",
     "No, don't use npm here. Use pnpm.",
+    "Don't bump the version.", "Don’t touch generated files, please.", "Stop bumping the version.",
+    "We use uv here, not pip.", "use pnpm instead of npm", "You shouldn't edit the lock file.",
     "The snapshot schema should never be updated, it is a point in time.",
     "Wait, we never include that library locally, it should come from our fork.",
     "Note that our staging database must not be migrated without a backup.",
@@ -37,7 +39,7 @@ SAID = [
     "不对，我们以后统一用pnpm，不要用npm，因为CI上没有npm。",
     "違います、私たちは必ずpnpmを使います。CIにnpmがないからです。",
     "아니, 우리는 항상 pnpm을 써야 해. CI에 npm이 없기 때문이야.",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SAID)
@@ -47,6 +49,7 @@ def test_what_lasts_is_learned(text: str) -> None:
 
 
 IDLE = [
+    "Don't worry about it.", "Don't forget the tests.", "Stop the server.", "We use it here, not there.", "Don't do that yet.",
     "The tests are rounded down.", '"Our dates are stored in UTC."',
     "Thanks, looks great!", "Can you run the tests now?", "commit", "yes please", "continue",
     "Add a button to the page.", "What does this function do?", "fix the failing test",

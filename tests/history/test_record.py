@@ -17,7 +17,6 @@ from memcli.history.excerpts import excerpt
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import search
 from memcli.sessions.reader import read_all
-from memcli.sessions.tools import ARGUMENTS
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -79,7 +78,7 @@ def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
         ("assistant", [{"type": "text", "text": "Frozen now. <private>hunter2</private>"}]),
         ("user", "no: freeze time with the fixture"),
     )
-    docs = list(exchanges(read_all(path, arguments=ARGUMENTS)[0]))
+    docs = list(exchanges(read_all(path, brief=2)[0]))
     assert [doc.title[:13] for doc in docs] == ["the cart test", "no: freeze ti"]
     assert docs[0].about == {"paths": ["src/a.py"], "commands": ["pytest -q"]}
     text = docs[0].text

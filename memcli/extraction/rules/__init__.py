@@ -53,8 +53,8 @@ def _reminders(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int
 
 def _fact(said: Sequence[SpokenSentence], n: int, before: str) -> str:
     text = words.pattern("remember").sub("", said[n].text)
-    if len(content(text.lower())) >= 2:
-        return text
+    if about := content(text.lower()):
+        return text if len(about) > 1 else ""  # a chore
     meant = [one for one in said[:n] or sentences(before) if len(content(one.low)) >= 3]
     return meant[-1].text if meant else ""
 

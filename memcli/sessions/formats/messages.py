@@ -17,12 +17,8 @@ _NOT_TYPED = (
     " isSynthetic parent_tool_use_id"
 ).split()
 _QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
-_ROLES = {
-    **dict.fromkeys(("user", "human"), "user"),
-    **dict.fromkeys(("assistant", "ai", "model", "bot"), "assistant"),
-    **dict.fromkeys(("tool", "function"), "tool"),
-    **dict.fromkeys(("system", "developer"), "system"),
-}
+_NAMED = "user human", "assistant ai model bot", "tool function", "system developer"
+_ROLES = {name: names.split()[0] for names in _NAMED for name in names.split()}
 _LISTS = ("messages", "conversation", "turns", "chat_messages")
 _WORDS = ("content", "text", "tool_calls")
 _TIMES = ("time", "timestamp", "created_at", "create_time")
@@ -199,11 +195,8 @@ def _turns(item: Any, place: TurnPlace, blocks: Blocks) -> None:
     if message["role"] == "user":
         blocks.user(content, place)
     elif message["role"] == "tool":
-        call, bad, said = (
-            message.get("tool_call_id"),
-            message.get("is_error") is True,
-            speakers.texts(content),
-        )
+        call, bad = message.get("tool_call_id"), message.get("is_error") is True
+        said = speakers.texts(content)
         blocks.into.result(message.get("name"), said, place, error=bad, call=call)
     elif message["role"] == "system":
         blocks.into.put_in(speakers.texts(content), place)
