@@ -186,9 +186,8 @@ def _changes(turn: Turn) -> bool:
 
 def _title(turns: Sequence[Turn]) -> str:
     said = [turns[i] for i in moments(turns, 0, len(turns))]
-    heard = [turn.human and words.begins(fold(turn.text[:300])) for turn in said[1:]]
-    wrong = [each and "begins: corrects" in each for each in (*heard, False)]  # it is no title
-    stands = (turn for turn, bad in zip(said, wrong, strict=True) if not (turn.human or bad))
+    heard = [*map(_is_correction, said[1:]), False]  # what a person corrected is no title
+    stands = (turn for turn, wrong in zip(said, heard, strict=True) if not (turn.human or wrong))
     closings = list(stands)[-EXCHANGES:]
     often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
     common = {w for w in sorted(often, key=lambda w: (-often[w], w))[:40] if often[w] > 1}
@@ -203,6 +202,10 @@ def _title(turns: Sequence[Turn]) -> str:
     best = max(_tellings(turns, closings), key=worth, default=None)
     text = _plain(best[1].text) if best else ""
     return title(_clause(words.pattern("led").sub("", text)), TITLE)
+
+
+def _is_correction(turn: Turn) -> bool:
+    return turn.human and "begins: corrects" in words.begins(fold(turn.text[:300]))
 
 
 def _tellings(

@@ -41,15 +41,7 @@ def exchanges(session: Session) -> Iterator[Doc]:
 
 
 def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
-    raw, said = [*_said(turns), *dict.fromkeys(_about(turns))], list[tuple[str, str]]()
-    about: dict[str, dict[str, None]] = {}
-    texts = clean_texts([text for _, text in raw])
-    for (name, _), text in zip(raw, map(str.strip, texts), strict=True):
-        if name in ("paths", "commands"):
-            about.setdefault(name, {})[flat(text, ERROR)] = None
-        elif text:
-            whole = len(text) <= sum(SAID)
-            said.append((name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"))
+    said, about = _cleaned(turns)
     if not any(speaker == "person" for speaker, _ in said) and sum(len(t) for _, t in said) < ERROR:
         return
     first = next((turn for turn in turns if turn.human), turns[0])
@@ -62,6 +54,20 @@ def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
     date, who = first.time or session.started, session.format
     facets = {name: list(each)[:_FACETS] for name, each in about.items()}
     yield Doc("session", unit, 0, key, who, date, title, tuple(said), facets)
+
+
+def _cleaned(turns: Sequence[Turn]) -> tuple[list[tuple[str, str]], dict[str, dict[str, None]]]:
+    """What was said, and paths and commands, by one look at all."""
+    raw, said = [*_said(turns), *dict.fromkeys(_about(turns))], list[tuple[str, str]]()
+    about: dict[str, dict[str, None]] = {}
+    texts = clean_texts([text for _, text in raw])
+    for (name, _), text in zip(raw, map(str.strip, texts), strict=True):
+        if name in ("paths", "commands"):
+            about.setdefault(name, {})[flat(text, ERROR)] = None
+        elif text:
+            whole = len(text) <= sum(SAID)
+            said.append((name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"))
+    return said, about
 
 
 def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:

@@ -122,13 +122,13 @@ def _of_words(sentence: SpokenSentence, about: frozenset[str]) -> set[str]:
         "asks first": {"autonomy", "condition"} <= found,
         "generic": not _PASSING & found and words.pattern("generic").match(low) is not None,
         "quoted": bool({text.lstrip("*_ ")[:1], sentence.text.rstrip("*_. ")[-1:]} & _QUOTES),
-        "forbids": words.pattern("forbids").match(low) is not None,
         "one over another": {"begins: uses", "instead"} <= found,
+        "forbids": words.pattern("forbids").match(low) is not None,
         "over another": words.pattern("over another").match(low) is not None,
         "names what fails": bool({"denial", "surprise"} & found and {"code", "identifier"} & found),
         "says why": "finding" in found and bool({"because", "reason"} & found),
     }
-    return found | {name for name, is_so in holds.items() if is_so}
+    return found | _true(holds)
 
 
 class Surroundings:
@@ -159,8 +159,7 @@ class Surroundings:
         more = self._to_agent(found, at) if found.human else more
         if size >= 3:
             more |= self._elsewhere(found, at, shares)
-        told = {name for name, is_so in more.items() if is_so}
-        return found._replace(evidence=found.evidence | told)
+        return found._replace(evidence=found.evidence | _true(more))
 
     def _elsewhere(self, found: Remark, at: int, shares: Mapping[int, float]) -> dict[str, bool]:
         same = {i for i, share in shares.items() if share >= SAME}
@@ -189,6 +188,10 @@ class Surroundings:
             "chosen": offered and short and bool(found.content & before.content),
             "conceded": words.says("conceding", after.head),
         }
+
+
+def _true(holds: Mapping[str, bool]) -> set[str]:
+    return {name for name, is_so in holds.items() if is_so}
 
 
 @cache
@@ -227,9 +230,7 @@ def chosen(
     found = sorted(free.items(), key=lambda each: (-each[1].worth, each[0]))
     kept: list[tuple[str, Remark]] = []
     for spot, one in found:
-        shared = ((len(one.content & each.content), len(each.content)) for _, each in kept)
-        same = any(both > 2 and both >= TWICE * min(len(one.content), n) for both, n in shared)
-        if one.worth >= 0 and spot in free and not same:
+        if one.worth >= 0 and spot in free and not any(_same(one, other) for _, other in kept):
             together = sorted(_together(one, free), key=lambda each: each.at)
             for each in together:
                 del free[each.turn, each.at]
@@ -237,6 +238,11 @@ def chosen(
                 said = [*lead, *(each.sentence.text for each in together)]
                 kept.append((" ".join(said)[: words.LONGEST], one))
     return kept
+
+
+def _same(one: Remark, other: Remark) -> bool:
+    both = len(one.content & other.content)
+    return both > 2 and both >= TWICE * min(len(one.content), len(other.content))
 
 
 def _together(one: Remark, free: Mapping[tuple[int, int], Remark]) -> list[Remark]:

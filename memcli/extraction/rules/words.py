@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -59,14 +60,19 @@ def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
         elif not fence and line.strip() and not logged.match(line) and len(line) < 4 * LONGEST:
             mark = _MARK.match(line)
             kind = "" if mark is None else "#" if mark[1] else "-"
-            flat, start = " ".join(line[mark.end() if mark else 0 :].split()), 0
-            for end in [*(each.end() for each in _END.finditer(flat)), len(flat)]:
-                if (said := flat[start:end].strip()) and len(said) <= LONGEST:
-                    found.append(SpokenSentence(said, fold(said), kind))
-                start = end
+            found += _split(" ".join(line[mark.end() if mark else 0 :].split()), kind)
             if typed and pasted.search(line):
                 break
     return found
+
+
+def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
+    start = 0
+    for end in [*(found.end() for found in _END.finditer(line)), len(line)]:
+        text = line[start:end].strip()
+        if text and len(text) <= LONGEST:
+            yield SpokenSentence(text, fold(text), mark)
+        start = end
 
 
 @cache
