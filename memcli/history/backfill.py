@@ -52,11 +52,10 @@ def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
     # The event's own name, so that a fork is not counted twice; a position is one of its session.
     key = f"s:{unit}{first.key}" if first.key.startswith("@") else f"s:{key_of(first.key)}"
     date, who = first.time or session.started, session.format
-    facets = {name: list(each)[:_FACETS] for name, each in about.items()}
-    yield Doc("session", unit, 0, key, who, date, title, tuple(said), facets)
+    yield Doc("session", unit, 0, key, who, date, title, tuple(said), about)
 
 
-def _cleaned(turns: Sequence[Turn]) -> tuple[list[tuple[str, str]], dict[str, dict[str, None]]]:
+def _cleaned(turns: Sequence[Turn]) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """What was said, and paths and commands, by one look at all."""
     raw, said = [*_said(turns), *dict.fromkeys(_about(turns))], list[tuple[str, str]]()
     about: dict[str, dict[str, None]] = {}
@@ -67,7 +66,7 @@ def _cleaned(turns: Sequence[Turn]) -> tuple[list[tuple[str, str]], dict[str, di
         elif text:
             whole = len(text) <= sum(SAID)
             said.append((name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"))
-    return said, about
+    return said, {name: list(each)[:_FACETS] for name, each in about.items()}
 
 
 def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:

@@ -57,8 +57,7 @@ def body_of(text: str, title: str) -> str:
 def sub_words(text: str) -> str:
     """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks are."""
     words = _WORD.findall(text) if _has_joint(text) else ()
-    mixed = [word for word in words if not word[1:].islower()]  # few, and quickly told
-    found = [hump for word in mixed if _JOINT.search(word) for hump in _HUMP.findall(word)]
+    found = [hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)]
     runs = () if text.isascii() else re.findall(_SPACELESS, text)
     return " ".join([*found, *(pair for run in runs for pair in bigrams(run))])
 

@@ -192,8 +192,7 @@ class Gather:
         self._add(place, "assistant", "", "assistant", **about)
 
     def is_dull(self, data: bytes) -> bool:
-        """Whether a line, by its first bytes, says what a call gave back that went well, or what
-        the harness notes: sure when it says yes."""
+        """Whether it is a note of the harness or what a call that went well gave back: quick."""
         found = _dull().match(data)
         if not found or not found["call"]:
             return bool(found and (not found["output"] or rb'"exit_code\":0' in data))
@@ -281,11 +280,9 @@ def _size(turn: Turn) -> int:
 def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Mapping[str, Any]]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are counted."""
     for line in lines:
-        if into.brief > 1 and into.is_dull(line.data):
-            into.end = line.end
-            continue
+        dull = not line.data or (into.brief > 1 and into.is_dull(line.data))
         try:
-            record = parse(line.data) if line.data else None
+            record = None if dull else parse(line.data)
         except ValueError:
             record = None
             if not line.whole:

@@ -248,8 +248,7 @@ def _clean_group(group: Sequence[Turn]) -> Iterable[Turn]:
     """One look at many texts: only where there is something to clean are they taken one by one."""
     parts = [part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))]
     # Apart, as text with but one wide character takes twice as long to search.
-    narrow = [part for part in parts if part.isascii()]
-    wide = [part for part in parts if not part.isascii()]
+    narrow, wide = ([part for part in parts if part.isascii() is one] for one in (True, False))
     plain = all(len(turn.key) <= KEY_LENGTH and "#" not in turn.key for turn in group)
     if plain and clean_texts(narrow) is narrow and clean_texts(wide) is wide:
         return group
