@@ -23,9 +23,8 @@ SAID = [
     "Ask me before you run migrations.",
     "Half cents are rounded down.",
     "We always deploy from the release branch, because the main branch broke production last time.",
-    "No, don't use npm here. Use pnpm.",
-    "Don't bump the version.", "Don’t touch generated files, please.", "Stop bumping the version.",
-    "We use uv here, not pip.", "use pnpm instead of npm", "You shouldn't edit the lock file.",
+    "No, don't use npm here. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm",
+    "Stop bumping the version.", "We use uv here, not pip.", "You shouldn't edit the lock file.",
     "The snapshot schema should never be updated, it is a point in time.",
     "Wait, we never include that library locally, it should come from our fork.",
     "Note that our staging database must not be migrated without a backup.",
@@ -49,8 +48,7 @@ def test_what_lasts_is_learned(text: str) -> None:
 
 
 IDLE = [
-    "Don't worry about it.", "Don't forget the tests.", "Stop the server.", "We use it here, not there.", "Don't do that yet.",
-    "The tests are rounded down.", '"Our dates are stored in UTC."',
+    "Don't worry about it.", "Don't forget the tests.", "We use it here, not there.", "The tests are rounded down.", '"Our dates are stored in UTC."',
     "Thanks, looks great!", "Can you run the tests now?", "commit", "yes please", "continue",
     "Add a button to the page.", "What does this function do?", "fix the failing test",
     "mach weiter", "отлично, спасибо", "好的，继续", "ありがとう", "Here is the log:\nERROR we must never",
