@@ -270,7 +270,7 @@ _mem() {
         --out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--target --out --raw --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--target --out --raw --remove --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     completion)

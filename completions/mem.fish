@@ -376,6 +376,7 @@ complete -c mem -n '__fish_seen_subcommand_from import' -l help -s h -d 'Show th
 complete -c mem -n '__fish_seen_subcommand_from export' -l target -x -a 'claude agents-md json obsidian' -d 'claude, agents-md, json or obsidian'
 complete -c mem -n '__fish_seen_subcommand_from export' -l out -r -F -d 'Write there; of a file that exists only our section changes'
 complete -c mem -n '__fish_seen_subcommand_from export' -l raw -d 'With json: what looks like a secret, or is private, too'
+complete -c mem -n '__fish_seen_subcommand_from export' -l remove -d 'With --out: take our section out of FILE again'
 complete -c mem -n '__fish_seen_subcommand_from export' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
 complete -c mem -n '__fish_seen_subcommand_from export' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'A setting for this run'
 complete -c mem -n '__fish_seen_subcommand_from export' -l json -d 'Print one JSON document'

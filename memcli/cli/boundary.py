@@ -72,17 +72,12 @@ def key(option: str) -> Parser:
     """The parser of an option that sets the configuration key of the same name."""
     from memcli.project.keys import KEYS
 
-    return _parser(option, KEYS[option.removeprefix("--").replace("-", "_")])
+    return checked(option, KEYS[option.removeprefix("--").replace("-", "_")])
 
 
-def number(option: str, low: float, high: float, *, whole: bool = False) -> Parser:
-    """The parser of an option that takes a number (a whole one) from `low` to `high`."""
-    from memcli.project import keys
+def checked(option: str, check: Parser) -> Parser:
+    """The parser of an option whose value a check makes, or says what is allowed."""
 
-    return _parser(option, keys.number(low, high, whole=whole))
-
-
-def _parser(option: str, check: Parser) -> Parser:
     def parse(value: Any) -> Any:
         try:
             return check(value)

@@ -141,7 +141,7 @@ def show_entry(
 
     report = command.show(mem, id, proxy=proxy)
     if raw:
-        text.put_bytes(report.raw.encode("utf-8", "surrogatepass"))
+        put(report.raw, "")
     else:
         show(mem, report, entries.show_text, entries.show_keys)
 
@@ -163,7 +163,7 @@ def list_entries(
         empty = is_empty(then)
         problems = then.problems if then.project.listing.files else then.project.listing.problems
     text.count_problems(problems, quiet=mem.options.quiet)
-    keys = {"rows": ..., "found": ..., "entries": report.rows}
+    keys = {"rows": ..., "entries": report.rows}
     show(mem, report, entries.explained_text if explain else entries.list_text, lambda report: keys)
     none = HOW_TO_BEGIN if empty else "mem: nothing that is remembered passes these filters"
     say("" if report.rows else none, quiet=mem.options.quiet)

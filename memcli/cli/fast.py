@@ -14,7 +14,7 @@ from memcli.history import record_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
-from memcli.views.text import HOW_TO_BEGIN, columns, count_problems, folded, problem_lines, put, say
+from memcli.views.text import HOW_TO_BEGIN, columns, count_problems, folded, name_problems, put, say
 
 if TYPE_CHECKING:
     from memcli.cli.progress import Progress
@@ -120,7 +120,7 @@ def told(mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]
     """Say what is wrong with the files, `show` what there is, and return the exit code."""
     unread = [problem for problem in report.problems if problem.severity == "unreadable"]
     every = unread if mem.options.quiet else (*report.problems, *report.repeated)
-    say("\n".join(problem_lines(every)))
+    name_problems(every)
     show(report)
     if report.vectors is not None and report.vectors.failed:
         raise ProviderError(report.vectors.failed, report.vectors.hint)

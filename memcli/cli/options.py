@@ -14,7 +14,7 @@ Whoever takes `Options` instead of an App opens it alone; a `bare` command has i
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import typer
@@ -22,9 +22,9 @@ import typer
 from memcli.app import App, Options, P, opened
 from memcli.cli import boundary
 from memcli.cli.progress import Progress
-from memcli.errors import DataError, UsageError, one_of
+from memcli.errors import UsageError, one_of
 from memcli.index.view import Filters
-from memcli.memory.values import Problem
+from memcli.project import keys
 from memcli.text.secrets import redact_secrets
 from memcli.views import json, text
 from memcli.views.text import put, say
@@ -74,7 +74,8 @@ def setting(name: str, help: str) -> Any:
 
 def number(name: str, help: str, low: float, high: float, **kind: bool) -> Any:
     """An option that takes a number from `low` to `high`, a `whole` one when it says so."""
-    return option("N", help, name, parser=boundary.number(name, low, high, **kind), default=None)
+    check = boundary.checked(name, keys.number(low, high, **kind))
+    return option("N", help, name, parser=check, default=None)
 
 
 def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
@@ -194,10 +195,3 @@ def wrote(mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None =
         put("\n".join(text.folded([said], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)
-
-
-def name_problems(problems: Iterable[Problem]) -> int:
-    """Say each problem; the exit code that data which could not be used owns."""
-    lines = text.problem_lines(problems)
-    say("\n".join(lines))
-    return DataError.code if lines else 0

@@ -7,7 +7,7 @@ import sys
 
 from memcli.app import App
 from memcli.cli import fast
-from memcli.cli.options import argument, command, flag, name_problems, option, show, wrote
+from memcli.cli.options import argument, command, flag, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
@@ -189,7 +189,7 @@ def import_(
     from memcli.commands import import_ as command
 
     report = command.run(mem, paths, form, level, dry_run=mem.options.dry_run)
-    name_problems(report.skipped)
+    text.name_problems(report.skipped)
     wrote(mem, report, exchange.import_text, exchange.import_keys)
     if mem.options.dry_run and not mem.options.json:
         say(exchange.import_text(report), quiet=mem.options.quiet)
@@ -203,6 +203,7 @@ def export(
     folder: str = argument("[DIR]", "With obsidian: the folder for the notes.", ""),
     out: str = option("FILE", "Write there; of a file that exists only our section changes."),
     raw: bool = flag("--raw", "With json: what looks like a secret, or is private, too."),
+    remove: bool = flag("--remove", "With --out: take our section out of FILE again."),
 ) -> None:
     """Hand the memory to tools that read a file.
 
@@ -211,6 +212,12 @@ def export(
     from memcli.commands import export as command
 
     quiet, target = mem.options.quiet, "json" if mem.options.json else target
+    if remove:
+        if not out:
+            raise UsageError("export: --remove goes with --out FILE", "mem export --help")
+        gone = command.save(mem, out, None)
+        put(f"took our section out of {out}" if gone else f"no section of ours stands in {out}")
+        return
     if not target:
         hint = f"mem export --target {' | '.join(command.TARGETS)}"
         raise UsageError("export: no target is named", hint)
@@ -224,7 +231,7 @@ def export(
     written = exchange.export_text(report, raw=raw)
     text.count_problems(report.problems, quiet=quiet)
     say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
-    done = bool(out) and command.save(mem, report, written, out)
+    done = bool(out) and command.save(mem, out, written, whole=target == "json")
     put((f"wrote {out}" if done else f"{out} is up to date") if out else written)
     if more := report.handout.more:
         say(f"mem: {more} more found no room in 200 lines and 25,000 bytes", quiet=quiet)

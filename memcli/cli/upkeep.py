@@ -14,7 +14,6 @@ from memcli.cli.options import (
     command,
     flag,
     many,
-    name_problems,
     number,
     option,
     show,
@@ -25,7 +24,7 @@ from memcli.errors import DataError, ProviderError, RefusedError, UsageError, on
 from memcli.index.view import Filters
 from memcli.project.context import need_root
 from memcli.views import entries, exchange, json, sessions, upkeep
-from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, put, say
+from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, name_problems, put, say
 
 if TYPE_CHECKING:
     from memcli.extraction.job_files import Checkpoint

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
+from memcli.exchange.importers import TITLE, shortened
 from memcli.index import lexical, view
 from memcli.memory import changes
 from memcli.memory import values as allowed
@@ -26,7 +27,6 @@ from memcli.storage.files import Unreadable
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
-TITLE_LENGTH = 100
 IMPORTANCE_OF_KIND = {"policy": 0.95, "preference": 0.95, "pitfall": 0.8}
 """As mem extract writes what a person rules, wants or warns of; without a kind it is 0.5."""
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
@@ -124,10 +124,7 @@ def _title(text: str) -> tuple[str, str]:
     if _MARKUP.match(first) or not title:
         named = (line.strip("#>*- \t") for line in text.split("\n") if not _MARKUP.match(line))
         title, rest = next(filter(None, named), title or "Note"), text
-    if len(title) > TITLE_LENGTH:
-        cut = title.rfind(" ", 0, TITLE_LENGTH)
-        title, rest = title[: cut if cut > 0 else TITLE_LENGTH].rstrip(",;:") + " …", text
-    return title, rest
+    return (title, rest) if len(title) <= TITLE else (shortened(title), text)
 
 
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:

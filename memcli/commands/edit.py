@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,14 +85,12 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
             last = entry.line + len(entry.body.splitlines()) - 1
             extent = f" (edited by hand: lines {entry.line} to {last})"
         changed.append((key, home, entry.title + extent))
-    verb, patches = "retired" if because else "restored", tuple(_patches(app, changes))
-    return RetireReport(verb, tuple(changed), tuple(already), patches)
-
-
-def _patches(app: App, changes: ChangeSet) -> Iterator[Patch]:
+    patches, verb = list[Patch](), "retired" if because else "restored"
     for name, text in changes.texts().items():
         path = app.project.path_of(name)
-        yield Patch(path, changes.files[name].text if os.path.lexists(path) else None, text)
+        before = changes.files[name].text if os.path.lexists(path) else None
+        patches.append(Patch(path, before, text))
+    return RetireReport(verb, tuple(changed), tuple(already), tuple(patches))
 
 
 def _spot_of(
@@ -102,8 +100,10 @@ def _spot_of(
     memory = _hold(app, changes, place.path)
     found = [at for at, entry in enumerate(memory.entries) if entry.id == plain_id(place.entry)]
     if not found:
-        what = f"{prefix}: is a section of prose, not an entry"
-        raise UsageError(what, adopt_hint(place))
+        what, hint = f"{prefix}: is a section of prose, not an entry", adopt_hint(place)
+        if (file := app.project.found(place.path)) and file.found:  # an entry would be a copy
+            hint = f"mem edit {prefix} opens it in an editor: what you empty there is gone"
+        raise UsageError(what, hint)
     return place.entry, (place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0])
 
 

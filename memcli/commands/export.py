@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands.show import standing
-from memcli.errors import UsageError, one_of
+from memcli.errors import DataError, UsageError, one_of
 from memcli.exchange import exporter as handout
 from memcli.exchange.exporter import ExportNote, Handout
 from memcli.index import view
-from memcli.memory.parser import MemoryFile, sections
+from memcli.install import git_hooks
+from memcli.memory.parser import sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written
 from memcli.project.levels_on_disk import FOLDERS, PRIVATE, marks
@@ -71,18 +72,14 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
             continue
         try:
             memory = project.read(file)
-            mark = apart.get(file.name, "")
-            found.append((file, memory.text, _keyed(memory, mark, first)))
+            mark, keyed = apart.get(file.name, ""), list[Entry]()
+            for one in (*memory.entries, *sections(memory)):
+                own = first.setdefault(one.id, mark) == mark
+                keyed.append(one if own else one._replace(id=mark + one.id))
+            found.append((file, memory.text, keyed))
         except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
     return found, problems
-
-
-def _keyed(memory: MemoryFile, mark: str, first: dict[str, str]) -> list[Entry]:
-    return [
-        one if first.setdefault(one.id, mark) == mark else one._replace(id=mark + one.id)
-        for one in (*memory.entries, *sections(memory))
-    ]
 
 
 def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
@@ -127,8 +124,9 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
     return len(made), changed
 
 
-def save(app: App, report: ExportReport, text: str, out: str) -> bool:
-    """Write JSON, or put the section into the file `out`; whether that changed anything."""
+def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
+    """Make `text` the `whole` of the file `out`, or our section in it, which goes with None;
+    whether that changed anything."""
     from memcli.storage.durable import write_output
 
     project, root = app.project, app.project.root
@@ -138,8 +136,16 @@ def save(app: App, report: ExportReport, text: str, out: str) -> bool:
     refuse_links(path, root if root is not None and path.is_relative_to(root) else path.parent)
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
-    whole = text + "\n"
-    after = whole if report.target == "json" else handout.placed(before, whole, out)
-    if after != before:
+    try:
+        if text is None or whole:
+            after = f"{text}\n" if text else before and git_hooks.drop(before, git_hooks.EXPORT)
+        else:
+            lines = text.split("\n")[1:-1]
+            after = git_hooks.put(before, lines, git_hooks.EXPORT, blank=True)
+    except UsageError as error:
+        raise DataError(f"{out}:{error.what}; nothing is written", error.hint) from None
+    if after is None and before is not None:
+        path.unlink()
+    elif after is not None and after != before:
         write_output(path, after, root=root)
     return after != before

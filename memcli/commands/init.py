@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
+from memcli.index.database import PARTS
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
 from memcli.project.context import Project
 from memcli.project.elsewhere import line_for
 from memcli.project.listing import Listing
-from memcli.storage.durable import sweep
+from memcli.storage.durable import discard, sweep
 from memcli.storage.files import state_dir
 
 LEARNERS = ("claude", "codex", "anthropic", "rules")  # what sessions may be learned from with
@@ -70,17 +71,31 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
         notes += _told(root, project.listing, found)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     done = list(report.done)
-    if top is not None and not request.remove:
-        done += git.set_driver(top, dry_run=dry_run)
-    elif top is not None and request.all_of_it:
-        done += git.set_driver(top, remove=True, dry_run=dry_run)
-        if root is not None and (root / ".memory.db").exists() and not dry_run:
-            git.exclude(root)  # an index that is there stays out of git
+    if top is not None and (request.all_of_it or not request.remove):
+        done += git.set_driver(top, remove=request.remove, dry_run=dry_run)
+    if root is not None and request.all_of_it:
+        done += _without_index(app, root, dry_run=dry_run)
     done += dict.fromkeys(notes)
     wired = (request.git or request.agents) and not request.remove
     if fault := wired and (harness.path_fault() or harness.desktop_fault()):
         done = [*(done or ["everything is in place already"]), fault]
     return report._replace(done=tuple(done))
+
+
+def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
+    """Take the index away, and say what stays; one that is not ours to take stays out of git."""
+    path = root / ".memory.db"
+    own = path.exists() and app.kept.path(make=False) == path and app.kept.looked(lambda: True)
+    app.kept.close()
+    if not dry_run:
+        discard(Path(f"{path}{end}") for end in PARTS if own)
+        if any(root.glob(".memory.db*")):
+            git.exclude(root)
+    names = (file.name for file in app.project.listing.files if not file.found)
+    if stay := [name for name in names if name[0] not in "~/" and (root / name).exists()]:
+        more = " …" * (len(stay) > 3)
+        app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
+    return ["removed .memory.db: the index of the memory files"] if own else []
 
 
 def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:

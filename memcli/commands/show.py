@@ -46,19 +46,18 @@ class ListReport(NamedTuple):
 
     rows: tuple[ListRow, ...]
     total: int
-    found: bool
 
 
 def list_entries(app: App, filters: view.Filters, recent: int | None = None) -> ListReport:
     """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
     filters = view.check(filters, app.project.now)
     if not app.project.listing.files:
-        return ListReport((), 0, found=False)
+        return ListReport((), 0)
     app.refresh()
     listed = app.guarded(lambda: _rows(app, filters))
     listed.sort(key=lambda row: (row.path, -row.line))  # what stands later was written later
     listed.sort(key=lambda row: row.date, reverse=True)
-    return ListReport(tuple(listed[:recent]), len(listed), found=True)
+    return ListReport(tuple(listed[:recent]), len(listed))
 
 
 def _rows(app: App, filters: view.Filters) -> list[ListRow]:

@@ -8,8 +8,6 @@ import platform
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from memcli.compaction.merge import Unmergeable, merge
@@ -186,9 +184,10 @@ class HomeRepository:
         merged = {}
         for name in dict.fromkeys((*mine, *sides[2])):
             texts = [side.get(name, "") for side in sides]
-            merged[name] = _lines(*texts, union="---\n" not in "".join(texts))
+            union = ["--union"] * ("---\n" not in "".join(texts))
+            merged[name] = git.merge_texts(*texts, *union)[0]
             with suppress(Unmergeable, MemError):
-                prose = lambda *three: (_lines(*three, union=True), 0)  # noqa: E731
+                prose = lambda *three: (git.merge_texts(*three, "--union")[0], 0)  # noqa: E731
                 merged[name] = merge(*texts, path=name, merge_prose=prose)[0]
         return merged
 
@@ -210,13 +209,3 @@ def _refuse_conflicts(texts: Texts) -> None:
     for name, text in texts.items():
         for line in conflict_lines(text):
             raise RefusedError(f"~/{name}:{line}: has a conflict", "resolve it, then: mem sync")
-
-
-def _lines(base: str, ours: str, theirs: str, *, union: bool) -> str:
-    with TemporaryDirectory(prefix="mem-merge-") as folder:
-        files = {name: f"{folder}/{name}" for name in ("ours", "base", "theirs")}
-        for name, text in (("ours", ours), ("base", base), ("theirs", theirs)):
-            write_output(Path(files[name]), text)
-        return git.run(
-            ["merge-file", "-p", "-q", *["--union"] * union, *files.values()], Path(folder)
-        ).stdout

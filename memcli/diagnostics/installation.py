@@ -288,7 +288,9 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
         yield Check("vectors", "FAIL", what, "mem index makes them anew", path)
     elif have < should:
         what = f"{should - have} of {should} chunks have no vector"
-        yield Check("vectors", "WARN", what, "mem index", path)
+        so: Status = "INFO" if app.embeds_here else "WARN"
+        hint = "mem index (recall does it by itself)" if app.embeds_here else "mem index"
+        yield Check("vectors", so, what, hint, path)
     else:
         yield Check("vectors", "PASS", f"all of {count(should, 'chunk')}")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from memcli.errors import DataError
+from memcli.install.git_hooks import EXPORT
 from memcli.memory.values import Entry, listed
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
@@ -14,8 +14,7 @@ from memcli.text import matching
 from memcli.text.controls import for_prompt, strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
-BEGIN = "<!-- mem: export begin (written by mem export; what stands in it is replaced) -->"
-END = "<!-- mem: export end -->"
+BEGIN, END = EXPORT.begin(), EXPORT.end
 HEAD = matching.table("exchange/handout.md").rstrip("\n").split("\n")
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
@@ -133,23 +132,6 @@ def _without_imports(text: str) -> str:
     return "".join(
         part if i % 2 else _pattern("at").sub("&#64;", part) for i, part in enumerate(parts)
     )
-
-
-def placed(text: str | None, section: str, name: str) -> str:
-    """`text` with the section in the place of the old one, else at the end. Raises DataError."""
-    if text is None:
-        return section
-    eol = "\r\n" if "\r\n" in text else "\n"
-    section = section.replace("\n", eol)
-    begins, ends = list(_pattern("marked").finditer(text)), list(_pattern("ended").finditer(text))
-    if not begins and not ends:
-        glue = "" if not text else eol if text.endswith("\n") else eol * 2
-        return text + glue + section
-    if len(begins) != 1 or len(ends) != 1 or ends[0].start() < begins[0].start():
-        line = text.count("\n", 0, (begins or ends)[-1].start()) + 1
-        what = f"{name}:{line}: the marks of the exported section are damaged; nothing is written"
-        raise DataError(what, "take its lines out and export again")
-    return text[: begins[0].start()] + section + text[ends[0].end() :]
 
 
 def notes(entries: Sequence[Entry]) -> dict[str, str]:

@@ -171,7 +171,7 @@ def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
     near = {one.entry for one in layers.search.nearest(list(prose.values()))}
     chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
     room = UNIT_TOKENS
-    for item in (draft.made for draft in layers.showing.each("units", chosen)):
+    for item in (draft.made for draft in layers.showing.each("units", chosen, short=True)):
         room -= budget.tokens(item.head) + 1
         if room >= 0:
             yield item._replace(text="", brief=None)

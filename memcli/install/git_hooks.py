@@ -20,18 +20,22 @@ class Marks(NamedTuple):
 
     open: str = "# "
     close: str = ""
+    title: str = TITLE
+    last: str = "mem: end"
 
     @property
     def end(self) -> str:
-        return f"{self.open}mem: end{self.close}"
+        return f"{self.open}{self.last}{self.close}"
 
     def begin(self, glue: int = 0, *, own: bool = False) -> str:
         plus = " " + GLUE * glue if glue else ""
-        return f"{self.open}{TITLE}{OWN if own else ''}{plus}{self.close}"
+        return f"{self.open}{self.title}{OWN if own else ''}{plus}{self.close}"
 
 
 HASH = Marks()
 HTML = Marks("<!-- ", " -->")
+EXPORTED = "mem: export begin (written by mem export; what stands in it is replaced)"
+EXPORT = Marks(*HTML[:2], EXPORTED, "mem: export end")
 
 
 class Found(NamedTuple):
@@ -46,13 +50,13 @@ class Found(NamedTuple):
 
 def find(text: str, marks: Marks = HASH) -> Found | None:
     """The first section of ours in `text`. Raises UsageError when its end is missing."""
-    head = f"{re.escape(marks.open + TITLE)}( \\*)?(?: (\\++))?{re.escape(marks.close)}"
+    head = f"{re.escape(marks.open + marks.title)}( \\*)?(?: (\\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
     if first is None:
         return None
     tail = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE)
     last = tail.search(text, first.end())
-    if last is None:
+    if last is None or re.search(rf"^{head}", text[first.end() : last.start()], re.MULTILINE):
         line = text.count("\n", 0, first.start()) + 1
         raise UsageError(f"{line}: a section of mem without its end", f"add the line {marks.end}")
     start, glue = first.start(), len(first[2] or "")
@@ -92,7 +96,8 @@ def put(
 def drop(text: str, marks: Marks = HASH) -> str | None:
     """`text` as it was before `put`; None when the file was made for the section and is empty."""
     while (found := find(text, marks)) is not None:
-        text = text[: found.start] + text[found.end :]
+        joined = text[found.end :] and not text.endswith("\n", 0, found.start)
+        text = text[: found.begin if joined else found.start] + text[found.end :]
         if found.own and not text:
             return None
     return text

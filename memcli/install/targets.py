@@ -65,7 +65,11 @@ def apply(
         new = (Path(path) for path, text in texts.items() if text is None)
         made = [str(each) for path in new for each in path.parents if not each.exists()]
         for workspace, group in _by_workspace(project, own, targets):
-            _write(project, workspace, group, remove=remove)
+            with workspace.hold("init"):
+                planned = _plan(group, [], remove=remove)
+                links = (p for p in planned if not _is_below(project, p.path))  # the user's own
+                real = {p: p._replace(path=os.path.realpath(p.path)) for p in links}
+                workspace.write([real.get(p, p) for p in planned], "init")
         for path, copy in copies.items():
             after = None if remove else text_of(path)
             values = after and {"path": str(path), "before": copy, "after": _sha(after)}
@@ -73,17 +77,6 @@ def apply(
         _remember(project, made, remove=remove)
     done, next = _said(project, targets, patches, remove=remove)
     return Changes(done, tuple(patches), next)
-
-
-def _write(project: Project, own: "Workspace", targets: Sequence[Target], *, remove: bool) -> None:
-    with own.hold("init"):
-        planned = _plan(targets, [], remove=remove)
-        # Links outside of the root are the user's own.
-        own.write([p if _is_below(project, p.path) else _real(p) for p in planned], "init")
-
-
-def _real(patch: Patch) -> Patch:
-    return patch._replace(path=os.path.realpath(patch.path))
 
 
 def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[Patch]:
@@ -103,16 +96,12 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
             notes.append(f"{target.path}: {reason}")
         else:
             if after != before:
-                _check_place(target)
+                if not _place(target):  # a link in a repository must not lead out of it
+                    real = os.path.realpath(target.path)
+                    what = f"{target.path}: leads to {real}, where mem does not write"
+                    raise RefusedError(what, "put the file itself there")
                 patches.append(Patch(str(target.path), before, after))
     return patches
-
-
-def _check_place(target: Target) -> None:
-    if not _place(target):  # a link in a repository must not lead out of it
-        real = os.path.realpath(target.path)
-        what = f"{target.path}: leads to {real}, where mem does not write"
-        raise RefusedError(what, "put the file itself there")
 
 
 def _place(target: Target) -> str:

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from memcli.errors import MemError
+from memcli.memory.parser import parse
 from memcli.memory.values import Edit, Patch
 
 CONTEXT = 3
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # as git has them; str.splitlines splits at CR and FF, too
 Span = tuple[int, int, int, int]
 
 
@@ -30,8 +32,7 @@ def unified_diff(patch: Patch, path: str) -> str:
     texts = (patch.before, patch.after)
     if texts[0] == texts[1]:
         return ""
-    # Lines as git has them; str.splitlines splits at CR, FF and U+2028, too.
-    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text or "") for text in texts)
+    old, new = (_LINE.findall(text or "") for text in texts)
     names = (f"a/{path}", f"b/{path}")
     parts = ["diff --git {} {}\n".format(*map(_quoted, names))]
     modes = zip(("new", "deleted"), texts, strict=True)
@@ -42,6 +43,36 @@ def unified_diff(patch: Patch, path: str) -> str:
         quoted += "\t" if " " in name and quoted == name else ""
         parts.append(f"{sign} {'/dev/null' if text is None else quoted}\n")
     return "".join([*parts, *_hunks(old, new)])
+
+
+def taken_back(before: str, after: str, now: str) -> str | None:
+    """`now` without what made `after` of `before`; None unless it changed entries, and all of
+    what it wrote stands there once."""
+    old, new = _LINE.findall(after), _LINE.findall(before)
+    edits = [Edit(0, 0, "")]
+    for at, end, new_at, new_end in _changes(old, new, (0, len(old), 0, len(new))):
+        pad = int(at == end)  # as many lines around it as it takes to stand only once
+        while pad < len(old) and not _alone("".join(old[max(at - pad, 0) : end + pad]), after):
+            pad = 2 * pad + 1
+        lead, text = ("".join(old[max(at - pad, 0) : stop]) for stop in (at, end + pad))
+        place, last = now.find(text), "".join(new[new_at:new_end])
+        start, whole = place + len(lead), {text[-1:], last[-1:]} <= {"", "\n"}
+        sure = _alone(text, now) and now[:place][-1:] in ("", "\n")
+        if not sure or start < edits[-1].end or not (whole or now.endswith(text)):
+            return None
+        edits.append(Edit(start, start + len("".join(old[at:end])), last))
+    text = apply_edits(now, edits)
+    was, made, found, left = map(_entries, (before, after, now, text))
+    sure = was != made and made - was <= found
+    return text if sure and left == found - (made - was) + (was - made) else None
+
+
+def _alone(part: str, text: str) -> bool:
+    return text.find(part) == text.rfind(part) >= 0
+
+
+def _entries(text: str) -> Counter[str]:
+    return Counter(text[one.start : one.end].strip() for one in parse(text, "").entries)
 
 
 _ESCAPES = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}

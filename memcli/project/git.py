@@ -185,6 +185,18 @@ def start(
     return subprocess.CompletedProcess(command, done.returncode, *said)
 
 
+def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:
+    """What git makes of both changes, as merge.conflictStyle has it here, and its exit code."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="mem-merge-") as folder:
+        files = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for path, text in zip(files, (ours, base, theirs), strict=True):
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        done = run(["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd())
+    return done.stdout, done.returncode % 256
+
+
 def tracked(root: Path, *patterns: str) -> list[str]:
     """The tracked files below a root that match, decoded as file names; none without git."""
     try:

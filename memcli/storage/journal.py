@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import DataError, RefusedError
+from memcli.memory.diff import taken_back
 from memcli.memory.values import ARCHIVE
 from memcli.storage import durable, files
 from memcli.storage.durable import NO_STATE, UNCHANGED, is_plain, read_if_there, refusing
@@ -146,6 +147,16 @@ def found(step: Step) -> str:
     if data == step.after:
         return "after"
     return "before" if data == step.before else "other"
+
+
+def rebased(step: Step) -> Step | None:
+    """The step on what its memory file is now; None where that has more than edits beside it."""
+    if step.name.endswith(".md") and is_plain(step.path) and step.before is not None:
+        with refusing(step.name), suppress(UnicodeDecodeError):
+            texts = step.after or b"", step.before, read_if_there(step.path) or b""
+            if (after := taken_back(*(each.decode() for each in texts))) is not None:
+                return step._replace(before=texts[2], after=after.encode())
+    return None
 
 
 def check(steps: Iterable[Step]) -> None:

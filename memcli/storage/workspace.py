@@ -107,7 +107,7 @@ class Workspace:
         return self._said()
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
-        """Take back the last write; the files. Raises RefusedError when one has changed."""
+        """Take back the last write, beside edits of others; the files. Raises RefusedError."""
         with self.hold("undo", wait=wait):
             newest = self._journals.newest()
             if newest is None:
@@ -120,14 +120,16 @@ class Workspace:
         return [step.name for step in steps]
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
-        steps = tuple(step.inverse for step in reversed(record.steps))
-        for step in steps:
+        steps = []
+        for step in (step.inverse for step in reversed(record.steps)):
             self._target(str(step.path))
-            if journal.found(step) != "before":
-                when = f"changed since mem {record.verb} of {record.time}"
+            back = step if journal.found(step) == "before" else journal.rebased(step)
+            if back is None:
+                when = f"what was written is changed since mem {record.verb} of {record.time}"
                 hint = "take the later change back first, or mend the file by hand"
                 raise RefusedError(f"{step.name}: {when}; not undone", hint)
-        return steps
+            steps.append(back)
+        return tuple(steps)
 
     def last_write(self, *, certain: bool = False) -> LastWrite | None:
         """Return what undo would take back, None when there is nothing. Takes no lock.
@@ -139,9 +141,9 @@ class Workspace:
         if path is None:
             return None
         record = journal.unpacked(path)
+        back = tuple(step.inverse for step in reversed(record.steps))
         if certain and path != own:
-            self._back(record)
-        back = (step.inverse for step in reversed(record.steps))
+            back = self._back(record)
         patches = tuple(Patch(each.name, _text(each.before), _text(each.after)) for each in back)
         return LastWrite(record.verb, record.time, patches)
 

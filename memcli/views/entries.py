@@ -180,7 +180,7 @@ def undo_text(report: UndoReport, root: str) -> str:
         return "there is nothing to undo"
     names = [os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files]
     done = f"took back {report.verb} of {report.time}: {', '.join(names)}"
-    earlier = f"\nbefore it: {report.earlier}, taken back by another mem undo"
+    earlier = f"\nthe write before it, {report.earlier}, is taken back by another mem undo"
     return done + (earlier if report.earlier else "")
 
 

@@ -27,13 +27,11 @@ _SLOT = re.compile(r"<!--(\w+)-->")
 
 def write(project: "Project", report: "BrowseReport", path: str) -> Path:
     """Write the page into a file, below the root through no link; without one into the cache."""
-    if path:
-        place = project.cwd / path
-        write_output(place, render(report), root=project.root, mode=0o600)
-    else:
-        folder = private_dir(cache_dir() / "browse")
-        place = folder / f"{digest(project.key.encode(), 8)}.html"
-        write_output(place, render(report), mode=0o600)
+    place, root = project.cwd / path, project.root
+    if not path:
+        name, root = f"{digest(project.key.encode(), 8)}.html", None
+        place = private_dir(cache_dir() / "browse") / name
+    write_output(place, render(report), root=root, mode=0o600)
     return place
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
+from memcli.errors import DataError
 from memcli.memory.words import count as count
 from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
@@ -50,23 +51,13 @@ def say(text: str, *, quiet: bool = False) -> None:
             print("\n".join(lines), file=sys.stderr)
 
 
-def put(text: str) -> None:
+def put(text: str, end: str = "\n") -> None:
     """The answer, on stdout."""
     if text and sys.stdout is not None:
         try:
-            print(text)
+            print(text, end=end)
         except BrokenPipeError:
             raise Unread from None
-
-
-def put_bytes(data: bytes) -> None:
-    """The answer, byte for byte."""
-    sys.stdout.flush()
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise Unread from None
 
 
 def put_diff(patches: "Iterable[Patch]", root: str) -> bool:
@@ -96,9 +87,11 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
         say(f"mem: {count(len(problems), 'problem')} in the memory files: mem doctor", quiet=quiet)
 
 
-def problem_lines(problems: "Iterable[Problem]") -> list[str]:
-    """One line a problem: `path:line: what`."""
-    return [in_one_line(f"{p.path}:{p.line}: {p.message}") for p in problems]
+def name_problems(problems: "Iterable[Problem]") -> int:
+    """Say each problem in a line; the exit code that data which could not be used owns."""
+    lines = [in_one_line(f"{p.path}:{p.line}: {p.message}") for p in problems]
+    say("\n".join(lines))
+    return DataError.code if lines else 0
 
 
 def first(lines: Sequence[str]) -> list[str]:

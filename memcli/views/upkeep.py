@@ -11,7 +11,7 @@ from memcli.text.controls import for_display
 from memcli.text.matching import stanzas
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
-from memcli.views.text import columns, count, first, folded, hung, in_one_line, styled, table
+from memcli.views.text import columns, count, first, fold, folded, hung, in_one_line, styled, table
 
 if TYPE_CHECKING:
     from memcli.commands.doctor import DoctorReport
@@ -199,10 +199,7 @@ def _metric(name: str, metric: Metric, *, advised: bool) -> list[str]:
 
 
 def _wrapped(text: str, first: str, hang: int) -> list[str]:
-    from textwrap import wrap
-
-    width = min(78, columns(sys.stdout) or 78)
-    return wrap(text, width, initial_indent=first, subsequent_indent=" " * hang)
+    return fold(first + text, min(78, columns(sys.stdout) or 78), hang)
 
 
 def trend_text(report: HealthReport) -> str:

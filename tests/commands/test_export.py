@@ -68,12 +68,14 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     filled(project)
     got = export(project, "--out", "NEW.md")
     assert (got.out, got.err) == ("wrote NEW.md\n", "")
-    assert (project.root / "NEW.md").read_text() == export(project).out
+    assert (project.root / "NEW.md").read_text().split("\n", 1)[1] in export(project).out
+    assert export(project, "--out", "NEW.md", "--remove").code == 0
+    assert not (project.root / "NEW.md").exists()
     before = f"# Shop{eol}{eol}Ours.{end and eol}"
     path = project.write("CLAUDE.md", before)
     export(project, "--out", "CLAUDE.md")
     first = path.read_bytes().decode()
-    assert first.startswith(before) and first.count(exporter.BEGIN) == 1
+    assert first.startswith(before) and first.count("mem: export begin") == 1
     assert first.count("\n") == first.count(eol)
     again = export(project, "--out", "CLAUDE.md")
     assert again.out == "CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
@@ -82,16 +84,19 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     export(project, "--out", "CLAUDE.md")
     after = path.read_bytes().decode()
     assert after.startswith(before) and after.endswith(f"{exporter.END}{eol}Below.{eol}")
-    assert "caching" in after and after.count(exporter.BEGIN) == 1
+    assert "caching" in after and after.count("mem: export begin") == 1
+    export(project, "--out", "CLAUDE.md", "--remove")
+    assert path.read_bytes().decode() == f"{before}{'' if end else eol * 2}Below.{eol}"
 
 
-def test_damaged_marks_are_refused(project: Project) -> None:
-    """A beginning without an end is named with its line, and nothing is written; exit 3."""
+@pytest.mark.parametrize("more", ["no end\n", f"Ours.\n{exporter.BEGIN}\n{exporter.END}\n"])
+def test_damaged_marks_are_refused(project: Project, more: str) -> None:
+    """A beginning without its own end is named with its line, and nothing is written; exit 3."""
     filled(project)
-    path = project.write("CLAUDE.md", f"# Shop\n{exporter.BEGIN}\nno end\n")
-    got = export(project, "--out", "CLAUDE.md")
-    assert got.code == 3 and "CLAUDE.md:2:" in got.err
-    assert path.read_text().endswith("no end\n")
+    path = project.write("CLAUDE.md", before := f"# Shop\n{exporter.BEGIN}\n{more}")
+    for removed in ((), ("--remove",)):
+        got = export(project, "--out", "CLAUDE.md", *removed)
+        assert got.code == 3 and "CLAUDE.md:2:" in got.err and path.read_text() == before
 
 
 def test_json_has_every_live_entry(project: Project) -> None:

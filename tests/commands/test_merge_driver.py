@@ -1,5 +1,6 @@
 """The merge driver in real git: merge, rebase, cherry-pick, stash, work trees, failures."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -225,6 +226,7 @@ def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
     assert len(list((tmp_path / "mem").iterdir())) == 3
     Path(given[1]).unlink()
     assert merge_driver.main(given) > 128 and merge_driver.main(["a"]) == 2
+    assert merge_driver.main([os.devnull, *given[1:]]) == 2  # by hand: a pipe would be waited for
 
 
 def test_it_starts_without_typer(tmp_path: Path) -> None:

@@ -42,6 +42,29 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
     assert path.read_bytes() == before
 
 
+def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> None:
+    """Above, below and in the archive; where mem's own text was touched, it refuses."""
+    before = project.entry("Zebra", "zebra", id="z1") + "# Head\n\nBy hand.\n"
+    path = project.write("MEMORY.md", before)
+    project.mem("add", "Lesson\nOne line.")
+    path.write_text(f"Top.\n\n{path.read_text()}\nBelow.\n")
+    assert project.mem("undo").code == 0 and path.read_text() == f"Top.\n\n{before}\nBelow.\n"
+    path.write_text("# Head\n")
+    project.mem("add", "A zebra\nzebra")
+    project.mem("retire", parse(path.read_text(), "x").entries[0].id)
+    retired = path.read_text()
+    project.mem("compact")
+    path.write_text(f"{path.read_text()}\nMore.\n")
+    archive = project.root / "MEMORY.archive.md"
+    archive.write_text(f"{archive.read_text()}\nNoted.\n")
+    assert "\n+zebra" in project.mem("undo", "--dry-run").out and project.mem("undo").code == 0
+    assert (path.read_text(), archive.read_text()) == (f"{retired}\nMore.\n", "\nNoted.\n")
+    touched = [retired.replace(*each) for each in (("retired", "active"), ("zebra", "lion"))]
+    for text in (*touched, retired * 2, retired.replace("zebra", "zebra\nand more"), ""):
+        path.write_text(text)
+        assert project.mem("undo").code == 5 and path.read_text() == text
+
+
 def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project) -> None:
     """Each undo goes one write back; without one left it says so and exits 1."""
     path = project.write("MEMORY.md", project.entry(id="a1"))
@@ -54,7 +77,9 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
     last = project.mem("undo")
     assert last.code == 0 and path.read_bytes() == states[1]
     assert last.out.startswith("took back retire of ")
-    assert last.out.endswith(": MEMORY.md\nbefore it: reinforce, taken back by another mem undo\n")
+    assert last.out.endswith(
+        ": MEMORY.md\nthe write before it, reinforce, is taken back by another mem undo\n"
+    )
     first = project.mem("undo")
     assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.out
     nothing = project.mem("undo")

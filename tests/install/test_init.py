@@ -75,12 +75,13 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
 
 
 def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
-    """Only an empty MEMORY.md goes; an index that is there stays out of git."""
+    """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
     project.mem("add", "Use uv")
     project.mem("index")
-    project.mem("init", "--remove")
-    assert "?? .memory.db" not in project.git("status", "--porcelain")
+    assert "stays: MEMORY.md" in project.mem("init", "--remove").err
+    assert not [*project.root.glob(".memory.db*")]
+    assert ".memory.db" not in (project.root / ".git/info/exclude").read_text()
     assert "Use uv" in (project.root / "MEMORY.md").read_text()
 
 

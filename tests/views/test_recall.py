@@ -13,7 +13,7 @@ from memcli.recall.budget import Budget
 from memcli.recall.present import Hit, block
 from memcli.views import json as views_json
 from memcli.views.recall import recall_text
-from memcli.views.text import diff, problem_lines, table
+from memcli.views.text import diff, name_problems, table
 
 UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]"
 VALUES = st.recursive(
@@ -81,9 +81,10 @@ def _strings(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_a_problem_is_one_safe_line() -> None:
+def test_a_problem_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
     """`path:line: what`, without escapes."""
-    assert problem_lines([Problem("a\x1b[1m.md", 3, "bad\u202e value")]) == ["a.md:3: bad value"]
+    name_problems([Problem("a\x1b[1m.md", 3, "bad\u202e value")])
+    assert capsys.readouterr().err == "a.md:3: bad value\n"
 
 
 @pytest.mark.parametrize(

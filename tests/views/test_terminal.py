@@ -89,25 +89,17 @@ def shop(project: Project) -> Project:
     return project
 
 
-COMMANDS = (
-    ("recall", "clock of the cart fixture"),
-    ("list",),
-    ("show", "9f9f9f9f"),
-    ("diff",),
-    ("health",),
-    ("health", "--history"),
-    ("doctor",),
-    ("compact", "--check"),
-    (
-        "retire",
-        "9f9f9f9f",
-        "--because",
-        "the fixture was removed together with all the tests that used it",
+WHY = "the fixture was removed together with all the tests that used it"
+COMMANDS = [
+    *map(
+        str.split, ("recall clock of the cart fixture", "list", "show 9f9f9f9f", "diff", "health")
     ),
-    ("recall", "--limit", "0", "x"),
-    ("recal",),
-    ("--help",),
-)
+    *map(
+        str.split, ("health --history", "doctor", "compact --check", "recall --limit 0 x", "recal")
+    ),
+    ["retire", "9f9f9f9f", "--because", WHY],
+    ["--help"],
+]
 
 
 @pytest.mark.parametrize("width", [80, 60, 40])
@@ -116,7 +108,7 @@ def test_every_answer_fits_the_terminal(shop: Project, width: int, colour: str) 
     """No line is wider, but for a word that alone is; no colour with NO_COLOR."""
     env = {"NO_COLOR": "1"} if colour else {"NO_COLOR": ""}
     for arguments in COMMANDS if width == 40 else COMMANDS[:5]:
-        lines = on_tty(list(arguments), shop.root, width, **env)
+        lines = on_tty(arguments, shop.root, width, **env)
         assert len(lines) > 1, arguments
         assert not colour or "\x1b" not in "".join(lines), arguments
         for line in lines:
