@@ -18,7 +18,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "storage/state": ({"open"}, "log and state file, in the user's state folder, without links"),
     "index/database": ({"open"}, "makes the database file"),
     "text/matching": ({"read_text"}, "the data files of the package"),
-    "project/git": ({"open"}, "git's own files below .git, once read through the door"),
+    "project/git": ({"open", "write_bytes"}, "files below .git; texts for git in a private folder"),
     "commands/merge_driver": (
         {"open", "read_bytes", "write_bytes"},
         "git's temporary files, which git itself names",

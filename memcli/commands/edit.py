@@ -232,8 +232,7 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
 
 
 def _edited_copy(app: App, found: _Standing) -> str:
-    environ = app.project.environ
-    command = environ.get("VISUAL") or environ.get("EDITOR") or ""
+    command = next(filter(None, map(app.project.environ.get, ("VISUAL", "EDITOR"))), "")
     if not command.strip():
         what = "there is no editor: neither VISUAL nor EDITOR is set"
         raise UsageError(what, "set one, or name what to change: mem edit --help")

@@ -160,13 +160,7 @@ def forget(
         units = [_session(record, session)] if session else record.units(before=before)
         if not dry_run:
             record.forget(unit=units[0] if session else "", before=before, all_until=until)
-    learned = []
-    for file in app.project.listing.files:
-        with suppress(Unreadable):
-            found = app.project.read(file).entries
-            own = (one for one in found if str(one.extra.get("session_id", "")) in units)
-            learned += [(one.id, file.name, one.title) for one in own]
-    return ForgetReport(tuple(units), tuple(learned), dry_run)
+    return ForgetReport(tuple(units), tuple(_learned(app, units)), dry_run)
 
 
 def _session(record: HistoryRecord, named: str) -> str:
@@ -179,6 +173,14 @@ def _session(record: HistoryRecord, named: str) -> str:
     if not units and len(name) < 32:
         raise UsageError(f"{named}: nothing of that name", HANDLES)
     return units[0] if units else name
+
+
+def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    for file in app.project.listing.files:
+        with suppress(Unreadable):
+            for entry in app.project.read(file).entries:
+                if str(entry.extra.get("session_id", "")) in units:
+                    yield entry.id, file.name, entry.title
 
 
 def take_over(app: App, key: str) -> int:

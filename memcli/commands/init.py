@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
-from memcli.index.database import PARTS
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
@@ -88,8 +87,8 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
     own = path.exists() and app.kept.path(make=False) == path and app.kept.looked(lambda: True)
     app.kept.close()
     if not dry_run:
-        discard(Path(f"{path}{end}") for end in PARTS if own)
-        if any(root.glob(".memory.db*")):
+        discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm") if own)
+        if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
     names = (file.name for file in app.project.listing.files if not file.found)
     if stay := [name for name in names if name[0] not in "~/" and (root / name).exists()]:

@@ -48,13 +48,11 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
         _explain(name or ours.name, error)
     try:  # as git does without a driver; of what it cannot merge, binary content say, ours stays
         text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
-        if code > 127:
-            return 1
-        ours.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return code
+        if code < 128:
+            ours.write_bytes(text.encode("utf-8", "surrogateescape"))
+        return code if code < 128 else 1
     except Exception as error:
-        _explain(name or ours.name, error)
-        return ERROR
+        return _explain(name or ours.name, error)
 
 
 def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
@@ -88,9 +86,10 @@ def _merge_prose(size: str, *texts: str) -> tuple[str, int]:
     return text, code
 
 
-def _explain(name: str, error: Exception) -> None:
+def _explain(name: str, error: Exception) -> int:
     if os.environ.get("MEM_DEBUG") == "1":
         sys.excepthook(type(error), error, error.__traceback__)
     elif str(error):
         why = " ".join(str(error).split())
         print(strip_controls(f"mem: {name}: merged as text: {why}"), file=sys.stderr)
+    return ERROR
