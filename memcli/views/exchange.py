@@ -69,8 +69,7 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
         }
         for entry, file, weight in report.kept
     ]
-    written = json.with_secrets if raw else json.of
-    return written((), entries=entries, problems=report.problems)
+    return (json.with_secrets if raw else json.of)((), entries=entries, problems=report.problems)
 
 
 def diff_text(report: DiffReport) -> str:

@@ -44,8 +44,7 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
 
 def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> None:
     """Above, below and in the archive; where mem's own text was touched, it refuses."""
-    before = project.entry("Zebra", "zebra", id="z1") + "# Head\n\nBy hand.\n"
-    path = project.write("MEMORY.md", before)
+    path = project.write("MEMORY.md", before := project.entry(id="z1") + "# Head\n\nBy hand.\n")
     project.mem("add", "Lesson\nOne line.")
     path.write_text(f"Top.\n\n{path.read_text()}\nBelow.\n")
     assert project.mem("undo").code == 0 and path.read_text() == f"Top.\n\n{before}\nBelow.\n"
