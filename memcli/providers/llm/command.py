@@ -26,7 +26,7 @@ OPTIONS += [""]
 SAFE = ["--safe-mode"]  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
 OLDER = ["--setting-sources", "", "--disable-slash-commands", "--settings"]
 OLDER += ['{"disableAllHooks": true}']
-_KEYRING = r"""auth_credentials_store\s*=\s*["'](keyring|auto)"""
+_KEYRING = rb"""auth_credentials_store\s*=\s*["'](keyring|auto)"""
 OFF = ("hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals")
 CODEX = """exec --skip-git-repo-check --ephemeral --json -s read-only -c web_search=disabled
     -c project_doc_max_bytes=0 -c model_reasoning_effort=low -c skills.include_instructions=false
@@ -157,7 +157,7 @@ class Codex(AgentCommand):
             path for name in ("auth.json", "config.toml") if (path := self._home / name).exists()
         ]
         to.mkdir()
-        if not any(re.search(_KEYRING, path.read_text()) for path in kept):  # it goes by the home
+        if not any(re.search(_KEYRING, read_file(path).data) for path in kept):  # goes by the home
             for path in kept:
                 (to / path.name).symlink_to(path)
             self._environ["CODEX_HOME"] = str(to)
