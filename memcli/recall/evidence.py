@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from operator import mul
 
 from memcli.index import lexical as query
 from memcli.index.lexical import idf
@@ -11,9 +12,15 @@ from memcli.recall.budget import cut_words, tokens
 from memcli.recall.fusion import stem
 from memcli.text.matching import regex, table
 
-SECOND, THIRD, EACH = 1.0, 0.5, 0.12
-"""What the second, the third and each but the best of the terms met count for: one is nothing."""
+EACH = 0.12
+BEARS, TELLS = (0.0, 1.0, 0.5, EACH), (0.2, 1.0, 0.25, 0.05)
+"""What the best, the second, the third and each but the best of the terms met count for, for an
+entry in a block and for a hook to tell one: one term alone is nothing."""
 COMMON_SHARE = 0.3
+ASKED, SAID = 0.5, 1.25  # power of a word's rarity elsewhere, in a sentence that asks and in others
+OTHER = 0.8  # the rarity of what no list of English words can have
+FEW = 10  # texts that a memory has more, as it were: no word is common in two of three
+GROWS, PART = 0.6, 0.8  # what a hook wants grows with the logarithm of this part of the terms
 NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hit must have
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
@@ -24,11 +31,10 @@ _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what 
 COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
 
 
-def strength(weights: Iterable[float]) -> float:
+def strength(weights: Iterable[float], shares: tuple[float, ...] = BEARS) -> float:
     """How much the terms that are met say, given the weight (0 to 1) of each."""
     best = sorted(weights, reverse=True)
-    second, third = (*best[1:3], 0.0, 0.0)[:2]
-    return SECOND * second + THIRD * third + EACH * sum(best[1:])
+    return sum(map(mul, shares, best[:3])) + shares[3] * sum(best[1:]) if best[1:] else 0.0
 
 
 def wanted(cosines: Sequence[float | None]) -> list[float]:
@@ -55,10 +61,10 @@ def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str
 def focus(
     text: str, counts: Callable[[Sequence[str]], Sequence[int]], total: int, least: float
 ) -> tuple[str, dict[str, float]]:
-    """The sentences of a prompt that are worth a search, "" for none, and their terms' weights."""
+    """The sentences of a prompt that are worth a search, "" for none; what their terms say."""
     parts = {part: query.build(part).terms for part in regex(_SENTENCE).split(text) if part.strip()}
     every = query.build(text, counts).terms
-    weighed = weights(every, counts(every), total)
+    weighed = weights(every, known := counts(every), total)
     own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
     said = {part: strength(found) + EACH * max(found, default=0.0) for part, found in own.items()}
     best = max(said.values(), default=0.0)
@@ -67,7 +73,21 @@ def focus(
     asks = {part for part, found in own.items() if found and part.rstrip().endswith(_ASKS)}
     kept = [part for part in own if part in asks or said[part] >= FOCUS * best]
     named = {term for part in kept for term in parts[part]}
-    return "\n".join(kept), {term: w for term, w in weighed.items() if term in named}
+    asked = {term for part in asks for term in parts[part]}
+    telling = weights(every, known, total + FEW)
+    words = table("recall/known_words.txt")
+    return "\n".join(kept), {
+        term: telling[term] * _rarity(term, words) ** (ASKED if term in asked else SAID)
+        for term in telling.keys() & named
+    }
+
+
+def _rarity(term: str, words: str) -> float:
+    """0 for a word of every project, 1 for one of few; `words` has a line for each tenth."""
+    if not (term.isascii() and term.isalpha()) or len(term) < 2:
+        return OTHER if len(term) > 1 + term.isdigit() else 0.0
+    at = words.find(f" {stem(term)} ")
+    return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
 
 WHOLE = 400  # characters of a paragraph that is taken as one
