@@ -230,31 +230,23 @@ def from_history(config: Config, task: str, history: HistoryLayer | None) -> Rec
 def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
     """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
     learned in a session among the `amended`; with `until`, nothing newer."""
-    layers, found = weighed(own, text, until)
-    if layers is None:
-        return []
-    old = {e for _, e in found if layers.search.chosen[e].values.get("session_id", "") in amended}
-    best = [entry for share, entry in found if share >= 1 and entry not in old]
-    return layers.showing.each("ranked", best, short=True)
-
-
-def weighed(own: Own, text: str, until: str = "") -> tuple[Layers | None, list[tuple[float, str]]]:
-    """The layers, and how much of the evidence that is wanted each of the best hits has."""
     least, words = own.project.config.inject_min, own.memory.words
     known = words.counts, words.size()
     sought, weights = evidence.focus(text, *known, least * evidence.NEAR_WANTS)
     if not sought:
-        return None, []  # most prompts: found out before ranking
-    layers, asked = Layers(own, RecallRequest(text, Filters(until=until))), evidence.terms(weights)
-    hits, found = layers.search.ranked(sought, LOOKED_AT), list[tuple[float, str]]()
+        return []  # most prompts: found out before ranking
+    layers = Layers(own, RecallRequest(text, Filters(until=until)))
+    asked, hits, found = evidence.terms(weights), layers.search.ranked(sought, LOOKED_AT), []
     least *= evidence.GROWS * log(evidence.PART * max(len(weights), 2))
     for hit, share in zip(hits, evidence.wanted([hit.vector for hit in hits]), strict=True):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
         met = evidence.strength(evidence.together(chosen.title, part, asked), evidence.TELLS)
-        if hit.own:
-            found.append((met / (least * share), hit.item.id))
-    return layers, sorted(found, key=lambda each: -each[0])
+        old = str(chosen.values.get("session_id", "")) in amended
+        if hit.own and met >= least * share and not old:
+            found.append((met / share, hit.item.id))
+    best = [entry for _, entry in sorted(found, key=lambda each: -each[0])]
+    return layers.showing.each("ranked", best, short=True)
 
 
 def composed(
