@@ -219,9 +219,10 @@ def _spooled(app: HookApp, spool: Spool, verb: str, call: HookCall) -> Told:
 
 def _located(call: HookCall) -> HookCall:
     """With its size; without a transcript that lies elsewhere than those of an agent."""
-    from memcli.sessions import is_stored
+    from memcli.sessions import inside, stores
 
-    if not call.transcript or not is_stored(call.transcript, os.environ):
+    kept = map(os.path.realpath, stores(os.environ).values())
+    if not call.transcript or not inside(os.path.realpath(call.transcript), kept):
         return call._replace(transcript="")
     with suppress(OSError):
         return call._replace(size=os.stat(call.transcript).st_size)

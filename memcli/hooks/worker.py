@@ -78,8 +78,13 @@ def _synced(app: App) -> str:
 
 def _told(app: App, spool: Spool, item: Spooled) -> str:
     from memcli.extraction.transcripts import QUIET
+    from memcli.sessions.discover import discover
 
-    path = item.path or _transcript(app, item.session)
+    path, root = item.path, app.project.root
+    if not path:  # its agent did not name it
+        found = discover(app.project.environ, [root] if root else []).found
+        own = (each.path for each in found if (each.session, each.parent) == (item.session, ""))
+        path = str(next(own, ""))
     if not os.path.isfile(path):
         spool.remove(item)
         return f"{item.session}: the transcript is gone"
@@ -94,15 +99,6 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
         return f"{item.session}: {fault}"
     spool.remove(item)
     return f"{item.session}: given up, {fault}" if fault else f"{item.session}: learned from"
-
-
-def _transcript(app: App, session: str) -> str:
-    """The file of a session whose agent did not name it."""
-    from memcli.sessions.discover import discover
-
-    found = discover(app.project.environ, [app.project.root] if app.project.root else []).found
-    own = (str(each.path) for each in found if (each.session, each.parent) == (session, ""))
-    return next(own, "")
 
 
 def _hindered(app: App) -> str:

@@ -51,11 +51,7 @@ def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str
     found = {term: idf(n, total) / rarest for term, n in zip(terms, counts, strict=True) if n}
     tiny = {term for term in found if term.isascii() and len(term) < 2 + term.isdigit()}
     common = tiny | (COMMON & found.keys())
-    return {
-        term: weight * (COMMON_SHARE if term in common else 1.0)
-        for term, weight in found.items()
-        if " " not in term
-    }
+    return {t: w * (COMMON_SHARE if t in common else 1.0) for t, w in found.items() if " " not in t}
 
 
 def focus(
@@ -74,8 +70,7 @@ def focus(
     kept = [part for part in own if part in asks or said[part] >= FOCUS * best]
     named = {term for part in kept for term in parts[part]}
     asked = {term for part in asks for term in parts[part]}
-    telling = weights(every, known, total + FEW)
-    words = table("recall/known_words.txt")
+    telling, words = weights(every, known, total + FEW), table("recall/known_words.txt")
     return "\n".join(kept), {
         term: telling[term] * _rarity(term, words) ** (ASKED if term in asked else SAID)
         for term in telling.keys() & named

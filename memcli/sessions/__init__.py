@@ -1,6 +1,5 @@
 """Sessions of coding agents, read from the files their agents keep; here, the folders of these."""
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -32,8 +31,3 @@ def stores(environ: Mapping[str, str]) -> dict[str, Path]:
 def inside(path: str, folders: Iterable[str]) -> bool:
     """Whether a path is one of the folders or below one."""
     return any(Path(path).is_relative_to(folder) for folder in folders)
-
-
-def is_stored(path: str, environ: Mapping[str, str]) -> bool:
-    """Whether a file lies, by its real place, where an agent keeps its sessions."""
-    return inside(os.path.realpath(path), map(os.path.realpath, stores(environ).values()))
