@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 START_TOKENS = 1500
 AGENT_TOKENS = 300
 PROXY_TOKENS = 200
-RECENT_DAYS = 14
-MOST_RECENT = 100
+RECENT_DAYS, MOST_RECENT = 14, 100
 TOP = 60  # how many of the most important lessons are weighed exactly
 LESSONS = 12
 AGAIN = 5  # of what was told before a compaction, so many are told again beside the standing block
@@ -45,8 +44,7 @@ HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
 CLEAR = 0.45
 MET = 3  # history is told from this strength on, and when so many words of the prompt are met
-LONG = 8_000
-END = 4_000
+LONG, END = 8_000, 4_000
 """Of a prompt of more than `LONG` characters so many at each end decide: the rest is pasted."""
 _NUMBER = r"(?<!\w)\d[\d:.,T+-]*(?!\w)"  # what is pasted is full of them, and each is looked up
 NUDGE_AFTER = 60

@@ -231,8 +231,7 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
     """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
     learned in a session among the `amended`; with `until`, nothing newer."""
     least, words = own.project.config.inject_min, own.memory.words
-    known = words.counts, words.size()
-    sought, weights = evidence.focus(text, *known, least * evidence.NEAR_WANTS)
+    sought, weights = evidence.focus(text, words.counts, words.size(), least * evidence.NEAR_WANTS)
     if not sought:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
