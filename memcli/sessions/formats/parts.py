@@ -166,8 +166,7 @@ def _part(
     elif part.get("synthetic") or part.get("ignored"):
         into.put_in(str(text or ""), place)
     elif role in ("user", "assistant") and isinstance(text, str):
-        # `opencode run` stores its argument within quotes.
-        quoted = role == "user" and _QUOTED.fullmatch(text)
+        quoted = role == "user" and _QUOTED.fullmatch(text)  # so `opencode run` stores it
         into.said(str(role), quoted[1] if quoted else text, place)
 
 
