@@ -80,8 +80,7 @@ def interventions(text: str, folder: str, session: str, today: str) -> list[Find
 def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     """One draft for each pair of checkpoints between which an assumption changed."""
     found: list[FindingDraft] = []
-    before: dict[str, Any] = {}
-    last = "the start"
+    before, last = dict[str, Any](), "the start"
     for raw in _records(text):
         given, advice = raw.get("assumptions"), raw.get("recommendation")
         after = given if isinstance(given, dict) else {}
