@@ -496,7 +496,7 @@ def unlike_a_rebuild(world: World) -> list[str]:
 ROWS = (
     "SELECT path, place, size, hash, entries, problems FROM file_meta ORDER BY path",
     "SELECT f.path, c.entry, c.part, c.offset, c.line, c.live, c.type, c.kind, c.date, c.title, c.text,"
-    " c.tags, c.parts, c.digest, c.metadata FROM chunks c JOIN file_meta f ON f.id = c.source"
+    " c.tags, c.parts, c.metadata FROM chunks c JOIN file_meta f ON f.id = c.source"
     " ORDER BY 1, 4, 3",
     "SELECT r.entry, r.other, r.relation, r.weight, f.path FROM relations r"
     " JOIN file_meta f ON f.id = r.source ORDER BY 1, 2, 3, 5",

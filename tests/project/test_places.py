@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.install import repository
-from memcli.project import levels_on_disk
+from memcli.project import elsewhere, levels_on_disk
 from memcli.project.listing import Listing
 
 
@@ -170,11 +169,11 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> 
     put(root, *listed.split())
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=root, check=True)
-    found = repository.others(root, look(root))
+    found = elsewhere.others(root, look(root))
     assert sorted(found) == [
         "aidd_docs/memory/**/*.md",
         "kb/decisiones/**/*.md",
         "notes/ENTSCHEIDUNGEN.md",
         "経験/教训.md",
     ]
-    assert repository.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
+    assert elsewhere.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
