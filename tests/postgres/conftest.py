@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from memcli.postgres import link
 from tests.conftest import Project
 from tests.drills.shared import CHECKS
 from tests.postgres.server import Server
@@ -107,7 +108,9 @@ def push(project: Project, *options: str) -> None:
 
 def found(project: Project, task: str, *options: str) -> list[str]:
     """The titles that a shared recall finds."""
-    done = project.mem("recall", "--shared", "--json", "--max-tokens", "0", *options, task)
+    with pytest.MonkeyPatch.context() as slow:  # what is asked is what is found, however slowly
+        slow.setattr(link, "PATIENCE", 60.0)
+        done = project.mem("recall", "--shared", "--json", "--max-tokens", "0", *options, task)
     assert done.code == 0, done.err
     assert "from here alone" not in done.err and "words alone" not in done.err, done.err
     return [hit["title"] for hit in done.json["hits"]]
