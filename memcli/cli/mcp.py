@@ -147,8 +147,7 @@ class _Tools:
         return for_prompt(compact_text(self._in_app(lambda app: compact(app, request))))
 
     def _added(self, text: str, **options: Any) -> str:
-        report = self._try(lambda: self._memory.add(text, **options))
-        return for_prompt(add_text(report))
+        return for_prompt(add_text(self._try(lambda: self._memory.add(text, **options))))
 
     def _in_app(self, work: Callable[[App], T]) -> T:
         def call() -> T:

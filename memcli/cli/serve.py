@@ -82,8 +82,7 @@ def perform(app: App, task: Mapping[str, Any]) -> str:
     given = {key: value for key, value in task.items() if isinstance(value, str)}
     what, name = given.get("do", ""), given.get("id", "")
     if what == "undo":
-        undone = edit.undo(app)
-        return entries.undo_text(undone, str(app.project.root or ""))
+        return entries.undo_text(edit.undo(app), str(app.project.root or ""))
     if what == "merge":
         path = app.project.path_of(given.get("path", ""))
         return upkeep.compact_text(compact(app, CompactRequest(files=(path,))))

@@ -230,6 +230,8 @@ def export(
     report = command.export(mem, target)
     written = exchange.export_text(report, raw=raw)
     text.count_problems(report.problems, quiet=quiet)
+    if out and (lost := [each for each in report.problems if each.severity == "unreadable"]):
+        raise DataError(f"{lost[0].path}: {lost[0].message}; {out} is not written", "mem doctor")
     say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
     done = bool(out) and command.save(mem, out, written, whole=target == "json")
     put((f"wrote {out}" if done else f"{out} is up to date") if out else written)

@@ -82,8 +82,7 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
         counted = uses.count(files.sources)
         return CompactReport(counted.done, (), (), files.patches(dict(counted.texts)))
 
-    report = _written(app, plan, uses)
-    return tuple(entry for event in report.done for entry in event.ids)
+    return tuple(entry for event in _written(app, plan, uses).done for entry in event.ids)
 
 
 def _written(

@@ -46,7 +46,8 @@ class HistoryLayer:
         self.hits = [
             hit
             for hit in found
-            if hit.strength >= GATE or (hit.met > 1 and self._cover(_text(hit)) >= COVERED)
+            if hit.strength >= GATE
+            or ((hit.met > 1 or len(asked.terms) < 2) and self._cover(_text(hit)) >= COVERED)
         ]
         self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
@@ -233,11 +234,10 @@ def gone_of(index: "Index") -> dict[str, str]:
         why = str(values.get("retired_because") or values.get("archived_because") or "superseded")
         if why.startswith("stage") or why in ("stale", "merged", "old"):
             continue
-        superseded = values.get("superseded_by") or why == "superseded"
+        over = values.get("superseded_by") or why == "superseded"
         sources = values.get("source") or ()
         for source in [sources] if isinstance(sources, str) else sources:
-            reason = "superseded" if superseded else f"retired ({why})"
-            found[str(source).rpartition("#")[2]] = reason
+            found[str(source).rpartition("#")[2]] = "superseded" if over else f"retired ({why})"
     return found
 
 

@@ -107,7 +107,6 @@ def test_one_repository_has_one_entry_however_many_work_trees(project: Project) 
     assert {(row["id"], row["path"]) for row in rows} == {
         (ID, "MEMORY.md"), (f"r1:{ID}", f"{tree}/MEMORY.md"), (f"r2:{ID}", "sub/MEMORY.md"),
     }  # fmt: skip
-    fresh = project.mem("index", "--rebuild")
-    assert fresh.code == 0
+    assert project.mem("index", "--rebuild").code == 0
     assert project.mem("list", "--json").json["entries"] == rows
     assert "Of sub" in project.mem("show", "r2:6f").out

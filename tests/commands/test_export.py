@@ -69,9 +69,8 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     got = export(project, "--out", "NEW.md")
     assert (got.out, got.err) == ("wrote NEW.md\n", "")
     assert (project.root / "NEW.md").read_text().split("\n", 1)[1] in export(project).out
-    assert not (
-        export(project, "--out", "NEW.md", "--remove").code or [*project.root.glob("NEW.md")]
-    )
+    gone = export(project, "--out", "NEW.md", "--remove").code or [*project.root.glob("NEW.md")]
+    assert not gone
     before = f"# Shop{eol}{eol}Ours.{end and eol}"
     path = project.write("CLAUDE.md", before)
     export(project, "--out", "CLAUDE.md")
@@ -86,6 +85,10 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     after = path.read_bytes().decode()
     assert after.startswith(before) and after.endswith(f"{exporter.END}{eol}Below.{eol}")
     assert "caching" in after and after.count("mem: export begin") == 1
+    norms = project.write("institutional.md", b"\xff")
+    lost = export(project, "--out", "CLAUDE.md")
+    assert (lost.code, path.read_bytes().decode()) == (3, after) and "not written" in lost.err
+    norms.unlink()
     export(project, "--out", "CLAUDE.md", "--remove")
     assert path.read_bytes().decode() == f"{before}{'' if end else eol * 2}Below.{eol}"
 

@@ -95,8 +95,9 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(
 def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those that share the task's words alone do not make each other old."""
-    subjects = [f"Tidy the {word} page of the manual" for word in "colour shape order size".split()]
+    """Those that share the task's words alone do not make each other old; one word is enough."""
+    words = "colour shape order size index first last legal errata names dates maps".split()
+    subjects = [f"Tidy the {word} page of the manual" for word in words]
     subjects += ["Fix the limit of parallel tool calls", "Order results of parallel tool calls"]
     for subject in subjects:
         commit(subject)
@@ -104,6 +105,7 @@ def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     found = said(capsys, "recall", "how do parallel tool calls run")
     assert all(subject in found for subject in subjects[-2:])
     assert "manual" not in found and "older than" not in found
+    assert said(capsys, "recall", "manual").count("of the manual") == 5
 
 
 def test_the_first_commits_of_a_repository_are_found_by_recall(

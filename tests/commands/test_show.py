@@ -61,8 +61,7 @@ def test_raw_shows_bytes(project: Project) -> None:
     """
     text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace("\n", "\r\n")
     project.write("MEMORY.md", text)
-    raw = project.shell("show", A, "--raw")
-    assert raw.out == text
+    assert project.shell("show", A, "--raw").out == text
     shown = project.mem("show", A)
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", shown.out)
     assert "Title" in shown.out and "body" in shown.out

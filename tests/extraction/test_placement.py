@@ -144,5 +144,4 @@ def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
 def test_a_body_does_not_say_the_title_again(body: str, rest: str) -> None:
     """What the title says word for word is left out of the body, alone or as its first sentence."""
     done = planned(Finding("corrective", "Use tabs", body, 0))
-    said = done.texts["MEMORY.md"].partition("Use tabs\n")[2]
-    assert said.strip() == rest
+    assert done.texts["MEMORY.md"].partition("Use tabs\n")[2].strip() == rest

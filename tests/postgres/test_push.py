@@ -40,8 +40,7 @@ def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) 
     push(project)
     tables = ("projects", "files", "chunks", "terms")
     before = {table: shared.versions(table) for table in tables}
-    done = project.mem("index", "--push")
-    assert "up to date: 127.0.0.1" in done.out
+    assert "up to date: 127.0.0.1" in project.mem("index", "--push").out
     assert {table: shared.versions(table) for table in tables} == before
 
 
