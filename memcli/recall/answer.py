@@ -236,7 +236,8 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
     asked, hits, found = evidence.terms(weights), layers.search.ranked(sought, LOOKED_AT), []
-    least *= evidence.GROWS * log(evidence.PART * max(len(weights), 2))
+    whole = sum(not any(term in each != term for each in weights) for term in weights)
+    least *= evidence.GROWS * log(evidence.PART * max(whole, 2))
     for hit, share in zip(hits, evidence.wanted([hit.vector for hit in hits]), strict=True):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
