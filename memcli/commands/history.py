@@ -154,8 +154,7 @@ def forget(
         raise UsageError(what, "mem forget --help")
     if before and not (is_day(before) and before <= app.project.now.isoformat()):
         raise UsageError(f"--before {before}: no day that has been", "write it like 2026-03-01")
-    day, now = app.project.now.isoformat(), datetime.datetime.now(datetime.UTC).isoformat()
-    until = min(f"{day}T23:59:59Z", now) if all else ""
+    until = datetime.datetime.now(datetime.UTC).isoformat() if all else ""
     with _record(app) as record:
         units = [_session(record, session)] if session else record.units(before=before)
         if not dry_run:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from memcli.compaction.merge import Unmergeable, merge
+from memcli.compaction.merge import merge
 from memcli.errors import DataError
 from memcli.memory.grammar import conflict_lines
 from memcli.project import git, globs
@@ -48,9 +48,10 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
         _explain(name or ours.name, error)
     try:  # as git does without a driver; of what it cannot merge, binary content say, ours stays
         text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
-        if code < 128:
-            ours.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return code if code < 128 else 1
+        ours.write_bytes(text.encode("utf-8", "surrogateescape"))
+        return min(code, 127)
+    except DataError:
+        return 1
     except Exception as error:
         return _explain(name or ours.name, error)
 
@@ -67,7 +68,7 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
     for text in texts:
         for line in conflict_lines(text):
             raise DataError(f"has conflict markers ({name}:{line})", "resolve them first")
-    return merge(*texts, path=name, merge_prose=partial(_merge_prose, size))
+    return merge(*texts, path=name, merge_prose=partial(_as_git, size))
 
 
 def _read(path: Path, otherwise: str = "strict") -> str:
@@ -77,13 +78,6 @@ def _read(path: Path, otherwise: str = "strict") -> str:
 def _as_git(size: str, base: str, ours: str, theirs: str) -> tuple[str, int]:
     labels = ("-L", "ours", "-L", "base", "-L", "theirs", "--marker-size", size)
     return git.merge_texts(base, ours, theirs, *labels)
-
-
-def _merge_prose(size: str, *texts: str) -> tuple[str, int]:
-    text, code = _as_git(size, *texts)
-    if code > 127:
-        raise Unmergeable("git cannot merge the prose")
-    return text, code
 
 
 def _explain(name: str, error: Exception) -> int:

@@ -186,7 +186,7 @@ def _changes(turn: Turn) -> bool:
 
 def _title(turns: Sequence[Turn]) -> str:
     said = [turns[i] for i in moments(turns, 0, len(turns))]
-    heard = [*map(_is_correction, said[1:]), False]  # what a person corrected is no title
+    heard = [*map(_is_correction, said[1:]), False][: len(said)]  # a corrected one is no title
     stands = (turn for turn, wrong in zip(said, heard, strict=True) if not (turn.human or wrong))
     closings = list(stands)[-EXCHANGES:]
     often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))

@@ -298,7 +298,7 @@ class HistoryRecord(RecordContents):
 
     def settle(self) -> None:
         """Count anew which words are common, once a tenth of the record is new."""
-        total, known = self.sizes()[0], self.common()
+        total, known = self.sizes()[0], json.loads(self.note("stems") or "{}")
         if abs(total - known.get("", 0)) * 10 <= total:
             return
         terms = "temp.terms USING fts5vocab('main', 'words', 'row')"

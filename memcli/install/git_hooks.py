@@ -84,7 +84,7 @@ def put(
     before, own = text or "", text is None
     found, eol = find(before, marks), "\r\n" if "\r\n" in before else "\n"
     if found is not None:
-        before, after = before[: found.begin], before[found.end :]
+        before, after = before[: found.begin], drop(before[found.end :], marks) or ""
         glue, own, ends = found.glue, found.own, 0
     else:
         before, after = (before, "") if at < 0 else (before[:at], before[at:])

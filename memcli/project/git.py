@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memcli.errors import DataError
 from memcli.storage.files import SMALL_BYTES, Unreadable, is_mine, read_file
 
 if TYPE_CHECKING:
@@ -186,7 +187,8 @@ def start(
 
 
 def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:
-    """What git makes of both changes, as merge.conflictStyle has it here, and its exit code."""
+    """What git makes of both changes, as merge.conflictStyle has it here, and how many conflicts
+    it has. Raises DataError for what git does not merge: binary content, or it takes too long."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="mem-merge-") as folder:
@@ -194,7 +196,9 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
         for path, text in zip(files, (ours, base, theirs), strict=True):
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
         done = run(["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd())
-    return done.stdout, done.returncode % 256
+    if not 0 <= done.returncode < 128 or (done.returncode and not done.stdout):
+        raise DataError("git cannot merge it", "merge the two versions by hand")
+    return done.stdout, done.returncode
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:

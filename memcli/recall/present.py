@@ -69,7 +69,7 @@ class Showing:
         hit, chosen = self.search.scored.get(entry), self.search.chosen[entry]
         also, safe = hit.duplicates if hit else (), partial(self._quoted, entry, layer)
         own = chosen.text.partition("\n")[2] if chosen.text.startswith("#") else chosen.text
-        size = 0 if own.startswith("---") else max(len(own.strip()) - _RULE, 0) // 4
+        size = 0 if own.lstrip().startswith("---") else max(len(own.strip()) - _RULE, 0) // 4
         return Shown(entry, layer, "", "", chosen.type, "", also, None, draft, safe, size)
 
     def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:

@@ -89,8 +89,7 @@ def test_only_what_a_person_typed_teaches(project: Project) -> None:
     )
     done = project.mem("extract", saved(project, said))
     assert done.code in (0, 3), done.err
-    written = b"".join(state(project).values()).decode()
-    assert KEY not in written + done.out + done.err
+    assert KEY not in b"".join(state(project).values()).decode() + done.out + done.err
     lessons = _entries(project)
     assert not any("evil" in entry.body for entry in lessons if entry.kind != "episode"), lessons
     assert not list(Path("/etc/cron.d").glob("x*")) if Path("/etc/cron.d").exists() else True

@@ -18,8 +18,7 @@ def test_both_ways_give_the_same_answer(project: Project, line: str) -> None:
     )
     assert plain(line.split()) is not None
     with_typer = project.mem("recall", *line.split())
-    without = project.shell("recall", *line.split())
-    assert without == with_typer
+    assert project.shell("recall", *line.split()) == with_typer
 
 
 @pytest.mark.parametrize(

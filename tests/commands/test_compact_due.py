@@ -57,8 +57,7 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     assert "promoted_from" in text and "stage design" in kept
     assert (project.root / ".current-stage").read_text() == "implementation\n"
     after = tree(project)
-    again = project.mem("compact", "--due")
-    assert (again.code, tree(project)) == (0, after)
+    assert (project.mem("compact", "--due").code, tree(project)) == (0, after)
     assert project.mem("compact", "--due", "--check").code == 0
     assert project.mem("undo").code == 0
     assert tree(project).items() >= before.items()

@@ -89,6 +89,10 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     lost = export(project, "--out", "CLAUDE.md")
     assert (lost.code, path.read_bytes().decode()) == (3, after) and "not written" in lost.err
     norms.unlink()
+    path.write_bytes((after * 2).encode())  # as a merge of two branches may leave it
+    export(project, "--out", "CLAUDE.md")
+    assert path.read_bytes().count(b"mem: export begin") == 1
+    path.write_bytes(after.encode())
     export(project, "--out", "CLAUDE.md", "--remove")
     assert path.read_bytes().decode() == f"{before}{'' if end else eol * 2}Below.{eol}"
 

@@ -195,12 +195,16 @@ def test_what_cannot_be_read_is_merged_as_git_does(tmp_path: Path, damage: str, 
     merged_as_by_git(tmp_path, texts)
 
 
-def test_prose_alone_is_merged_as_git_does(tmp_path: Path) -> None:
-    """And what is no text is a conflict that keeps ours."""
+def test_prose_alone_is_merged_as_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is no text, or takes git too long, is a conflict that keeps ours."""
     assert merged_as_by_git(tmp_path, [b"# M\n", b"# O\n", b"# T\n"]) == 1
     given = files(tmp_path / "binary", [BASE.encode(), b"\0\1binary", b"other\0"])
     assert merge_driver.main([*given, "MEMORY.md"]) > 0
     assert Path(given[1]).read_bytes() == b"\0\1binary"
+    slow = files(tmp_path / "slow", [b"# M\n", b"# O\n", b"# T\n"])
+    late = subprocess.CompletedProcess([], 124, "", "")
+    monkeypatch.setattr("memcli.project.git.run", lambda *_, **__: late)
+    assert merge_driver.main([*slow, "MEMORY.md"]) > 0 and Path(slow[1]).read_bytes() == b"# O\n"
 
 
 def test_a_bug_of_ours_is_merged_as_git_does(

@@ -378,7 +378,6 @@ def test_a_promoted_copy_leaves_the_projects_paths_behind() -> None:
     copies = parse(texts["~/MEMORY.md"], "x").entries
     assert copies[0].extra["promoted_at"] == TODAY and "paths" not in copies[0].extra
     assert copies[0].extra["commands"] == ["git push*"]
-    sources = parse(texts["MEMORY.md"], "x").entries
-    assert [s.extra["promoted_to"] for s in sources] == [
+    assert [s.extra["promoted_to"] for s in parse(texts["MEMORY.md"], "x").entries] == [
         [copies[min(i, len(copies) - 1)].id] for i in (0, 1)
     ]

@@ -77,8 +77,7 @@ def test_a_fault_is_a_row_with_its_place(text: str, name: str, status: str, line
 def test_lines_count_whatever_ends_them(eol: str) -> None:
     """LF, CRLF and lone CR give the same line."""
     text = ("# M\n\n" + entry(f"## T\nuse {TOKEN}")).replace("\n", eol)
-    found = {row.name: row.line for row in rows(document(text))}
-    assert found == {"secrets": 9}
+    assert {row.name: row.line for row in rows(document(text))} == {"secrets": 9}
 
 
 def test_a_secret_in_a_value_is_not_quoted() -> None:

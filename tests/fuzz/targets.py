@@ -73,8 +73,7 @@ def _memory(text: str) -> None:
 
 
 def _front(text: str) -> None:
-    values = front_matter.read(text).values
-    assert all(isinstance(key, str) for key in values)
+    assert all(isinstance(key, str) for key in front_matter.read(text).values)
 
 
 def _written(text: str) -> None:
@@ -88,8 +87,7 @@ def _edited(text: str) -> None:
     known = [entry for entry in file.entries if entry.identified]
     if known:
         change = EntryChange(file.entries.index(known[0]), {"reinforcement_count": 7})
-        new = edited(file, [change])
-        assert len(new.entries) == len(file.entries)
+        assert len(edited(file, [change]).entries) == len(file.entries)
 
 
 def _checked(text: str) -> None:

@@ -210,8 +210,7 @@ def test_a_start_stays_within_its_budget(shop: Project) -> None:
     many = [shop.entry(f"Rule {i}", "word " * 60, type="corrective") for i in range(60)]
     shop.write("MEMORY.md", "".join(many))
     shop.write("institutional.md", "- a norm of some length\n" * 900)
-    done = call(shop, "session-start", source="startup")
-    assert 2_000 < len(told(done)) <= 6_000
+    assert 2_000 < len(told(call(shop, "session-start", source="startup"))) <= 6_000
 
 
 def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> None:

@@ -70,8 +70,7 @@ def test_what_was_used_waits_until_its_file_is_written(
         assert sum(map(len, SessionLog(history(shop)).uses().values())) == uses
         own = [str(shop.root / "MEMORY.md")]
         assert count_uses(app, own) == ("clock",) * uses and count_uses(app, own) == ()
-    text = (shop.root / "MEMORY.md").read_text()
-    assert f"reinforcement_count: {uses}" in text
+    assert f"reinforcement_count: {uses}" in (shop.root / "MEMORY.md").read_text()
 
 
 def test_compact_counts_what_was_used_once(shop: Project) -> None:

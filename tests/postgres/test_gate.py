@@ -13,8 +13,7 @@ def term(text: str) -> Term:
 
 def made(bound: dict[str, int], total: int = MILLION) -> list[str]:
     """The alternatives of the gate of a task with these words, in how many chunks each stands."""
-    asked = [term(text) for text in bound]
-    return gate(asked, bound, total).split(" | ")
+    return gate([term(text) for text in bound], bound, total).split(" | ")
 
 
 @pytest.mark.parametrize(

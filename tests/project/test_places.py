@@ -25,8 +25,7 @@ def put(root: Path, *names: str, text: str = "# Note\n\nWords.\n") -> None:
 
 
 def look(root: Path, **environ: str) -> Listing:
-    home = root.parent / "home"
-    return levels_on_disk.list_files(root, home, found=environ)
+    return levels_on_disk.list_files(root, root.parent / "home", found=environ)
 
 
 def names(root: Path) -> list[str]:
@@ -77,8 +76,7 @@ def test_a_link_of_the_memory_file_brings_its_target_one_hop(root: Path) -> None
     text = "[a](notes/a.md#x) [web](https://x.y/z.md) [out](../out.md) [p](notes/proxy.md)"
     put(root, "MEMORY.md", text=text)
     put(root.parent, "out.md")
-    found = [file.name for file in look(root).files if file.found]
-    assert found == ["notes/a.md"]
+    assert [file.name for file in look(root).files if file.found] == ["notes/a.md"]
 
 
 @pytest.mark.unit
@@ -169,8 +167,7 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> 
     put(root, *listed.split())
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=root, check=True)
-    found = elsewhere.others(root, look(root))
-    assert sorted(found) == [
+    assert sorted(elsewhere.others(root, look(root))) == [
         "aidd_docs/memory/**/*.md",
         "kb/decisiones/**/*.md",
         "notes/ENTSCHEIDUNGEN.md",

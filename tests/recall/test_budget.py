@@ -57,8 +57,7 @@ def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most
 
 def _size(items: list[Shown]) -> int:
     """Tokens of a layer as written, without the wrapper."""
-    lines = write(items, 0).split("\n")[2:-1]
-    return tokens("\n".join(lines)) if items else 0
+    return tokens("\n".join(write(items, 0).split("\n")[2:-1])) if items else 0
 
 
 @pytest.mark.parametrize("limit", [1, 10, FRAME])
@@ -120,8 +119,7 @@ def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
     hits = [shown(f"h{i}", "ranked", 100) for i in range(10)]
     base = [shown("p", "baseline", 5000), hits[0]._replace(text="x " * 9000)]
     got = compose(Pools(baseline=base, ranked=hits), limit=400, most=6)
-    shown_hits = sum(item.layer == "ranked" for item in got.items)
-    assert got.budget.more == 6 - shown_hits + 1
+    assert got.budget.more == 6 - sum(item.layer == "ranked" for item in got.items) + 1
 
 
 def test_types_can_be_capped() -> None:

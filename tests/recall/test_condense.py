@@ -65,8 +65,7 @@ def test_the_terms_are_searched_not_the_task(project: Project) -> None:
 
 def test_a_task_is_asked_once(project: Project) -> None:
     """The answer is remembered, by task and model."""
-    on = scripted(project, "zebra", "walrus")
-    assert recall(project, *on).json["query"] == "zebra"
+    assert recall(project, *scripted(project, "zebra", "walrus")).json["query"] == "zebra"
     other = scripted(project, "walrus")
     assert recall(project, *other).json["query"] == "zebra"
     assert recall(project, *other, task="another task").json["query"] == "walrus"
@@ -165,8 +164,7 @@ def test_hooks_never_ask(project: Project, api: Api, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("MEM_QUERY", "llm")
     monkeypatch.setenv("MEM_LLM", "anthropic")
     event = {"session_id": "s", "cwd": str(project.root), "prompt": "zebra index stripes"}
-    found = project.mem("hook", "prompt", input=json.dumps(event))
-    assert found.code == 0 and not api.seen
+    assert project.mem("hook", "prompt", input=json.dumps(event)).code == 0 and not api.seen
 
 
 def test_a_repository_may_not_choose_it(project: Project) -> None:

@@ -95,8 +95,7 @@ def test_sub_agents_follow_their_parent(
         ("agent-c3.jsonl", "gone", "c3", 3),
     ):
         put(projects / name, root, session=parent, isSidechain=True, agentId=agent, age=age)
-    found = discover(environ, [root]).found
-    assert [(each.session, each.parent) for each in found] == [
+    assert [(each.session, each.parent) for each in discover(environ, [root]).found] == [
         ("c3", "gone"), ("q", ""), ("p", ""), ("a1", "p"), ("b2", "p"),
     ]  # fmt: skip
 

@@ -67,8 +67,7 @@ def test_a_session_of_the_database(path: Path) -> None:
 
 def test_sessions_are_chosen_by_folder(path: Path) -> None:
     """At or below."""
-    found = read_all(path, folders=["/home/ana/shop"])
-    assert [each.id for each in found] == ["ses_1", "ses_2"]
+    assert [each.id for each in read_all(path, folders=["/home/ana/shop"])] == ["ses_1", "ses_2"]
     assert len(read_all(path)) == 3
 
 

@@ -134,9 +134,11 @@ class Codex(AgentCommand):
         login = self._leave_home(Path(folder, "home")) / "auth.json"
         given = ("-c", f"model_instructions_file={json.dumps(str(told))}", "-o", str(said))
         command = [program, *CODEX, *given, *named, "-"]
-        status, out, err = self._run(command, question(ask), folder, ask.timeout)
-        if login.is_file() and not login.is_symlink():  # renewed, not through the link
-            shutil.copyfile(login, self._home / login.name)
+        try:
+            status, out, err = self._run(command, question(ask), folder, ask.timeout)
+        finally:
+            if login.is_file() and not login.is_symlink():  # renewed, not through the link
+                shutil.copyfile(login, self._home / login.name)
         used = [found[1] for found in re.finditer(r'"usage": ?(\{[^{}]*\})', out)]
         counts = json.loads(used[-1]) if used else {}
         cached, output = (counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens"))

@@ -117,7 +117,7 @@ def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-HIGHEST = (15, 75)  # of a model whose list price (October 2026, USD for 1e6 tokens) is not known
+HIGHEST = (15, 75)  # of other models; prices.txt: list prices of October 2026, USD for 1e6 tokens
 CACHE_WRITE, CACHE_READ = 1.25, 0.1  # factors on the price of input, for a cache of five minutes
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
 

@@ -155,8 +155,7 @@ def test_no_request_is_bigger_than_the_provider_takes(
     one = gemini_server if name == "gemini" else server
     embedder = made(name, {KEYS.get(name, "X"): "k"}, url=one.url, model="plain-model")
     texts = [f"{number} text" for number in range(most + 3)]
-    vectors = embedder.embed(texts)
-    assert vectors[:, 1:3].tolist() == [vector_of(text)[1:3] for text in texts]
+    assert embedder.embed(texts)[:, 1:3].tolist() == [vector_of(text)[1:3] for text in texts]
     sizes = [len(body.get("input", body.get("requests"))) for body in one.bodies]
     assert sizes == [most, 3]
 
