@@ -426,7 +426,8 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(project: 
         assert [code for _, code in ended] == [0] * 6, [err for (_, err), _ in ended]
         assert len(answers) == 1
         assert len(list(project.root.glob(f"{DB}.aside-*"))) == damaged
-        assert project.mem("index", "--check").code == 0
+        # What one of them left because the index was busy, the next quiet one makes up for.
+        assert project.mem("recall", "zebra").code == project.mem("index", "--check").code == 0
 
 
 def test_an_index_that_another_process_has_mended_is_not_moved_again(project: Project) -> None:
