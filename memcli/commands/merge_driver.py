@@ -49,11 +49,9 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
     try:  # as git does without a driver; of what it cannot merge, binary content say, ours stays
         text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
         ours.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return min(code, 127)
-    except DataError:
-        return 1
+        return code
     except Exception as error:
-        return _explain(name or ours.name, error)
+        return 1 if isinstance(error, DataError) else _explain(name or ours.name, error)
 
 
 def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
