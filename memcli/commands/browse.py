@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memcli.app import App
@@ -19,7 +18,7 @@ from memcli.index.view import Filters
 from memcli.memory.parser import sections
 from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean
-from memcli.storage.files import Unreadable
+from memcli.project.context import read_known
 from memcli.storage.state import SessionLog, State
 
 LONGEST = 6000  # characters of a text in the page; mem show has the rest
@@ -98,13 +97,11 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
 
 def _entries(app: App) -> dict[tuple[str, str], Entry]:
     """Every entry and section as it stands, by file and id."""
-    found = {}
-    for file in app.project.listing.files:
-        with suppress(Unreadable):
-            memory = app.project.read(file)
-            for entry in (*memory.entries, *sections(memory)):
-                found[file.name, clean(entry.id)] = entry
-    return found
+    return {
+        (file.path, clean(entry.id)): entry
+        for file in read_known(app.project, app.project.listing.files, [])
+        for entry in (*file.memory.entries, *sections(file.memory))
+    }
 
 
 def _item(app: App, row: ListRow, entry: Entry) -> Item:

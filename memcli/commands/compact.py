@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.compaction.compact import CompactReport, compact, renamed_files
-from memcli.compaction.plan import CompactRequest, StageEnd, read_files
+from memcli.compaction.plan import Compaction, CompactRequest, StageEnd, read_files
 from memcli.compaction.questions import due
+from memcli.compaction.steps import end_stage, has_stage
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError, one_of
 from memcli.extraction import job_files
-from memcli.memory.changes import EntryChange, Event, edited
+from memcli.memory.changes import Event
 from memcli.memory.values import PHASES, Patch, Problem
-from memcli.project.context import Project, job_folder, need_root, text_to_write, write_blocker
-from memcli.storage.files import SMALL_BYTES, Unreadable
+from memcli.project import context
+from memcli.project.context import Project, text_to_write
+from memcli.storage.files import SMALL_BYTES
 from memcli.storage.state import SessionLog, Telling
 
 __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
@@ -31,7 +33,7 @@ def compact_due(
     app: App, *, check: bool = False, dry_run: bool = False, uses: bool = False
 ) -> CompactReport:
     """Do all that is due in view, in one write. Raises RefusedError while git is at work."""
-    if why := write_blocker(app.project):
+    if why := context.write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
     request = CompactRequest(
         stale=True, promote=True, check=check or dry_run, uses=uses,
@@ -80,10 +82,11 @@ def retire_stage(
     """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a job (without,
     the one that one is in, else the root)."""
     one_of("stage", stage, ("", *PHASES))
-    folder = _folder(app.project, job or app.project.view.job)
+    job = job or app.project.view.job
+    folder = _folder(app.project, job)
     if stage:
         named, verb = StageReport(ended=stage), f"retire-stage {stage}"
-        return app.write(lambda: _retired(app.project, folder, named), verb, dry_run=dry_run)
+        return app.write(lambda: _retired(app.project, job, named), verb, dry_run=dry_run)
     found = _detect(app, folder)  # may ask a model: before the lock is taken
 
     def plan() -> StageReport:
@@ -92,14 +95,14 @@ def retire_stage(
         if found.current in ("unknown", before) or detect_only:
             return report
         if before not in ("", "unknown"):
-            report = _retired(app.project, folder, report._replace(ended=before))
+            report = _retired(app.project, job, report._replace(ended=before))
         return report._replace(patches=(*report.patches, patch))
 
     return app.write(plan, "retire-stage", dry_run=dry_run or detect_only)
 
 
 def _folder(project: Project, job: str) -> Path:
-    return need_root(project) / (job_folder(project, job) if job else "")
+    return context.need_root(project) / (context.job_folder(project, job) if job else "")
 
 
 def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
@@ -149,34 +152,18 @@ def _current(project: Project, folder: Path, found: str) -> tuple[str, Patch]:
     return text.strip() if text.strip() in PHASES else "", Patch(str(path), before, f"{found}\n")
 
 
-def _retired(project: Project, folder: Path, report: StageReport) -> StageReport:
-    retired: list[tuple[str, str, str]] = []
-    skipped: list[Problem] = []
-    patches: list[Patch] = []
-    job = folder.name if folder != project.root else ""
-    levels = ("job", "task") if job else ("project",)
-    for file in project.listing.files if report.ended != "unknown" else ():
-        level, store, own, _, _ = file.place
-        here = own == job and level in levels and store in ("memory", "institutional")
-        if not here or not project.may_write(file):
-            continue
-        try:
-            memory = project.read_to_write(file)
-        except Unreadable as error:
-            skipped.append(Problem(file.name, error.line, str(error), "unreadable"))
-            continue
-        found = [
-            (at, one)
-            for at, one in enumerate(memory.entries)
-            if (one.domain, one.phase) == ("task", report.ended) and one.status != "retired"
-        ]
-        why = "{} was edited by hand: left in place (mem retire takes it)"
-        skipped += [Problem(file.name, e.line, why.format(e.id[:8])) for _, e in found if e.touched]
-        retired += [(e.id, file.name, e.title) for _, e in found if not e.touched]
-        values = {"status": "retired", "retired_because": f"stage {report.ended}"}
-        if changes := [EntryChange(at, values) for at, entry in found if not entry.touched]:
-            patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
-    return report._replace(retired=tuple(retired), skipped=tuple(skipped), patches=tuple(patches))
+def _retired(project: Project, job: str, report: StageReport) -> StageReport:
+    own = (f for f in project.listing.files if has_stage(f.place, job) and project.may_write(f))
+    wanted, skipped = own if report.ended != "unknown" else (), list[Problem]()
+    sources = [*context.read_known(project, wanted, skipped, to_write=True)]
+    work = Compaction(sources, {}, project.now)
+    ended = end_stage(work, job, report.ended)
+    for held in (held for held in ended if held.original.touched):
+        why = f"{held.entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
+        skipped.append(Problem(held.source.path, held.entry.line, why))
+    rows = ((h.entry.id, h.source.path, h.entry.title) for h in ended if not h.original.touched)
+    patches = context.patches_of(project, work.changes)
+    return report._replace(retired=tuple(rows), skipped=tuple(skipped), patches=patches)
 
 
 class ToldReport(NamedTuple):

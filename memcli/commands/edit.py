@@ -17,7 +17,7 @@ from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, plain_id, source_of
-from memcli.project.context import nothing_written
+from memcli.project.context import hold, nothing_written, patches_of
 from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.secrets import find_secrets
@@ -73,7 +73,8 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
         key, spot = _spot_of(app, changes, prefix, archived=False if because else None)
         entry, home, extent = changes.original(spot), spot[0], ""
         if home.endswith(ARCHIVE):
-            _hold(app, changes, source_of(home))
+            with nothing_written(source_of(home)):
+                hold(app.project, changes, source_of(home))
             home = changes.restore(spot, **(LIVE if entry.status == "retired" else {}))
         elif (entry.status == "retired") == bool(because):
             already.append(key)
@@ -85,19 +86,16 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
             last = entry.line + len(entry.body.splitlines()) - 1
             extent = f" (edited by hand: lines {entry.line} to {last})"
         changed.append((key, home, entry.title + extent))
-    patches, verb = list[Patch](), "retired" if because else "restored"
-    for name, text in changes.texts().items():
-        path = app.project.path_of(name)
-        before = changes.files[name].text if os.path.lexists(path) else None
-        patches.append(Patch(path, before, text))
-    return RetireReport(verb, tuple(changed), tuple(already), tuple(patches))
+    verb, patches = "retired" if because else "restored", patches_of(app.project, changes)
+    return RetireReport(verb, tuple(changed), tuple(already), patches)
 
 
 def _spot_of(
     app: App, changes: ChangeSet, prefix: str, *, archived: bool | None
 ) -> tuple[str, Spot]:
     place = writable(app, prefix, archived=archived)
-    memory = _hold(app, changes, place.path)
+    with nothing_written(place.path):
+        memory = hold(app.project, changes, place.path)
     found = [at for at, entry in enumerate(memory.entries) if entry.id == plain_id(place.entry)]
     if not found:
         what, hint = f"{prefix}: is a section of prose, not an entry", adopt_hint(place)
@@ -105,14 +103,6 @@ def _spot_of(
             hint = f"mem edit {prefix} opens it in an editor: what you empty there is gone"
         raise UsageError(what, hint)
     return place.entry, (place.path, found[-1] if place.path.endswith(ARCHIVE) else found[0])
-
-
-def _hold(app: App, changes: ChangeSet, name: str) -> MemoryFile:
-    if name not in changes.files:
-        file = app.project.found(name)
-        with nothing_written(name):
-            changes.hold(app.project.read_to_write(file) if file else parse("", name))
-    return changes.files[name]
 
 
 class UndoReport(NamedTuple):

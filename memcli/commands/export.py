@@ -12,24 +12,24 @@ from memcli.exchange import exporter as handout
 from memcli.exchange.exporter import ExportNote, Handout
 from memcli.index import view
 from memcli.install import git_hooks
-from memcli.memory.parser import sections
+from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
-from memcli.project.context import Project, base_of, nothing_written
+from memcli.project.context import Project, base_of, nothing_written, read_known
 from memcli.project.levels_on_disk import FOLDERS, PRIVATE, marks
 from memcli.project.listing import FoundFile
-from memcli.storage.files import Unreadable, read_text, refuse_links
+from memcli.storage.files import read_text, refuse_links
 
 TARGETS = ("claude", "agents-md", "json", "obsidian")
 RULES = ("policy", "architecture", "preference")
 """The kinds that say how things are done here, whatever their priority; all others are lessons."""
-_Read = list[tuple[FoundFile, str, list[Entry]]]
+_Read = list[tuple[KnownFile, list[Entry]]]
 
 
 class Exported(NamedTuple):
     """A live entry or section with its file; `weight` is its prominence by level and kind."""
 
     entry: Entry
-    file: FoundFile
+    file: KnownFile
     weight: float
 
 
@@ -47,13 +47,13 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
     live: dict[str, Exported] = {}  # each id once, from the nearest file
-    for file, _, entries in files:
+    for file, entries in files:
         for entry in entries if file.place.store == "memory" else ():
             if entry.id not in live:
                 score = standing(app.project, entry, file.place.level).score
                 live[entry.id] = Exported(entry, file, round(score, 6))
     kept = [one for one in live.values() if one.entry.status != "retired"]
-    kept.sort(key=lambda one: (-one.weight, one.file.name, one.entry.start))
+    kept.sort(key=lambda one: (-one.weight, one.file.path, one.entry.start))
     notes = list(_notes(files, kept)) if target != "json" else []
     section = handout.compose(notes, lines=lines, size=size)
     return ExportReport(target, tuple(kept), section, tuple(problems))
@@ -67,28 +67,24 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
 
     found, problems = _Read(), list(project.listing.problems)
     apart, first = marks(project.listing.files), dict[str, str]()
-    for file in sorted(view.visible(project.listing.files, project.view, filters), key=far):
-        if file.place.store not in ("memory", "institutional") or file.tree == PRIVATE:
-            continue
-        try:
-            memory = project.read(file)
-            mark, keyed = apart.get(file.name, ""), list[Entry]()
-            for one in (*memory.entries, *sections(memory)):
-                own = first.setdefault(one.id, mark) == mark
-                keyed.append(one if own else one._replace(id=mark + one.id))
-            found.append((file, memory.text, keyed))
-        except Unreadable as error:
-            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+    files = view.visible(project.listing.files, project.view, filters)
+    files = [f for f in files if f.place.store in ("memory", "institutional") and f.tree != PRIVATE]
+    for file in read_known(project, sorted(files, key=far), problems):
+        mark, keyed = apart.get(file.path, ""), list[Entry]()
+        for one in (*file.memory.entries, *sections(file.memory)):
+            own = first.setdefault(one.id, mark) == mark
+            keyed.append(one if own else one._replace(id=mark + one.id))
+        found.append((file, keyed))
     return found, problems
 
 
 def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
     """Norms, the outermost first, equal texts once; rules and lessons, best first; no episodes."""
     texts: dict[str, str] = {}
-    for file, text, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
-        place = file.place
+    for file, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
+        place, text = file.place, file.memory.text
         if place.store == "institutional" and place.level in ("global", "project") and text.strip():
-            texts.setdefault(text, file.name)
+            texts.setdefault(text, file.path)
     for text, name in texts.items():
         yield ExportNote("norms", name, "", text.strip("\ufeff\r\n \t"))
     for entry, _, _ in kept:
@@ -105,10 +101,10 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
     project, path = app.project, Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
     files, _ = _files(project, view.Filters())
     found = [(project.root or project.home) / name for name in FOLDERS]
-    holds = any(Path(file.path).is_relative_to(path) for file, _, _ in files)
+    holds = any(Path(project.path_of(file.path)).is_relative_to(path) for file, _ in files)
     if holds or any(path.is_relative_to(each) for each in found):
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
-    own = [entry for file, _, found in files if file.place.store == "memory" for entry in found]
+    own = [entry for file, found in files if file.place.store == "memory" for entry in found]
     unique = {entry.id: entry for entry in reversed(own) if entry.written}
     made = handout.notes(list(unique.values()))
     root = project.root

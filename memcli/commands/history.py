@@ -18,8 +18,9 @@ from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.words import is_day
 from memcli.project import git
+from memcli.project.context import read_known
 from memcli.sessions.discover import Discovery, discover
-from memcli.storage.files import Unreadable, state_dir
+from memcli.storage.files import state_dir
 
 HANDLES = "mem recall --history only TASK"
 
@@ -175,11 +176,10 @@ def _session(record: HistoryRecord, named: str) -> str:
 
 
 def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for file in app.project.listing.files:
-        with suppress(Unreadable):
-            for entry in app.project.read(file).entries:
-                if str(entry.extra.get("session_id", "")) in units:
-                    yield entry.id, file.name, entry.title
+    for file in read_known(app.project, app.project.listing.files, []):
+        for entry in file.memory.entries:
+            if str(entry.extra.get("session_id", "")) in units:
+                yield entry.id, file.path, entry.title
 
 
 def take_over(app: App, key: str) -> int:

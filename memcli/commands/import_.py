@@ -13,11 +13,10 @@ from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import ImportDraft, headline, shortened
 from memcli.memory import changes, grammar, parser
-from memcli.memory.values import LEVEL_WORDS, LEVELS, Patch, Problem
-from memcli.project.context import Project
+from memcli.memory.values import LEVEL_WORDS, LEVELS, Patch, Problem, listed
+from memcli.project.context import Project, read_known
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters
-from memcli.storage.files import Unreadable
 from memcli.text import controls, secrets
 
 UNCONDITIONAL = ("policy", "architecture")
@@ -62,15 +61,10 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
 def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
-    for file in project.listing.files:
-        try:
-            memory = project.read(file)
-        except Unreadable:
-            continue
+    for file in read_known(project, project.listing.files, []):
+        memory = file.memory
         for entry in memory.entries:
-            merged = entry.extra.get("merged_from", ())
-            names = (entry.id, *(merged if isinstance(merged, list) else ()))
-            ids.update(dict.fromkeys(names, entry.id))
+            ids |= dict.fromkeys((entry.id, *listed(entry, "merged_from")), entry.id)
         own = file.place.store in ("memory", "institutional")
         if own and is_around(project, file.place, level):
             entries = (*memory.entries, *parser.sections(memory))

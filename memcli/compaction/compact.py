@@ -14,7 +14,6 @@ from memcli.compaction.plan import (
     CompactOutcome,
     CompactRequest,
     Meanings,
-    MemoryInput,
     outcome_of,
     read_files,
 )
@@ -24,7 +23,7 @@ from memcli.compaction.steps import contradicting, take_steps
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.index import anchors
 from memcli.memory.changes import Event
-from memcli.memory.parser import parse
+from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import ARCHIVE, LEVEL_WORDS, LEVELS, Patch, Problem
 from memcli.memory.words import SIZE, clean
 from memcli.project import distribution
@@ -171,6 +170,6 @@ def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
     return outcome_of(work.changes)
 
 
-def _with_texts(sources: Sequence[MemoryInput], texts: Mapping[str, str]) -> list[MemoryInput]:
+def _with_texts(sources: Sequence[KnownFile], texts: Mapping[str, str]) -> list[KnownFile]:
     new = {name: parse(text, name) for name, text in texts.items()}
     return [each._replace(memory=new.get(each.path, each.memory)) for each in sources]

@@ -66,10 +66,10 @@ def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> Epi
     """The batch with the entries around it that its episodes' words find, the best first."""
     own = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
     near = {
-        path: {entry.id: entry for entry in memory.entries if _is_settled(entry)}
-        for path, place, memory, writable, _ in files.sources
-        if writable and place.store == "memory"
-        if place.level == "project" or place == own
+        each.path: {entry.id: entry for entry in each.memory.entries if _is_settled(entry)}
+        for each in files.sources
+        if each.writable and each.place.store == "memory"
+        if each.place.level == "project" or each.place == own
     }
     every = {row.id: row.path for row in index.files().values()}
     names = {number: path for number, path in every.items() if path in near}
@@ -150,10 +150,10 @@ def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry
         return _is_settled(entry) and not copied and not gone
 
     found = {
-        entry.id: QuotedEntry(path, entry)
-        for path, place, memory, writable, _ in files.sources[::-1]
-        if place.level == "project" and place.store == "memory" and writable
-        for entry in filter(is_new, memory.entries)
+        entry.id: QuotedEntry(each.path, entry)
+        for each in files.sources[::-1]
+        if each.place.level == "project" and each.place.store == "memory" and each.writable
+        for entry in filter(is_new, each.memory.entries)
     }
     return sorted(found.values(), key=lambda item: importance_order(item.entry))
 

@@ -12,8 +12,8 @@ from memcli.errors import UsageError
 from memcli.index import view
 from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
 from memcli.memory.grammar import conflict_lines, derived_id
-from memcli.memory.parser import MemoryFile, parse, sections
-from memcli.memory.values import ARCHIVE, Entry, Patch, Place, Problem, archive_of, place, source_of
+from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
+from memcli.memory.values import ARCHIVE, Entry, Patch, Problem, archive_of, place, source_of
 from memcli.project.context import Project, text_of
 from memcli.project.listing import FoundFile
 from memcli.similarity.claims import Claim, claim
@@ -24,16 +24,6 @@ LOSS_SHARE, LOSS_LEAST = 0.25, 4  # of a file's live entries, and of how many at
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 Meanings = Mapping[tuple[str, str], bytes]
 """Vectors of entries by title and body, see memcli/providers/embed."""
-
-
-class MemoryInput(NamedTuple):
-    """A file to compact; `writable` says whether it may be changed from here."""
-
-    path: str
-    place: Place
-    memory: MemoryFile
-    writable: bool = True
-    found: bool = False
 
 
 class StageEnd(NamedTuple):
@@ -84,7 +74,7 @@ class CompactFiles(NamedTuple):
     """By name: sources, texts of archives, absolute paths, texts of before; what was wrong."""
 
     project: Project
-    sources: list[MemoryInput]
+    sources: list[KnownFile]
     archives: dict[str, str]
     paths: dict[str, str]
     before: dict[str, str]
@@ -119,15 +109,15 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     files = CompactFiles(project, [], {}, {}, {}, list(project.listing.problems))
     for file in _chosen(project, wanted):
         if (memory := files.memory(file.name, file.path)) is not None:
-            given = file.name, file.place, memory, project.may_write(file, wanted.tasks), file.found
-            files.sources.append(MemoryInput(*given))
+            writable = project.may_write(file, wanted.tasks)
+            files.sources.append(KnownFile(memory, file.place, writable, file.found))
     name = "MEMORY.md"
     add = wanted.promote and not wanted.files and project.found(name) is None
     unread = bool(wanted.units) and name not in files.paths
     own = files.memory(name, project.path_of(name)) if project.root and (add or unread) else None
     if own is not None:
         writable = add and project.tree == ""
-        files.sources.append(MemoryInput(name, place("project", name), own, writable))
+        files.sources.append(KnownFile(own, place("project", name), writable))
     return files
 
 
@@ -164,7 +154,7 @@ class Held(NamedTuple):
     """An entry in the run: as it was read (`original`), and as the steps so far have left it."""
 
     changes: ChangeSet
-    source: MemoryInput
+    source: KnownFile
     spot: Spot
 
     @property
@@ -200,7 +190,7 @@ class Compaction:
 
     def __init__(
         self,
-        sources: Sequence[MemoryInput],
+        sources: Sequence[KnownFile],
         archives: Mapping[str, str],
         now: datetime.date,
         meanings: Meanings | None = None,
@@ -240,7 +230,7 @@ class Compaction:
             raise UsageError(what, "mem list shows what there is")
         self._hold()
 
-    def _copy_unit(self, source: MemoryInput, section: Entry) -> None:
+    def _copy_unit(self, source: KnownFile, section: Entry) -> None:
         new, title = derived_id("adopted", section.id), section.title.rpartition(" > ")[2]
         own = self.changes.files.get("MEMORY.md")
         if own is None or any(entry.id == new for entry in own.entries):

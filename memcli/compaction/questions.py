@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.compaction.plan import MemoryInput
 from memcli.compaction.steps import Pair
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.grammar import DETAIL
+from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Model
 from memcli.providers.llm.ledger import parse_json
@@ -53,7 +53,7 @@ class EpisodeBatch(NamedTuple):
     related: tuple[QuotedEntry, ...] = ()
 
 
-def due(sources: Sequence[MemoryInput]) -> list[EpisodeBatch]:
+def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
     """The episodes to ask about, by job and task: where three wait, or a striking one."""
     homes: dict[tuple[str, str, str], dict[str, QuotedEntry]] = {}
     for source in sorted(sources, key=lambda source: source.path):

@@ -8,13 +8,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.app import App
-from memcli.compaction.plan import CompactOutcome, MemoryInput
+from memcli.compaction.plan import CompactOutcome
 from memcli.errors import UsageError, one_of
 from memcli.index.upkeep import Located, locate, the_one, twins
 from memcli.memory.changes import ChangeSet, Spot
-from memcli.memory.parser import MemoryFile
+from memcli.memory.parser import KnownFile
 from memcli.memory.prominence import RATINGS, is_reviewed, is_used, reviewed, stronger
 from memcli.memory.values import Entry, Patch, Problem, listed, plain_id
+from memcli.project.context import hold, patches_of
 from memcli.storage.files import Unreadable
 from memcli.storage.state import SessionLog
 
@@ -159,11 +160,8 @@ class _Reinforcement:
             if (place := places.get(name)) and first[place.entry] == name:
                 self._judge(name, place)
         self.names["typed_unknown"] = [name for name in self.names["unknown"] if name in typed]
-        patches = tuple(
-            Patch(project.path_of(name), self.changes.file(name).text, text)
-            for name, text in self.changes.texts().items()
-        )
         named = {key: tuple(value) for key, value in self.names.items()}
+        patches = patches_of(project, self.changes)
         return ReinforceReport(**named, skipped=tuple(self.skipped), patches=patches)
 
     def _whole(self, request: ReinforceRequest) -> ReinforceRequest:
@@ -184,8 +182,11 @@ class _Reinforcement:
             return
         if asked in self.request.typed:
             self.app.notes.extend(twins(self.app.index, place.entry))
-        memory = self._memory(place)
-        if memory is None:
+        try:
+            memory = hold(self.app.project, self.changes, place.path)
+        except Unreadable as error:
+            problem = Problem(place.path, error.line, str(error), "unreadable")
+            self.skipped += [problem] if problem not in self.skipped else []
             return
         at = next((i for i, e in enumerate(memory.entries) if e.id == plain_id(place.entry)), None)
         if at is None or not memory.entries[at].identified:
@@ -199,17 +200,6 @@ class _Reinforcement:
             self.names[what].append(place.entry)
         if values:
             self.changes.set((place.path, at), **values)
-
-    def _memory(self, place: Located) -> MemoryFile | None:
-        try:
-            file = self.app.project.found(place.path)
-            if place.path not in self.changes.files and file is not None:
-                self.changes.hold(self.app.project.read_to_write(file))
-        except Unreadable as error:
-            problem = Problem(place.path, error.line, str(error), "unreadable")
-            self.skipped += [problem] if problem not in self.skipped else []
-            return None
-        return self.changes.file(place.path)
 
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
         request, today = self.request, self.changes.today
@@ -274,7 +264,7 @@ class WaitingUses:
         if self.waiting:
             self.known |= noted_uses(self.app.workspace)
 
-    def count(self, sources: Sequence[MemoryInput]) -> CompactOutcome:
+    def count(self, sources: Sequence[KnownFile]) -> CompactOutcome:
         """Count them in these files: once for a session and entry, none of what is retired."""
         changes = ChangeSet((each.memory for each in sources), self.app.project.now.isoformat())
         spots = _spots(sources) if self.waiting else {}
@@ -303,7 +293,7 @@ class WaitingUses:
                 SessionLog(state).counted(own, entry)
 
 
-def _spots(sources: Sequence[MemoryInput]) -> dict[str, Spot]:
+def _spots(sources: Sequence[KnownFile]) -> dict[str, Spot]:
     spots: dict[str, Spot] = {}
     merged: dict[str, Spot] = {}
     for each in sources:

@@ -14,7 +14,6 @@ from memcli.compaction.plan import (
     CompactOutcome,
     CompactRequest,
     Held,
-    StageEnd,
     body_order,
     importance_order,
     outcome_of,
@@ -22,7 +21,7 @@ from memcli.compaction.plan import (
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.values import Entry, sessions_of
+from memcli.memory.values import Entry, Place, sessions_of
 from memcli.providers.embed import SCALE
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
@@ -80,7 +79,9 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
     _merge_same_ids(work)
     _merge_duplicates(work)
     for end in wanted.ended:
-        _end_stage(work, end)
+        end_stage(work, end.job, end.ended)
+        words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
+        work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
     _archive_retired(work)
     for held in work.held if wanted.stale else ():
         stale = held.live and held.source.writable and is_stale(held.entry, work.now)
@@ -182,17 +183,21 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     return found
 
 
-def _end_stage(work: Compaction, end: StageEnd) -> None:
-    levels = ("job", "task") if end.job else ("project",)
-    for held in work.held if end.ended else ():
-        place, entry = held.source.place, held.entry
-        kept = place.store in ("memory", "institutional") and held.source.writable
-        here = place.level in levels and place.job == end.job and kept and held.live
-        mine = here and entry.domain == "task" and entry.phase == end.ended
-        if mine and not work.edited([held]):
-            held.set(status="retired", retired_because=f"stage {end.ended}")
-    words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
-    work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
+def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
+    """Retire the live task entries of a stage, but none that was edited; all that are of it."""
+    here = [h for h in work.held if has_stage(h.source.place, job) and h.source.writable and h.live]
+    found = [held for held in here if (held.entry.domain, held.entry.phase) == ("task", stage)]
+    for held in found:
+        if not work.edited([held]):
+            held.set(status="retired", retired_because=f"stage {stage}")
+    return found
+
+
+def has_stage(place: Place, job: str) -> bool:
+    """Whether the stage of a job, "" of the project, is that of the entries of a file."""
+    levels = ("job", "task") if job else ("project",)
+    here = place.job == job and place.level in levels
+    return here and place.store in ("memory", "institutional")
 
 
 def _archive_retired(work: Compaction) -> None:

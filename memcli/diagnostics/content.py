@@ -12,11 +12,11 @@ from memcli.app import App
 from memcli.index.database import IN_MEMORY, Index
 from memcli.index.refresh import differing
 from memcli.memory.grammar import conflict_lines
-from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import OUTERMOST, Entry, Place, Problem, place
+from memcli.memory.parser import KnownFile, MemoryFile
+from memcli.memory.values import OUTERMOST, Entry, Problem, place
 from memcli.memory.words import count
 from memcli.project import git
-from memcli.project.context import base_of
+from memcli.project.context import base_of, read_known
 from memcli.project.listing import FoundFile, shown
 from memcli.recall.budget import tokens
 from memcli.storage import durable, sqlite
@@ -42,22 +42,6 @@ class Check(NamedTuple):
     hint: str = ""
     path: str = ""
     line: int = 0
-
-
-class Document(NamedTuple):
-    """A memory file that could be read; `tree` is its git work tree."""
-
-    memory: MemoryFile
-    place: Place
-    tree: str
-
-    @property
-    def path(self) -> str:
-        return self.memory.path
-
-    def row(self, name: str, status: Status, detail: str, hint: str, line: int = 0) -> Check:
-        """A row about this file."""
-        return Check(name, status, detail, hint, self.path, line)
 
 
 def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
@@ -112,15 +96,15 @@ class Scene:
         self.online = online
 
     @cached_property
-    def read(self) -> tuple[list[Document], list[Problem]]:
+    def read(self) -> tuple[list[KnownFile], list[Problem]]:
         """The documents, and the problems of files that cannot be read."""
         listing = self.app.project.listing
         named = named_files(self.app, self.files)
-        documents, problems = read_documents(named or listing.files)
-        return documents, problems if named else [*listing.problems, *problems]
+        problems = [] if named else list(listing.problems)
+        return list(read_known(self.app.project, named or listing.files, problems)), problems
 
     @property
-    def documents(self) -> list[Document]:
+    def documents(self) -> list[KnownFile]:
         return self.read[0]
 
     @cached_property
@@ -155,18 +139,6 @@ class Scene:
         except Exception as error:  # whatever SQLite says of a file: it can be built anew
             busy = bool(re.search("locked|busy", str(error)))
             return IndexState(path, True, "" if busy else str(error), busy)
-
-
-def read_documents(files: Iterable[FoundFile]) -> tuple[list[Document], list[Problem]]:
-    """The files that can be read, and the problems of the others."""
-    documents, problems = [], []
-    for file in files:
-        try:
-            text = read_text(file.path, file.base)
-            documents.append(Document(parse(text, file.name), file.place, file.tree))
-        except Unreadable as error:
-            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
-    return documents, problems
 
 
 def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
@@ -209,17 +181,17 @@ def check_content(scene: Scene) -> list[Check]:
     project, named = scene.app.project, {absolute(scene.app, name) for name in scene.files}
     today, budget = project.now.isoformat(), project.config.max_tokens
     others = [file for file in project.listing.files if named and file.path not in named]
-    known = read_documents(others)[0]
+    known = list(read_known(project, others, []))
     return content(*scene.read, today=today, max_tokens=budget, others=known)
 
 
 def content(
-    documents: Sequence[Document],
+    documents: Sequence[KnownFile],
     unreadable: Iterable[Problem],
     *,
     today: str,
     max_tokens: int,
-    others: Sequence[Document] = (),
+    others: Sequence[KnownFile] = (),
 ) -> list[Check]:
     """The rows of these documents, a "PASS" for each check without; ids may stand in `others`."""
     hints: dict[str, tuple[Status, str]] = {
@@ -238,7 +210,7 @@ def content(
     return sorted(rows, key=lambda row: (NAMES.index(row.name), row.path, row.line))
 
 
-def _damaged(document: Document) -> Iterator[Check]:
+def _damaged(document: KnownFile) -> Iterator[Check]:
     """Blocks that were meant as entries and cannot be read, and values that cannot be used."""
     lines = ["", *re.split(r"\r\n|\n|\r", document.memory.text)]
     lost = "mend it there: until then it counts as prose, and its values as nothing"
@@ -246,52 +218,52 @@ def _damaged(document: Document) -> Iterator[Check]:
         hidden = find_secrets(lines[problem.line])
         what = "cannot be used (it holds a secret)" if hidden else problem.message
         if problem.severity == "unreadable":
-            yield document.row("front-matter", "FAIL", what, lost, problem.line)
+            yield Check("front-matter", "FAIL", what, lost, document.path, problem.line)
         else:
-            yield document.row("values", "WARN", what, "correct it there", problem.line)
+            yield Check("values", "WARN", what, "correct it there", document.path, problem.line)
 
 
-def _conflicts(document: Document) -> Iterator[Check]:
+def _conflicts(document: KnownFile) -> Iterator[Check]:
     hint = "resolve it and save the file; writers leave the file alone until then"
     for line in conflict_lines(document.memory.text):
-        yield document.row("conflicts", "FAIL", "a conflict is not resolved", hint, line)
+        yield Check("conflicts", "FAIL", "a conflict is not resolved", hint, document.path, line)
 
 
-def _unnamed(document: Document) -> Iterator[Check]:
+def _unnamed(document: KnownFile) -> Iterator[Check]:
     missing = [entry for entry in document.memory.entries if not entry.identified]
     if missing and document.place.store != "archive":
         what = f"{count(len(missing), 'entry has', 'entries have')} no id"
-        yield document.row("ids", "WARN", what, "mem doctor --fix", missing[0].line)
+        yield Check("ids", "WARN", what, "mem doctor --fix", document.path, missing[0].line)
 
 
-def _secrets(document: Document) -> Iterator[Check]:
+def _secrets(document: KnownFile) -> Iterator[Check]:
     """Credentials, by kind and place; the value is never repeated."""
     hint = "take it out and revoke it: what was committed stays in git's history"
     for secret in find_secrets(document.memory.text):
         line = line_at(document.memory.text, secret.start)
-        yield document.row("secrets", "FAIL", secret.kind, hint, line)
+        yield Check("secrets", "FAIL", secret.kind, hint, document.path, line)
 
 
-def _injections(document: Document) -> Iterator[Check]:
+def _injections(document: KnownFile) -> Iterator[Check]:
     """Sentences that try to command the agent. An archive is never shown to it."""
     text = document.memory.text if document.place.store != "archive" else ""
     hint = "reword it or take it out; recall shows a notice in its place"
     for span in find_injections(text):
         what = f"reads like an instruction to the agent ({span.kind})"
         line = line_at(text, span.start)
-        yield document.row("injections", "WARN", what, hint, line)
+        yield Check("injections", "WARN", what, hint, document.path, line)
 
 
-def _future(document: Document, today: str) -> Iterator[Check]:
+def _future(document: KnownFile, today: str) -> Iterator[Check]:
     for entry in document.memory.entries:
         for key in ("created_at", "last_reinforced"):
             if (day := getattr(entry, key)) > today:
                 what = f"{key}: {day} lies in the future and counts as today"
                 line = key_line(document.memory, entry, key)
-                yield document.row("dates", "WARN", what, "correct it there", line)
+                yield Check("dates", "WARN", what, "correct it there", document.path, line)
 
 
-def _duplicates(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Check]:
+def _duplicates(documents: Iterable[KnownFile], others: Iterable[KnownFile]) -> Iterator[Check]:
     """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
     first: dict[tuple[str, str], tuple[str, int]] = {}
     for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
@@ -305,13 +277,13 @@ def _duplicates(documents: Iterable[Document], others: Iterable[Document]) -> It
                 hint = "mem compact" if path == document.path else copy
                 what = f"id {entry.id} stands already in {path}:{line}"
                 where = key_line(document.memory, entry, "id")
-                yield document.row("duplicate-ids", "FAIL", what, hint, where)
+                yield Check("duplicate-ids", "FAIL", what, hint, document.path, where)
 
 
-def _institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[Check]:
+def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:
     """Institutional text that, with that above it, does not fit into half of an answer."""
     norms = [document for document in documents if document.place.store == "institutional"]
-    full: list[Document] = []
+    full: list[KnownFile] = []
     fund = max_tokens // 2
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
     for document in norms if max_tokens else ():
@@ -321,4 +293,6 @@ def _institutional(documents: Iterable[Document], max_tokens: int) -> Iterator[C
         if size > fund and not any(other in full for other in chain):
             full.append(document)
             what = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
-            yield document.row("institutional", "WARN", what, "shorten it, or raise max_tokens", 1)
+            yield Check(
+                "institutional", "WARN", what, "shorten it, or raise max_tokens", document.path, 1
+            )

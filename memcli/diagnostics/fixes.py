@@ -17,7 +17,6 @@ from memcli.diagnostics.content import (
     MALFORMED,
     TO_COME,
     Check,
-    Document,
     Scene,
     Status,
     named_files,
@@ -30,6 +29,7 @@ from memcli.index.codebase import Anchor, Fate
 from memcli.index.filters import gone_text
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import conflict_lines, derived_id
+from memcli.memory.parser import KnownFile
 from memcli.memory.values import LEVELS, Patch
 from memcli.memory.words import count
 from memcli.project import git
@@ -130,7 +130,7 @@ def _plan_ids(scene: Scene) -> Mended:
     return Mended(done, patches, failed)
 
 
-def _missing_ids(document: Document) -> list[EntryChange]:
+def _missing_ids(document: KnownFile) -> list[EntryChange]:
     """The id of each entry without one; none where undo would keep a copy of a secret."""
     memory, changes = document.memory, list[EntryChange]()
     taken = {entry.id for entry in memory.entries if entry.identified}

@@ -17,7 +17,6 @@ from memcli.diagnostics.content import (
     Repository,
     Scene,
     Status,
-    read_documents,
     text_of,
 )
 from memcli.errors import DataError, MemError
@@ -27,6 +26,7 @@ from memcli.index.database import Index
 from memcli.memory.values import listed
 from memcli.memory.words import count
 from memcli.project import distribution, elsewhere, git, levels_on_disk
+from memcli.project.context import read_known
 from memcli.providers.embed import Embedder
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
@@ -232,7 +232,7 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
     jobs, globs = project.jobs_dirs, project.config.memory_files
     listing = levels_on_disk.list_files(root, project.home, jobs, globs)
     files = [f for f in listing.files if f.place.store in ("memory", "institutional")]
-    found = read_documents(f for f in files if not f.tree)[0]
+    found = read_known(project, (f for f in files if not f.tree), [])
     entries = [entry for document in scene.documents for entry in document.memory.entries]
     known = {name for entry in entries for name in (entry.id, *listed(entry, "merged_from"))}
     lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]

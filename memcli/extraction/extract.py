@@ -15,7 +15,7 @@ from memcli.extraction.rules.words import spoken
 from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
 from memcli.extraction.transcripts import Transcripts
 from memcli.memory.grammar import conflict_lines
-from memcli.memory.parser import parse
+from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import Entry, Patch, Problem, listed
 from memcli.project import context, git
 from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_of
@@ -227,31 +227,22 @@ class _Extraction:
             return Home(job, task, folder, task_folder(project, folder, task))
         return Home(job, "", folder)
 
-    def _known(self, home: Home) -> list[placement.KnownFile]:
+    def _known(self, home: Home) -> list[KnownFile]:
         """Every memory file and archive, as it is or would be; the unreadable are named."""
-        project, found = self.project, []
+        project, found, problems = self.project, list[KnownFile](), list[Problem]()
         project.relist()
-        for file in project.listing.files:
-            own = bool(home.job) and (file.place.job, file.place.task) == (home.job, home.task)
-            try:
-                text = self.after.get(file.name)
-                memory = project.read(file) if text is None else parse(text, file.name)
-            except Unreadable as error:
-                self._unreadable(file.name, error)
-                continue
-            writable = (project.may_write(file) or own) and not conflict_lines(memory.text)
-            found.append(placement.KnownFile(file.place, memory, writable))
-        fresh = self.after.keys() - {file.memory.path for file in found} if self.dry_run else set()
-        laid = ((place_of(name, home), parse(self.after[name], name)) for name in fresh)
-        return [*found, *(placement.KnownFile(*each) for each in laid)]
+        for each in context.read_known(project, project.listing.files, problems):
+            own = bool(home.job) and (each.place.job, each.place.task) == (home.job, home.task)
+            text = self.after.get(each.path, each.memory.text)
+            memory = each.memory if text == each.memory.text else parse(text, each.path)
+            writable = (each.writable or own) and not conflict_lines(text)
+            found.append(KnownFile(memory, each.place, writable))
+        self.problems += [problem for problem in problems if problem not in self.problems]
+        fresh = self.after.keys() - {file.path for file in found} if self.dry_run else set()
+        laid = (KnownFile(parse(self.after[n], n), place_of(n, home)) for n in fresh)
+        return [*found, *laid]
 
-    def _unreadable(self, name: str, error: Unreadable) -> None:
-        problem = Problem(name, error.line, str(error), "unreadable")
-        self.problems += [problem] if problem not in self.problems else []
-
-    def _inputs(
-        self, session: Session, home: Home, known: Sequence[placement.KnownFile]
-    ) -> dict[str, str]:
+    def _inputs(self, session: Session, home: Home, known: Sequence[KnownFile]) -> dict[str, str]:
         """What the scopes read beside the turns, by its name; what is not there is left out."""
         human = any(turn.human and turn.text.strip() for turn in session.turns)
         inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
@@ -275,7 +266,9 @@ class _Extraction:
         try:
             text = text_of(self.project, path) or ""
         except Unreadable as error:
-            self._unreadable(f"{home.job_folder}/{name}".lstrip("/"), error)
+            name = f"{home.job_folder}/{name}".lstrip("/")
+            problem = Problem(name, error.line, str(error), "unreadable")
+            self.problems += [problem] if problem not in self.problems else []
             return ""
         most = FILE_LENGTH * 4
         text = speakers.clean_text(text[-most:] if lines else text[:most])
@@ -302,10 +295,10 @@ class _Extraction:
         self.after.update(outcome.texts)
         return outcome
 
-    def _patch(self, name: str, text: str, known: Iterable[placement.KnownFile]) -> Patch:
+    def _patch(self, name: str, text: str, known: Iterable[KnownFile]) -> Patch:
         """The patch of one file. What cannot be read, or has conflict markers, is not written."""
         path, nothing = self.project.path_of(name), "nothing of this session is written"
-        before = next((file.memory.text for file in known if file.memory.path == name), None)
+        before = next((file.memory.text for file in known if file.path == name), None)
         if before is None and os.path.lexists(path) and not (self.dry_run and name in self.after):
             raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
         for line in conflict_lines(before or ""):
@@ -322,7 +315,7 @@ def _told(head: Learned, found: engines.Findings, outcome: placement.Outcome) ->
     return told._replace(failed=found.failed, more=found.more)
 
 
-def _live(known: Iterable[placement.KnownFile], level: str, job: str) -> list[Entry]:
+def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
     found = [
         entry
         for file in known

@@ -10,7 +10,7 @@ from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
-from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.parser import KnownFile, MemoryFile, parse
 from memcli.memory.values import Entry, Patch, Place, listed, sessions_of
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line, rough
@@ -22,14 +22,6 @@ SOURCES, ROUGH = 5, 0.5  # sessions an entry names; share of words from which te
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE, LEARNED = "said twice in this session", "learned already"
 THROWN, KNOWN_NORM, ELSEWHERE = "thrown out before", "a norm already", "known in another work tree"
-
-
-class KnownFile(NamedTuple):
-    """A memory file or archive that exists; `writable` says whether it may be changed from here."""
-
-    place: Place
-    memory: MemoryFile
-    writable: bool = True
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from memcli.memory import front_matter, grammar
 from memcli.memory.entry_values import CORE_KEYS, date_in, date_in_path, make_entry, read_values
-from memcli.memory.values import TYPES, Entry, Problem, Segment
+from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
 from memcli.text import matching
 
 _pattern = partial(matching.pattern, "memory/parser")
@@ -25,6 +25,22 @@ class MemoryFile(NamedTuple):
     segments: tuple[Segment, ...]
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
+
+
+class KnownFile(NamedTuple):
+    """A file that was read, its place, and whether it may be changed from here; `found` and `tree`
+    as it was listed."""
+
+    memory: MemoryFile
+    place: Place
+    writable: bool = True
+    found: bool = False
+    tree: str = ""
+
+    @property
+    def path(self) -> str:
+        """Its name: relative to the root, or `~/…`."""
+        return self.memory.path
 
 
 def parse(text: str, path: str) -> MemoryFile:

@@ -2,14 +2,14 @@
 
 import datetime
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, UsageError
-from memcli.memory.values import JOBS_DIRS, PHASES
+from memcli.memory.values import JOBS_DIRS, PHASES, Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
 from memcli.project.git import may_be_root
@@ -18,7 +18,8 @@ from memcli.project.listing import FoundFile, Listing, shown
 from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text, refuse_links
 
 if TYPE_CHECKING:
-    from memcli.memory.parser import MemoryFile
+    from memcli.memory.changes import ChangeSet
+    from memcli.memory.parser import KnownFile, MemoryFile
 
 
 class View(NamedTuple):
@@ -167,6 +168,35 @@ class Project:
         if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
             return os.path.relpath(absolute, root)
         return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
+
+
+def read_known(
+    project: Project, files: Iterable[FoundFile], problems: list[Problem], *, to_write: bool = False
+) -> "Iterator[KnownFile]":
+    """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a problem."""
+    from memcli.memory.parser import KnownFile
+
+    read = project.read_to_write if to_write else project.read
+    for file in files:
+        try:
+            yield KnownFile(read(file), file.place, project.may_write(file), file.found, file.tree)
+        except Unreadable as error:
+            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+
+
+def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
+    """Take a file in as it is now; one that does not exist is empty. Raises `Unreadable`."""
+    file = project.found(name)
+    if name not in changes.files and file is not None:
+        changes.hold(project.read_to_write(file))
+    return changes.file(name)
+
+
+def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
+    """The patches that make changes to files as they were read."""
+    rows = [(name, project.path_of(name), text) for name, text in changes.texts().items()]
+    there = {name: os.path.lexists(path) for name, path, _ in rows}
+    return tuple(Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows)
 
 
 def own_tokens(project: Project) -> int:

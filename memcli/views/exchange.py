@@ -61,7 +61,7 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
         {
             **{key: getattr(entry, key) for key in ENTRY_KEYS},
             "text": entry.body if raw else controls.strip_private(entry.body),
-            "path": file.name,
+            "path": file.path,
             "level": file.place.level,
             "written": entry.written,
             "weight": weight,

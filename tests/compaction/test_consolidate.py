@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memcli.compaction.consolidate import Consolidation, names_project
-from memcli.compaction.plan import MemoryInput, outcome_of
+from memcli.compaction.plan import outcome_of
 from memcli.compaction.questions import (
     OPERATIONS,
     EpisodeBatch,
@@ -24,7 +24,7 @@ from memcli.compaction.questions import (
 from memcli.compaction.steps import Pair
 from memcli.errors import ProviderError
 from memcli.memory.changes import render_entry
-from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.parser import KnownFile, MemoryFile, parse
 from memcli.memory.values import Entry, place
 
 TODAY = "2026-11-21"
@@ -85,8 +85,8 @@ def lesson_of(*facts: Any, related: tuple[Entry, ...] = ()) -> Lesson:
 def test_three_episodes_or_a_striking_one_are_due(surprises: tuple[float, ...], asked: int) -> None:
     """Fewer wait; all that wait are asked about together."""
     texts = [text_of(f"e{i}", kind="episode", surprise=s) for i, s in enumerate(surprises)]
-    source = MemoryInput(
-        "tasks/episodes.md", place("project", "episodes.md", folder="tasks"), file_of(*texts)
+    source = KnownFile(
+        file_of(*texts, path="tasks/episodes.md"), place("project", "episodes.md", folder="tasks")
     )
     assert sum(len(part.episodes) for part in due([source])) == asked
 
@@ -97,10 +97,10 @@ def test_consolidated_retired_and_foreign_episodes_do_not_wait() -> None:
     texts += [text_of("b", kind="episode", status="retired")]
     texts += [text_of(name, kind="episode") for name in "de"]
     where = place("project", "episodes.md", folder="tasks")
-    assert due([MemoryInput("tasks/episodes.md", where, file_of(*texts))]) == []
+    assert due([KnownFile(file_of(*texts), where)]) == []
     more = file_of(*texts, text_of("f", kind="episode"))
-    assert len(due([MemoryInput("tasks/episodes.md", where, more)])) == 1
-    assert due([MemoryInput("tasks/episodes.md", where, more, writable=False)]) == []
+    assert len(due([KnownFile(more, where)])) == 1
+    assert due([KnownFile(more, where, writable=False)]) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,11 @@ def test_facts_go_to_the_memory_of_the_episodes_level(path: str, target: str) ->
     texts = [text_of(f"e{i}", kind="episode") for i in range(3)]
     level, job = ("job", "j") if "jobs" in path else ("project", "")
     (found,) = due(
-        [MemoryInput(path, place(level, "episodes.md", folder="tasks", job=job), file_of(*texts))]
+        [
+            KnownFile(
+                file_of(*texts, path=path), place(level, "episodes.md", folder="tasks", job=job)
+            )
+        ]
     )
     assert found.target == target
 

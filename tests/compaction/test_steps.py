@@ -9,13 +9,12 @@ from memcli.compaction.plan import (
     Compaction,
     CompactOutcome,
     CompactRequest,
-    MemoryInput,
     StageEnd,
     outcome_of,
 )
 from memcli.compaction.steps import is_stale, take_steps
 from memcli.memory.changes import ChangeSet, render_entry
-from memcli.memory.parser import parse
+from memcli.memory.parser import KnownFile, parse
 from memcli.memory.prominence import is_used
 from memcli.memory.values import Entry, Patch, Place, place
 
@@ -36,17 +35,17 @@ def entry(id: str, body: str = "", **values: Any) -> str:
 
 def source(
     *texts: str, path: str = "MEMORY.md", where: Place = PROJECT, writable: bool = True
-) -> MemoryInput:
-    return MemoryInput(path, where, parse("".join(texts), path), writable)
+) -> KnownFile:
+    return KnownFile(parse("".join(texts), path), where, writable)
 
 
-def task(number: int, *texts: str, job: str = "", writable: bool = True) -> MemoryInput:
+def task(number: int, *texts: str, job: str = "", writable: bool = True) -> KnownFile:
     job = job or f"j{number}"
     where = place("job", "MEMORY.md", job=job)
     return source(*texts, path=f".mem/jobs/{job}/MEMORY.md", where=where, writable=writable)
 
 
-def done(*sources: MemoryInput, **steps: Any) -> CompactOutcome:
+def done(*sources: KnownFile, **steps: Any) -> CompactOutcome:
     return take_steps(Compaction(sources, {}, NOW), CompactRequest(**steps))
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.diagnostics import content as checks
-from memcli.diagnostics.content import Check, Document
+from memcli.diagnostics.content import Check
 from memcli.memory.grammar import conflict_lines
-from memcli.memory.parser import parse
+from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import Place, Problem
 from tests.conftest import TODAY
 
@@ -18,10 +18,10 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 def document(
     text: str, path: str = "MEMORY.md", *, store: str = "memory", **place: str
-) -> Document:
+) -> KnownFile:
     tree = place.pop("tree", "")
     where = Place(place.pop("level", "project"), store, of="memory", **place)
-    return Document(parse(text, path), where, tree)
+    return KnownFile(parse(text, path), where, tree=tree)
 
 
 def entry(body: str = "## T\nText.", **values: object) -> str:
@@ -32,7 +32,7 @@ def entry(body: str = "## T\nText.", **values: object) -> str:
 
 
 def rows(
-    *documents: Document, max_tokens: int = 800, others: Sequence[Document] = ()
+    *documents: KnownFile, max_tokens: int = 800, others: Sequence[KnownFile] = ()
 ) -> list[Check]:
     found = checks.content(documents, (), today=TODAY, max_tokens=max_tokens, others=others)
     return [row for row in found if row.status != "PASS"]

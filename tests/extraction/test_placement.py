@@ -6,7 +6,7 @@ import pytest
 
 from memcli.extraction import placement
 from memcli.extraction.drafts import drafts_of, is_tainted
-from memcli.memory.parser import parse
+from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import Place, place
 from memcli.sessions.model import Finding, Session, Turn
 
@@ -24,11 +24,11 @@ CONTEXT = placement.Context(
 )  # fmt: skip
 
 
-def known(text: str, path: str = "MEMORY.md", where: Place = PROJECT) -> placement.KnownFile:
-    return placement.KnownFile(where, parse(text, path))
+def known(text: str, path: str = "MEMORY.md", where: Place = PROJECT) -> KnownFile:
+    return KnownFile(parse(text, path), where)
 
 
-def planned(*findings: Finding, files: tuple[placement.KnownFile, ...] = ()) -> placement.Outcome:
+def planned(*findings: Finding, files: tuple[KnownFile, ...] = ()) -> placement.Outcome:
     return placement.plan(drafts_of(SESSION, findings, TODAY), CONTEXT, files)
 
 
@@ -37,7 +37,7 @@ def entry(body: str, **values: Any) -> str:
     return "---\n" + "".join(f"{k}: {v}\n" for k, v in rows.items()) + f"---\n## A title\n{body}\n"
 
 
-def archived(because: str) -> placement.KnownFile:
+def archived(because: str) -> KnownFile:
     where = place("project", "MEMORY.archive.md")
     return known(entry(SAID.body, archived_because=because), "MEMORY.archive.md", where)
 
@@ -70,7 +70,7 @@ MERGED = known(entry(OTHER, id="alive", merged_from="[e-1]"))
     ((SAID,), (LIVE._replace(writable=False),), "", placement.ELSEWHERE),  # another work tree
 ])  # fmt: skip
 def test_what_is_known_is_strengthened_once_and_what_was_thrown_out_stays_out(
-    said: tuple[Finding, ...], files: tuple[placement.KnownFile, ...], done: str, dropped: str
+    said: tuple[Finding, ...], files: tuple[KnownFile, ...], done: str, dropped: str
 ) -> None:
     """However many turns and scopes say it, in view of live entries, archives and merges."""
     found = planned(*said, files=files)

@@ -25,7 +25,7 @@ from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks
 from memcli.memory import front_matter
 from memcli.memory.changes import EntryChange, edited, render_entry, safe_body
-from memcli.memory.parser import parse, sections
+from memcli.memory.parser import KnownFile, parse, sections
 from memcli.memory.values import place
 from memcli.project import config
 from memcli.providers.llm import ledger
@@ -92,7 +92,7 @@ def _edited(text: str) -> None:
 
 def _checked(text: str) -> None:
     file = parse(text, NAME)
-    document = checks.Document(file, place("project", NAME), "")
+    document = KnownFile(file, place("project", NAME))
     checks.content([document], (), today="2026-11-21", max_tokens=2000)
 
 
