@@ -149,9 +149,7 @@ def _history(app: App) -> list[Item]:
     with opened(place) as record:
         where = "1 ORDER BY date DESC LIMIT ?"
         for _, doc in record.select(where, NEWEST) if record is not None else ():
-            said = "\n\n".join(
-                f"{who}: {text}" if doc.source == "session" else text for who, text in doc.said
-            )
+            said = doc.whole
             found.append({
                 "id": doc.handle, "what": doc.source, "title": doc.title, "text": said[:LONGEST],
                 "cut": said[LONGEST:].count("\n"), "date": doc.date[:10], "who": doc.who,

@@ -83,7 +83,7 @@ def retire_stage(
     the one that one is in, else the root)."""
     one_of("stage", stage, ("", *PHASES))
     job = job or app.project.view.job
-    folder = _folder(app.project, job)
+    folder = context.folder_of(app.project, job)
     if stage:
         named, verb = StageReport(ended=stage), f"retire-stage {stage}"
         return app.write(lambda: _retired(app.project, job, named), verb, dry_run=dry_run)
@@ -99,10 +99,6 @@ def retire_stage(
         return report._replace(patches=(*report.patches, patch))
 
     return app.write(plan, "retire-stage", dry_run=dry_run or detect_only)
-
-
-def _folder(project: Project, job: str) -> Path:
-    return context.need_root(project) / (context.job_folder(project, job) if job else "")
 
 
 def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
@@ -136,7 +132,7 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
     own = {file.place.job for file in project.listing.files if project.may_write(file)} | {""}
     ends = []
     for job in [project.view.job] if project.view.inside else sorted(own):
-        folder = _folder(project, job)
+        folder = context.folder_of(project, job)
         _, found, _ = _by_text(project, folder)
         before, patch = _current(project, folder, found)
         before = before if before in job_files.STAGES else ""

@@ -14,7 +14,7 @@ from memcli.index.view import Filters
 from memcli.memory.changes import Event
 from memcli.memory.values import Patch
 from memcli.project import git
-from memcli.project.context import job_folder, moment, need_root, text_to_write
+from memcli.project.context import folder_of, moment, text_to_write
 from memcli.recall.answer import RecallRequest
 from memcli.sessions import speakers
 from memcli.storage.files import SMALL_BYTES
@@ -49,20 +49,20 @@ def premortem(
         hint = 'mem extract --premortem "what you are about to do"'
         raise UsageError("there is no task to foresee", hint)
     hits = recall(app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)).hits
-    path, safe = _folder(app, job) / ".premortem.md", speakers.clean_text(task)
+    folder, safe = folder_of(app.project, job or app.project.view.job), speakers.clean_text(task)
     pitfalls = [(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe, known) if llm else ((), "")
     text = job_files.premortem(safe, pitfalls, risks, app.project.now.isoformat())
     report = MomentReport("premortem", "", (), len(pitfalls) + len(risks), failed)
-    return _written(app, path, text, report, dry_run=dry_run)
+    return _written(app, folder / ".premortem.md", text, report, dry_run=dry_run)
 
 
 def checkpoint(
     app: App, found: Checkpoint, *, job: str = "", dry_run: bool = False
 ) -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
-    path = _folder(app, job) / ".assumptions.jsonl"
+    path = folder_of(app.project, job or app.project.view.job) / ".assumptions.jsonl"
     row = job_files.checkpoint_line(found, moment(app.project.now).isoformat(timespec="seconds"))
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
@@ -95,8 +95,3 @@ def _written(
         return report._replace(path=name, patches=(Patch(str(path), before, text),))
 
     return app.write(plan, "extract", dry_run=dry_run)
-
-
-def _folder(app: App, job: str) -> Path:
-    root, job = need_root(app.project), job or app.project.view.job
-    return root / job_folder(app.project, job) if job else root

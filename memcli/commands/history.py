@@ -77,18 +77,12 @@ def add_history(app: App, progress: Progress = lambda what, done, of: None) -> H
     begun = time.monotonic()
     with _record(app, make=True) as record:
         looked = _discovered(app, root, record)
-        added = history.backfill(
-            record, root, looked.found, _bounds(app), app.project.now, {}, progress
-        )
+        config, today = app.project.config, app.project.now
+        added = history.backfill(record, root, looked.found, config, today, {}, progress)
         kept = record.counts()
     took = round(time.monotonic() - begun, 1)
     counts = (kept["exchanges"], kept["sessions"], kept["commits"])
     return HistoryReport(added, *counts, str(path), took, looked)
-
-
-def _bounds(app: App) -> history.Bounds:
-    config = app.project.config
-    return history.Bounds(config.history_days, config.history_commits, config.history_mb)
 
 
 def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
@@ -114,11 +108,11 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
             if named:
                 paths = [Path(os.path.abspath(project.cwd / name)) for name in named if name != "-"]
                 history.add_named(record, paths, read)
-                history.add_commits(record, root, _bounds(app).commits)
+                history.add_commits(record, root, project.config.history_commits)
                 record.settle()
             else:
                 found = _discovered(app, root, record).found
-                history.backfill(record, root, found, _bounds(app), project.now, read)
+                history.backfill(record, root, found, project.config, project.now, read)
     except (DataError, OSError) as error:
         app.notes.append(f"history: {getattr(error, 'what', error)}")
 

@@ -81,18 +81,20 @@ def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> Lis
     age, count = ranking.age_of(values, app.project.now), int(values["count"])
     known = values.get("stability")
     stable = prominence.initial_stability(values.get("surprise") or 0) if known is None else known
-    given = float(values["importance"]), c.kind, age, count, _rule(app.project), stable
+    given = (
+        float(values["importance"]),
+        c.kind,
+        age,
+        count,
+        ranking.rule_of(app.project.config),
+        stable,
+    )
     p = prominence.prominence(*given)
     return ListRow(
         c.entry, c.date, place.level, place.store, c.type, c.kind, str(values["status"]),
         float(values["importance"]), count, age, round(p.decay, 4), round(p.growth, 4),
         round(p.value, 4), title if c.title else words, file.path, c.line,
     )  # fmt: skip
-
-
-def _rule(project: Project) -> prominence.Rule:
-    c = project.config
-    return prominence.Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
 
 
 PROVENANCE = (
@@ -160,12 +162,11 @@ def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, .
 
 def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
     """What a recall would multiply an entry's relevance by, as the score of relevance 1."""
-    c, extra = project.config, entry.extra
+    extra = entry.extra
     values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
     item = ranking.RankedItem(
         entry.id, entry.body, entry.kind, level, (), entry.importance, entry.reinforcement_count,
         ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)),
         extra.get("stability"),
     )  # fmt: skip
-    weights = ranking.Weights(_rule(project), c.prominence_weight, c.level_weights, c.kind_weights)
-    return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, weights)[0]
+    return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, project.config)[0]

@@ -87,7 +87,7 @@ def _taken(
         elif status[at] == "D":
             gone.add(status[at + 1])
         at += 2
-    shares = _shares(tree, ends)
+    shares = {p: s for p, s in tree.shares(*ends) if s >= REWRITTEN and not is_prose(p)}
     words = _removed_words(tree, ends)
     for anchor in anchors:
         if anchor.kind == "name":
@@ -107,17 +107,6 @@ def _taken(
 def _is(anchor: Anchor, path: str) -> bool:
     end = anchor.text.removeprefix("./").rstrip("/")
     return anchor.kind == "path" and f"/{path}".endswith(f"/{end}")
-
-
-def _shares(tree: Codebase, ends: Sequence[str]) -> dict[str, float]:
-    found = {}
-    for row in (tree.git("diff", "--numstat", "--no-renames", "-z", *ends) or "").split("\0"):
-        added, taken, path = [*row.split("\t"), "", ""][:3]
-        if added.isdecimal() and taken not in ("0", "-") and not is_prose(path):
-            lines = tree.read(path).count(b"\n")
-            if lines and int(added) >= REWRITTEN * lines:
-                found[path] = min(int(added) / lines, 1.0)
-    return found
 
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:

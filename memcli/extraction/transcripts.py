@@ -2,7 +2,6 @@
 
 import datetime
 import io
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -122,8 +121,7 @@ class Transcripts:
         found = Extraction(whole.size, whole.mtime, end, whole.head, session.id, task, last)
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:
-            row = (digest(os.fsencode(path)), *found[:-1], json.dumps(found.done))
-            state.note("extractions", [row], "OR REPLACE")
+            state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")
 
 
 def _remembered(record: HistoryRecord, session: Session) -> Session:

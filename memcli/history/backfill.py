@@ -13,6 +13,7 @@ from memcli.errors import DataError
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord
 from memcli.project import git
+from memcli.project.config import Config
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.reader import Position, read_all
@@ -104,15 +105,8 @@ _BODY, _FILES = 8000, 30
 _FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
 _pattern: Final = partial(matching.pattern, "history/backfill")
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
+_git: Final = partial(git.ask, timeout=3600)
 LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
-
-
-class Bounds(NamedTuple):
-    """How old a session may be, how many commits, how many megabytes."""
-
-    days: int
-    commits: int
-    megabytes: int
 
 
 class BackfillReport(NamedTuple):
@@ -134,7 +128,7 @@ def backfill(
     record: HistoryRecord,
     root: Path,
     found: Sequence[FoundSession],
-    bounds: Bounds,
+    config: Config,
     today: datetime.date,
     read: Read,
     progress: Progress = lambda what, done, of: None,
@@ -143,7 +137,7 @@ def backfill(
     problems: list[tuple[str, str]] = []
     sessions: Counter[str] = Counter()
     count = 0
-    oldest = (today - datetime.timedelta(days=bounds.days)).isoformat()
+    oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()
     known = ((file, record.position(str(file.path))) for file in found if not file.parent)
     fresh = [file for file, at in known if at is None or at[:2] != (file.size, file.mtime)]
     for number, file in enumerate(fresh, 1):
@@ -157,12 +151,12 @@ def backfill(
         else:
             count += added
             sessions[file.format] += bool(added)
-    most = bounds.commits
+    most = config.history_commits
     new, why = add_commits(record, root, most, progress=lambda n: progress("commits", n, most))
     problems += [("commits", why)] if why else []
     if count or new:
         record.settle()
-    record.prune(oldest, most, bounds.megabytes)
+    record.prune(oldest, most, config.history_mb)
     agents = tuple(sorted(agent for agent, some in sessions.items() if some))
     size, total = record.bytes(), sum(sessions.values())
     return BackfillReport(total, agents, count, new, size, tuple(problems))
@@ -245,14 +239,6 @@ def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
     """The commits that `git log` with these arguments names, those that say nothing left out."""
     out = _git(top, "log", f"--format={_FORMAT}", "--name-only", *arguments) or ""
     return filter(None, map(_doc, out.split("\x1e")[1:]))
-
-
-def _git(top: Path, *arguments: str) -> str | None:
-    try:
-        done = git.run(arguments, top, timeout=3600)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 def _doc(raw: str) -> Doc | None:

@@ -43,6 +43,24 @@ class Doc(NamedTuple):
     def text(self) -> str:
         return "\n".join(text for _, text in self.said)
 
+    @property
+    def whole(self) -> str:
+        """All that was said, with who said it; a commit has one voice."""
+        told = self.source == "session"
+        return "\n\n".join(f"{who}: {text}" if told else text for who, text in self.said)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What it is, by the names that JSON gives it."""
+        session = self.source == "session"
+        return {
+            "source": self.source,
+            "session_id" if session else "commit": self.unit,
+            "agent" if session else "author": self.who,
+            "date": self.date,
+            "turn": self.turn if session else None,
+        }
+
 
 class DocPlace(NamedTuple):
     """Where a doc stands, without its words."""

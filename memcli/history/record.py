@@ -43,7 +43,7 @@ class RecordContents:
 
     def common(self) -> dict[str, int]:
         """In how many parts the stems of common words stand; "": of all."""
-        return dict(json.loads(self.note("stems") or self.note("common") or "{}"))
+        return dict(json.loads(self.note("stems") or "{}"))
 
     def bytes(self) -> int:
         """What it takes on disk."""

@@ -171,11 +171,16 @@ class Codebase:
     def git(self, *arguments: str) -> str | None:
         """What git says; None when it fails or the time is up."""
         left = self.deadline - time.monotonic()
-        with suppress(OSError):
-            if left > 0:
-                done = git.run(arguments, self.top, timeout=left)
-                return done.stdout if done.returncode == 0 else None
-        return None
+        return git.ask(self.top, *arguments, timeout=left) if left > 0 else None
+
+    def shares(self, *ends: str) -> Iterator[tuple[str, float]]:
+        """Files that lost lines between two commits, or since one, and the share that is new."""
+        out = self.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
+        for row in out.split("\0"):
+            added, taken, path = [*row.split("\t"), "", ""][:3]
+            lines = self.read(path).count(b"\n") if added.isdecimal() and taken != "0" else 0
+            if lines:
+                yield path, min(int(added) / lines, 1.0)
 
     def _removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         wanted = [a for a in missing if a.kind in ("path", "glob")]
@@ -280,10 +285,5 @@ def rewritten(top: Path, day: str) -> dict[str, float]:
     """The share of the lines of each file that is new since a day, by its path from the top."""
     tree = Codebase(top, top, time.monotonic() + 10)
     commit = (tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or "").strip()
-    out = tree.git("diff", "--numstat", "--no-renames", "-z", commit) if commit else ""
-    shares = {}
-    for row in (out or "").split("\0"):
-        added, taken, path = [*row.split("\t"), "", ""][:3]
-        if added.isdecimal() and taken not in ("0", "-") and path in tree.files:
-            shares[path] = int(added) / max(tree.read(path).count(b"\n"), int(added), 1)
-    return shares
+    shares = tree.shares(commit) if commit else ()
+    return {path: share for path, share in shares if path in tree.files}

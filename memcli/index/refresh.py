@@ -7,7 +7,6 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from math import isfinite
 from posixpath import dirname, normpath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -18,7 +17,7 @@ from memcli.index.view import AROUND
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem, plain_id
-from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, sub_words
+from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.levels_on_disk import marks
 from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
@@ -141,21 +140,8 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         "pressing": "priority" in entry.extra and entry.priority in PRESSING,
         "written": entry.written,
     }
-    values |= {key: _plain(value) for key, value in entry.extra.items() if key in INDEXED}
+    values |= {key: each_text(value, clean) for key, value in entry.extra.items() if key in INDEXED}
     return values | ({"detail": detail} if detail else {})
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case str():
-            return clean(value)
-        case list():
-            return [_plain(item) for item in value]
-        case dict():
-            return {clean(str(key)): _plain(item) for key, item in value.items()}
-        case float():
-            return value if isfinite(value) else None
-    return value
 
 
 _INDEX_LINE = re.compile(

@@ -3,7 +3,7 @@
 import datetime
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 
@@ -128,3 +128,14 @@ def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 def count(number: int, one: str, many: str = "") -> str:
     """`1 file`, `2 files`, `3 entries`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def each_text(value: object, change: Callable[[str], str]) -> object:
+    """A value with every text in it changed; a number that JSON does not know is None."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return [each_text(item, change) for item in value]
+    if isinstance(value, Mapping):
+        return {change(str(key)): each_text(item, change) for key, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,7 +1,7 @@
 """The vector lane of a search over the shared index, cosines by the server."""
 
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -72,9 +72,6 @@ class _SharedWords(NamedTuple):
         found = cast("Local", self.embedder).words(there)
         return {word: (0, own.weight, own.vector) for word, own in found.items()}
 
-    def idf(self, words: Sequence[str]) -> list[float]:
-        return self.shared.idf(words)
-
 
 def _signals(
     index: SharedIndex, embedder: "Embedder", task: str, asked: Query, lexical: Scores, floor: float
@@ -82,7 +79,7 @@ def _signals(
     model = f"{embedder.provider}/{embedder.model}"
     _require(index, model)
     words = _SharedWords(index, embedder)
-    meaning = vector_lane.understand(words, words.idf, embedder, task, asked)
+    meaning = vector_lane.understand(words, index.idf, embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
     near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)

@@ -16,6 +16,7 @@ from memcli.errors import UsageError
 from memcli.index.refresh import Row, rows
 from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Place
+from memcli.memory.words import each_text
 from memcli.postgres.link import statement
 from memcli.project import git
 from memcli.text.controls import strip_controls, strip_private
@@ -46,8 +47,7 @@ def identify(root: Path) -> Identity:
         raise UsageError(f"{what}: {root} is in no git repository", "run it in a repository")
 
     def ask(*arguments: str) -> str:
-        done = git.run(arguments, top)
-        return done.stdout.strip() if done.returncode == 0 else ""
+        return (git.ask(top, *arguments) or "").strip()
 
     if ask("rev-parse", "--is-shallow-repository") == "true":
         what = f"the history of {top} is cut off, so its first commit is not known"
@@ -98,7 +98,7 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     times: Counter[str] = Counter()
     for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):
         head = 0
-        extra = {key: _cleaned(value) for key, value in entry.extra.items()}
+        extra = {key: each_text(value, _cleaned) for key, value in entry.extra.items()}
         public = entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
         for row in rows(public, live=live):
             weighed = "\0".join(map(str, (*row[:2], *row[4:11], row.metadata, row.around)))
@@ -116,14 +116,8 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     return found
 
 
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return redact_secrets(strip_private(strip_controls(value)))
-    if isinstance(value, (list, tuple)):
-        return [_cleaned(item) for item in value]
-    if isinstance(value, Mapping):
-        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
-    return value
+def _cleaned(text: str) -> str:
+    return redact_secrets(strip_private(strip_controls(text)))
 
 
 LOCK_WAIT = "20s"  # how long a push waits for another one of the same project

@@ -252,6 +252,11 @@ def need_root(project: Project, more: str = "") -> Path:
     return project.root
 
 
+def folder_of(project: Project, job: str) -> Path:
+    """The folder of a job, else the root. Raises UsageError when there is none."""
+    return need_root(project) / (job_folder(project, job) if job else "")
+
+
 def job_folder(project: Project, job: str) -> str:
     """The folder of a job, relative to the root. Raises UsageError when there is none."""
     return _named(project, "job", job, [f"{jobs}/{job}" for jobs in project.jobs_dirs])

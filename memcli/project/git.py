@@ -148,6 +148,14 @@ def run(
     return start(command, cwd, timeout, given, (), **environ)
 
 
+def ask(top: Path, *words: str, timeout: float = 30) -> str | None:
+    """What git says; None where it fails or cannot be run."""
+    with suppress(OSError):
+        done = run(words, top, timeout)
+        return done.stdout if done.returncode == 0 else None
+    return None
+
+
 def _without_filters(cwd: Path) -> dict[str, str]:
     """Settings under which no filter that is configured is run, however it is called."""
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
@@ -203,11 +211,8 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
     """The tracked files below a root that match, decoded as file names; none without git."""
-    try:
-        done = run(["ls-files", "-z", "--", *patterns], root)
-    except OSError:
-        return []
-    return [name for name in done.stdout.split("\0") if name] if done.returncode == 0 else []
+    listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
+    return [name for name in listed.split("\0") if name]
 
 
 def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> list[str]:

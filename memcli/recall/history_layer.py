@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from memcli.history.docs import Doc, DocPlace, stem, touches
 from memcli.history.record import HistoryRecord, opened
@@ -115,16 +115,8 @@ class HistoryLayer:
         """A shown item with all that is known of it."""
         hit = self._by_key[item.key]
         doc = hit.doc
-        session = doc.source == "session"
-        extra: dict[str, Any] = {
-            "source": doc.source,
-            "session_id" if session else "commit": doc.unit,
-            "agent" if session else "author": doc.who,
-            "date": doc.date,
-            "turn": doc.turn if session else None,
-            "paths": list(doc.about.get("paths", ())),
-            "superseded_by": hit.newer or None,
-        }
+        paths = list(doc.about.get("paths", ()))
+        extra = {**doc.facts, "paths": paths, "superseded_by": hit.newer or None}
         score, title, nowhere = round(hit.strength, 6), for_prompt(doc.title), ("",) * 5
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
         return present.Hit(*own, item.head, item.note, extra=extra)

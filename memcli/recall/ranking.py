@@ -9,6 +9,7 @@ from typing import Any
 from memcli.memory.prominence import Prominence, Rule, age_days, initial_stability, prominence
 from memcli.memory.words import overlap
 from memcli.named import NamedTuple
+from memcli.project.config import Config
 
 PHRASE = 0.1  # what an exact phrase of the task adds to lexical relevance
 OUTDATED = 0.8  # what is left of the relevance of an entry that names what the code has no more
@@ -72,15 +73,6 @@ class Scored(NamedTuple):
     walked: str = ""
 
 
-class Weights(NamedTuple):
-    """How relevance is weighed, from the configuration."""
-
-    rule: Rule
-    exponent: float
-    levels: Mapping[str, float]
-    kinds: Mapping[str, float]
-
-
 def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[float]:
     """The share of `phrases` (words with single blanks) that stand in each, however joined."""
     parts = {phrase: frozenset(phrase.split()) for phrase in phrases}
@@ -92,18 +84,24 @@ def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[floa
         yield sum(f" {phrase} " in plain for phrase in here) / (len(phrases) or 1)
 
 
+def rule_of(c: Config) -> Rule:
+    """How entries fade and grow, as it is configured."""
+    return Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+
+
 def weigh(
-    items: Iterable[RankedItem], matches: Mapping[str, Match], weights: Weights
+    items: Iterable[RankedItem], matches: Mapping[str, Match], config: Config
 ) -> list[Scored]:
     """Score every item, best first; what matches in its own text comes before what does not."""
     most = max((match.lexical for match in matches.values()), default=0.0) or 1.0
-    scored = []
+    scored, rule = list[Scored](), rule_of(config)
     for item in items:
         stable = initial_stability(item.surprise) if item.stability is None else item.stability
-        used = item.age, item.reinforced, weights.rule, stable
+        used = item.age, item.reinforced, rule, stable
         p, match = prominence(item.importance, item.kind, *used), matches[item.id]
-        level, kind = weights.levels.get(item.level, 1.0), weights.kinds.get(item.kind, 1.0)
-        score = match.relevance * p.value**weights.exponent * level * kind
+        level = config.level_weights.get(item.level, 1.0)
+        kind = config.kind_weights.get(item.kind, 1.0)
+        score = match.relevance * p.value**config.prominence_weight * level * kind
         own = match.lexical / most, match.cosine, match.relevance, match.own
         scored.append(Scored(item, score, *own, p, level, kind, match.words, match.lent))
     return sorted(scored, key=order)

@@ -10,7 +10,7 @@ from memcli.index import lexical as query
 from memcli.index import view as scope
 from memcli.index.lexical import POOL, Query
 from memcli.index.view import AROUND, Candidate, Lane, Scope, Signals, Source, VectorLane
-from memcli.memory.prominence import UNKNOWN_AGE, Rule
+from memcli.memory.prominence import UNKNOWN_AGE
 from memcli.memory.words import SIZE
 from memcli.recall import evidence, fusion, ranking
 from memcli.recall.ranking import Match, RankedItem, Scored
@@ -126,7 +126,7 @@ class Search:
         items = (self._item(entry, by_entry[entry]) for entry in matches)
         weighed = [
             hit._replace(duplicates=promoted[hit.item.id]) if hit.item.id in promoted else hit
-            for hit in ranking.weigh(items, matches, self._weights)
+            for hit in ranking.weigh(items, matches, self.config)
         ]
         best = [self._whole(hit) for hit in self._apart(weighed)[: 2 * (most + ranking.SPARE)]]
         alike = _alike()
@@ -180,7 +180,7 @@ class Search:
         """What each of these entries would score if it met a task fully."""
         items = [self._item(c.entry, [c]) for c in found]
         met = dict.fromkeys((item.id for item in items), Match(1.0))
-        return {hit.item.id: hit.score for hit in ranking.weigh(items, met, self._weights)}
+        return {hit.item.id: hit.score for hit in ranking.weigh(items, met, self.config)}
 
     def _matches(
         self, task: str, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
@@ -259,12 +259,6 @@ class Search:
         own = entry, copy.text, copy.kind, level, place, importance, *used
         return RankedItem(*own, values.get("stability"))
 
-    @cached_property
-    def _weights(self) -> ranking.Weights:
-        c = self.config
-        rule = Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
-        return ranking.Weights(rule, c.prominence_weight, c.level_weights, c.kind_weights)
-
     def _walked(self, hits: Sequence[Scored]) -> list[Scored]:
         known = {hit.item.id: hit for hit in hits[: self.config.limit]}
         shown = {name for hit in hits for name in (hit.item.id, *hit.duplicates)}
@@ -282,7 +276,7 @@ class Search:
         passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
         return [
             self._whole(hit)._replace(score=ends[hit.item.id][0], walked=ends[hit.item.id][1])
-            for hit in ranking.weigh(items, passed, self._weights)
+            for hit in ranking.weigh(items, passed, self.config)
         ]
 
     def _whole(self, hit: Scored) -> Scored:

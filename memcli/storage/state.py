@@ -57,7 +57,7 @@ class Extraction(NamedTuple):
     """How far a transcript was read: its size and mtime then, and where to read on (`end`).
 
     `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are
-    those of its last session. `done` names the scopes not to be asked again when others failed."""
+    those of its last session."""
 
     size: int
     mtime: int
@@ -66,7 +66,6 @@ class Extraction(NamedTuple):
     session: str
     task: str
     last: str
-    done: tuple[str, ...] = ()
 
 
 class State:
@@ -151,9 +150,9 @@ class State:
     def extraction(self, path: str) -> Extraction | None:
         """How far a transcript was read, None when it never was."""
         columns = ", ".join(Extraction._fields)
-        query = f"SELECT {columns} FROM extractions WHERE project = ? AND path = ?"
+        query = f"SELECT {columns} FROM extracted WHERE project = ? AND path = ?"
         row = self.ask(query, path).fetchone()
-        return Extraction._make((*row[:-1], tuple(json.loads(row[-1])))) if row else None
+        return Extraction._make(row) if row else None
 
     def condensed(self, digest: str) -> str:
         """The terms that a model made of a task, "" when it was not asked (or long ago)."""

@@ -1,4 +1,4 @@
--- The state file; see state.py, and session_log.py for what hooks did in sessions.
+-- The state file; see state.py.
 CREATE TABLE IF NOT EXISTS recalls (
   project TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, layer TEXT NOT NULL,
   place INTEGER NOT NULL, score REAL, day TEXT NOT NULL
@@ -23,10 +23,9 @@ CREATE INDEX IF NOT EXISTS ledger_day ON ledger (day);
 CREATE TABLE IF NOT EXISTS condensed (
   task TEXT PRIMARY KEY, terms TEXT NOT NULL -- task is a digest of it and of the model
 );
-CREATE TABLE IF NOT EXISTS extractions (
+CREATE TABLE IF NOT EXISTS extracted (
   project TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
   end INTEGER NOT NULL, head TEXT NOT NULL, session TEXT NOT NULL, task TEXT NOT NULL, last TEXT NOT NULL,
-  done TEXT NOT NULL, -- JSON list
   PRIMARY KEY (project, path)
 ) WITHOUT ROWID;
 

@@ -148,20 +148,14 @@ def doc_text(doc: Doc) -> str:
     """A whole exchange or commit."""
     head = f"{doc.handle}  {doc.date[:16].replace('T', ' ')}  {doc.who}  {doc.unit}"
     about = [f"{name}: {', '.join(values)}" for name, values in doc.about.items() if values]
-    said = [f"{who}: {text}" if doc.source == "session" else text for who, text in doc.said]
-    return for_display("\n".join([head, *about, "", for_prompt("\n\n".join(said))]))
+    return for_display("\n".join([head, *about, "", for_prompt(doc.whole)]))
 
 
 def doc_keys(doc: Doc) -> Keys:
-    session = doc.source == "session"
     return {
         **dict.fromkeys(doc._fields, ...),
         "id": doc.handle,
-        "source": doc.source,
-        "session_id" if session else "commit": doc.unit,
-        "agent" if session else "author": doc.who,
-        "date": doc.date,
-        "turn": doc.turn if session else None,
+        **doc.facts,
         "title": for_prompt(doc.title),
         "said": [{"speaker": who, "text": for_prompt(text)} for who, text in doc.said],
         "about": doc.about,

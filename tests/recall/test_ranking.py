@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.memory.prominence import Rule
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.memory.words import overlap
+from memcli.project.config import Config
 from memcli.recall import ranking
-from memcli.recall.ranking import Match, RankedItem, Weights, diversify, phrase_shares, weigh, words
+from memcli.recall.ranking import Match, RankedItem, diversify, phrase_shares, weigh, words
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 
-SEED_RULE = Rule(growth="linear")
+SEED = Config(growth="linear", prominence_weight=1.0)
 
 
 def item(name: str = "a", **values: object) -> RankedItem:
@@ -23,12 +23,8 @@ def item(name: str = "a", **values: object) -> RankedItem:
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def weights(rule: Rule = SEED_RULE, exponent: float = 1.0, **kinds: float) -> Weights:
-    return Weights(rule, exponent, LEVEL_WEIGHTS, kinds)
-
-
-def score(of: RankedItem, w: Weights | None = None, relevance: float = 1.0) -> float:
-    return weigh([of], {of.id: Match(relevance)}, w or weights())[0].score
+def score(of: RankedItem, config: Config = SEED, relevance: float = 1.0) -> float:
+    return weigh([of], {of.id: Match(relevance)}, config)[0].score
 
 
 def alike(a: str, b: str) -> bool:
@@ -57,29 +53,29 @@ def test_levels_weigh(level: str) -> None:
 
 def test_the_exponent_softens_prominence() -> None:
     """w = 0 ranks by relevance alone, w = 0.3 takes prominence to that power."""
-    assert score(item(age=400), weights(exponent=0)) == 1.0
-    assert score(item(), weights(exponent=0.3)) == pytest.approx(0.5**0.3)
+    assert score(item(age=400), SEED._replace(prominence_weight=0)) == 1.0
+    assert score(item(), SEED._replace(prominence_weight=0.3)) == pytest.approx(0.5**0.3)
 
 
 def test_importance_can_be_left_out() -> None:
     """With use_importance = false, fsrs and no growth a score is retrievability alone."""
-    rule = Rule(decay="fsrs", growth="none", use_importance=False)
-    assert score(item(age=7), weights(rule)) == pytest.approx(0.8083, abs=5e-5)
+    rule = SEED._replace(decay="fsrs", growth="none", use_importance=False)
+    assert score(item(age=7), rule) == pytest.approx(0.8083, abs=5e-5)
     surprised = item(age=30, surprise=1.0, importance=0.1)
-    assert score(surprised, weights(rule)) > score(item(age=30), weights(rule))
+    assert score(surprised, rule) > score(item(age=30), rule)
 
 
 @given(st.permutations(range(8)))
 def test_ties_go_by_place(order: list[int]) -> None:
     """What has the same score stands in the order of the tree, however it was found."""
     items = [item(f"e{i}", place=(f"f{i // 3}.md", i % 3)) for i in order]
-    got = weigh(items, {one.id: Match(1.0) for one in items}, weights())
+    got = weigh(items, {one.id: Match(1.0) for one in items}, SEED)
     assert [hit.item.id for hit in got] == [f"e{i}" for i in range(8)]
 
 
 def ranked(*texts: str) -> list[ranking.Scored]:
     items = [item(f"e{i}", text=text, place=("f", i)) for i, text in enumerate(texts)]
-    return weigh(items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, weights())
+    return weigh(items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, SEED)
 
 
 LONG = "Always run the migration with a lock timeout of three seconds before the deploy begins on friday"
@@ -143,7 +139,7 @@ def test_the_order_of_the_input_does_not_matter() -> None:
     items = [hit.item for hit in hits]
     relevance = {hit.item.id: Match(hit.relevance) for hit in hits}
     random.Random(1).shuffle(items)
-    again = diversify(weigh(items, relevance, weights()), limit=10, weight=0.7, alike=alike)
+    again = diversify(weigh(items, relevance, SEED), limit=10, weight=0.7, alike=alike)
     assert [h.item.id for h in again] == wanted
 
 
@@ -154,7 +150,7 @@ def test_an_own_match_stands_before_a_better_one_that_is_only_lent() -> None:
         "own": Match(0.2, lexical=1.0),
         "near": Match(0.1, cosine=0.4),
     }
-    hits = weigh([item(name) for name in matches], matches, weights(exponent=0.04))
+    hits = weigh([item(name) for name in matches], matches, SEED._replace(prominence_weight=0.04))
     assert [hit.item.id for hit in hits] == ["own", "near", "lent"]
     assert hits[2].score > hits[0].score
     picked = diversify(hits, limit=3, weight=0.5, alike=lambda a, b: False)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memcli.errors import ProviderError
+from memcli.memory.words import each_text
 from memcli.providers.llm import Ask, Provider, Reply, Usage
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.matching import table
@@ -30,7 +31,7 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
         value = json.loads(text, parse_constant=int, object_pairs_hook=_no_doubles)
     except (ValueError, RecursionError):
         raise ReplyError(f"the model's reply is no JSON: {excerpt(text)!r}") from None
-    value = _clean(value)
+    value = each_text(value, strip_controls)
     if schema is not None:
         _check(value, schema, "reply")
     return value
@@ -70,16 +71,6 @@ def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a key stands twice")
     return found
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return strip_controls(value)
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    if isinstance(value, dict):
-        return {strip_controls(key): _clean(item) for key, item in value.items()}
-    return value
 
 
 def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
