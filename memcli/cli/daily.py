@@ -25,7 +25,7 @@ from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
 from memcli.index.view import Filters
 from memcli.views import entries, sessions, text
-from memcli.views.text import HOW_TO_BEGIN, put, say
+from memcli.views.text import how_to_begin, put, say
 
 Number = int | None
 ID = argument("ID", "The id of an entry or section of prose, or its beginning.")
@@ -165,7 +165,7 @@ def list_entries(
     text.count_problems(problems, quiet=mem.options.quiet)
     keys = {"rows": ..., "entries": report.rows}
     show(mem, report, entries.explained_text if explain else entries.list_text, lambda report: keys)
-    none = HOW_TO_BEGIN if empty else "mem: nothing that is remembered passes these filters"
+    none = how_to_begin(problems) if empty else "mem: nothing remembered passes these filters"
     say("" if report.rows else none, quiet=mem.options.quiet)
 
 

@@ -14,7 +14,7 @@ from memcli.history import record_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
-from memcli.views.text import HOW_TO_BEGIN, columns, count_problems, folded, name_problems, put, say
+from memcli.views.text import columns, count_problems, folded, how_to_begin, name_problems, put, say
 
 if TYPE_CHECKING:
     from memcli.cli.progress import Progress
@@ -81,7 +81,7 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
 
 def _nothing(mem: App, report: RecallReport) -> str:
     if (not report.found or command.is_empty(mem)) and record_of(mem.project) is None:
-        return HOW_TO_BEGIN
+        return how_to_begin(report.problems)
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
     return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
@@ -133,7 +133,7 @@ def show_index(mem: App, report: "IndexReport") -> None:
         from memcli.views.upkeep import index_text
 
         put("\n".join(folded([index_text(report)], more=2)))
-    say("" if report.where else HOW_TO_BEGIN, quiet=mem.options.quiet)
+    say("" if report.where else how_to_begin(report.problems), quiet=mem.options.quiet)
 
 
 _FLAGS = {

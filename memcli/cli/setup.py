@@ -11,7 +11,7 @@ from memcli.cli.options import argument, command, flag, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
-from memcli.views.text import HOW_TO_BEGIN, count, put, say
+from memcli.views.text import count, how_to_begin, put, say
 
 OWN = "Further"
 
@@ -189,7 +189,7 @@ def import_(
     from memcli.commands import import_ as command
 
     report = command.run(mem, paths, form, level, dry_run=mem.options.dry_run)
-    text.name_problems(report.skipped)
+    text.name_problems(report.skipped, hint="")
     wrote(mem, report, exchange.import_text, exchange.import_keys)
     if mem.options.dry_run and not mem.options.json:
         say(exchange.import_text(report), quiet=mem.options.quiet)
@@ -232,7 +232,7 @@ def export(
     text.count_problems(report.problems, quiet=quiet)
     if out and (lost := [each for each in report.problems if each.severity == "unreadable"]):
         raise DataError(f"{lost[0].path}: {lost[0].message}; {out} is not written", "mem doctor")
-    say("" if report.kept else HOW_TO_BEGIN, quiet=quiet)
+    say("" if report.kept else how_to_begin(report.problems), quiet=quiet)
     done = bool(out) and command.save(mem, out, written, whole=target == "json")
     put((f"wrote {out}" if done else f"{out} is up to date") if out else written)
     if more := report.handout.more:

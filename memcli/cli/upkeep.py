@@ -24,7 +24,7 @@ from memcli.errors import DataError, ProviderError, RefusedError, UsageError, on
 from memcli.index.view import Filters
 from memcli.project.context import need_root
 from memcli.views import entries, exchange, json, sessions, upkeep
-from memcli.views.text import HOW_TO_BEGIN, count_problems, folded, name_problems, put, say
+from memcli.views.text import count_problems, folded, how_to_begin, name_problems, put, say
 
 if TYPE_CHECKING:
     from memcli.extraction.job_files import Checkpoint
@@ -106,7 +106,7 @@ def extract(
     with progress:
         done = pipeline.run(mem, request, dry_run=mem.options.dry_run, strengthen=not no_reinforce)
     report = done.extract
-    code = name_problems(report.problems)
+    code = name_problems(report.problems, hint="")
     for session in report.sessions:
         for scope_of, why in session.failed:
             say(f"mem: {session.name}: scope {scope_of} failed: {why}")
@@ -285,7 +285,7 @@ def health(
     words = upkeep.trend_text if history else partial(upkeep.health_text, sparse=sparse)
     show(mem, report, words, partial(upkeep.health_keys, sparse=sparse, history=history))
     say(f"mem: wrote {html}" if html else "", quiet=quiet)
-    say("" if report.found else HOW_TO_BEGIN, quiet=quiet)
+    say("" if report.found else how_to_begin(report.problems), quiet=quiet)
     low = least is not None and report.health.score < least
     say(f"mem: the score {report.health.score:g} is below {least:g}" if low else "", quiet=quiet)
     return 1 if low else 0

@@ -109,6 +109,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         return known
     name, path = target(project, request.level, request.job, request.task)
     memory = read_target(project, path, name)
+    app.notes += [f"{p}: mem doctor" for p in memory.problems if p.severity == "unreadable"]
     values = _values(project, request, today)
     after = edited(memory, [EntryChange(text=render_entry(values, body, eol_of(memory.text)))])
     before = memory.text if os.path.lexists(path) else None

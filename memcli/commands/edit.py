@@ -50,6 +50,8 @@ def restore(app: App, ids: Sequence[str], *, dry_run: bool = False) -> RetireRep
 def refresh_found(app: App) -> None:
     """Bring the index up to date. Raises UsageError where there is no memory."""
     if not app.project.listing.files:
+        for problem in app.project.listing.problems:
+            raise DataError(str(problem), "mem doctor")
         raise UsageError("there is no memory here", 'begin with mem add "what you learned"')
     app.refresh()
 

@@ -34,13 +34,14 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
     if project.listing.files and request.refresh and request.history != "only":
         app.refresh()  # before anything looks at the index: it may have to be built anew
-    history = _history(app, request)
+    history, problems = _history(app, request), tuple(project.listing.problems)
     if request.history == "only" or (history is not None and not project.listing.files):
         from memcli.recall.answer import from_history
 
-        return from_history(project.config, request.task, history)
+        told = from_history(project.config, request.task, history)
+        return told._replace(problems=problems)
     if not project.listing.files:
-        problems, budget = tuple(project.listing.problems), Budget(project.config.max_tokens, 0, 0)
+        budget = Budget(project.config.max_tokens, 0, 0)
         return RecallReport("bm25", request.task, (), budget, problems, 0, False)
     if project.config.query == "llm":
         from memcli.recall.condense import condensed

@@ -101,7 +101,9 @@ class CompactFiles(NamedTuple):
             self.before[name] = text
         if kept is not None:
             self.before[archive] = self.archives[archive] = kept
-        return parse(text or "", name)
+        memory = parse(text or "", name)
+        self.skipped.extend(each for each in memory.problems if each.severity == "unreadable")
+        return memory
 
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:

@@ -72,7 +72,7 @@ def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> 
     asked, own = _checked(app, request), request.session
     model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
     if not app.project.listing.files:
-        return ReinforceReport()
+        return ReinforceReport(skipped=tuple(app.project.listing.problems))
     with app.state() as state:
         if not request.ids and not request.listed and own:
             asked = asked._replace(listed=tuple(state.recalled(own)))

@@ -113,9 +113,9 @@ def health(
     items = sorted(items)
     if not items:
         unread = indexed.missing_files
-        files = f"; {count(unread, 'file')} cannot be read" if unread else ""
-        why = f"There is no live entry yet{files}: begin with mem add."
-        return weighed(dict.fromkeys(WEIGHTS, Metric(0.0, why, BEGIN)))
+        files = f"There is no live entry: {count(unread, 'file')} cannot be read."
+        why = files if unread else "There is no live entry yet: begin with mem add."
+        return weighed(dict.fromkeys(WEIGHTS, Metric(0.0, why, "mem doctor" if unread else BEGIN)))
     values = [freshness(items), coverage(indexed), coherence(items, vectors)]
     values += [efficiency(shown, places), reachability(items)]
     return weighed(dict(zip(WEIGHTS, values, strict=True)))
@@ -162,8 +162,9 @@ def coverage(indexed: Indexed) -> Metric:
         value *= have / should if should else 1.0
         reason += f", {have} of {count(should, 'chunk has a vector', 'chunks have a vector')}"
     if indexed.missing_files:
-        reason += f"; {count(indexed.missing_files, 'file')} could not be read"
-    missing = indexed.entries < indexed.eligible and not indexed.missing_files
+        reason += f"; {count(indexed.missing_files, 'file')} could not be read whole"
+        return Metric(value, f"{reason}.", "mem doctor")
+    missing = indexed.entries < indexed.eligible
     return Metric(value, f"{reason}.", "mem index --rebuild" if missing else "mem index")
 
 

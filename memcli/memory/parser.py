@@ -14,6 +14,7 @@ from memcli.text import matching
 
 _pattern = partial(matching.pattern, "memory/parser")
 """`apart`: what may follow a body that is whole; other lines go on with its last paragraph."""
+UNCLOSED = "front matter is not closed by a line of ---"
 _MAX_BODY = 65_536  # how far the end of a body is looked for by its digest (characters)
 
 
@@ -184,7 +185,7 @@ class _Reader:
         place = (start, inner, stop, stop)
         rule = bisect_right(self.rules, at)
         if rule == len(self.rules):
-            why = "front matter is not closed by a line of ---"
+            why = UNCLOSED
         else:
             closing = self.marks[self.rules[rule]]
             place = (start, inner, closing.start(1), self._next_line(closing.end()))
@@ -202,9 +203,10 @@ class _Reader:
             values, repeated = front_matter.read(block)
         except front_matter.Malformed as error:
             damage = (inner + error.offset, f"front matter cannot be read: {error}")
-            return (
-                EntryBlock(*place, None, damage=damage) if _pattern("meant").search(block) else None
-            )
+            if _pattern("torn").search(block, 0, error.offset):  # its end is that of another one
+                damage = (start, UNCLOSED)
+            meant = _pattern("meant").search(block)
+            return EntryBlock(*place, None, damage=damage) if meant else None
         named = values.get("id") is not None or values.get("type") in TYPES
         if not named and sum(key in values for key in CORE_KEYS) < 3:
             return None

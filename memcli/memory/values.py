@@ -28,6 +28,9 @@ class Problem(NamedTuple):
     message: str
     severity: str = "defaulted"
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
 
 class Segment(NamedTuple):
     """A stretch `text[start:end]` of a memory file: an "entry" or "prose"."""

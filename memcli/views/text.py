@@ -16,10 +16,6 @@ from memcli.text.secrets import redact_secrets
 if TYPE_CHECKING:
     from memcli.memory.values import Patch, Problem
 
-HOW_TO_BEGIN = (
-    'mem: there is no memory here yet. Begin with: mem add "what you learned"'
-    " (outside of a repository: --level global), or search commits and chats: mem index --history"
-)
 MOST_LINES = 40
 """So many lines are told one by one; of more, the rest is only counted (--json has them all)."""
 NARROWEST, USUAL, TITLE = 20, 80, 30
@@ -82,15 +78,27 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
 
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
-    """Say how many problems the memory files have."""
+    """Say how many problems the memory files have, and the first that keeps something unread."""
     if problems:
-        say(f"mem: {count(len(problems), 'problem')} in the memory files: mem doctor", quiet=quiet)
+        lost = next((f" ({each})" for each in problems if each.severity == "unreadable"), "")
+        what = in_one_line(f"{count(len(problems), 'problem')} in the memory files{lost}")
+        say(f"mem: {what}: mem doctor", quiet=quiet)
 
 
-def name_problems(problems: "Iterable[Problem]") -> int:
+def how_to_begin(problems: "Iterable[Problem]") -> str:
+    """How to begin where there is no memory, not even one that cannot be read."""
+    if any(each.severity == "unreadable" for each in problems):
+        return ""
+    begin = 'mem: there is no memory here yet. Begin with: mem add "what you learned"'
+    more = "search commits and chats: mem index --history"
+    return f"{begin} (outside of a repository: --level global), or {more}"
+
+
+def name_problems(problems: "Sequence[Problem]", hint: str = "hint: mem doctor") -> int:
     """Say each problem in a line; the exit code that data which could not be used owns."""
-    lines = [in_one_line(f"{p.path}:{p.line}: {p.message}") for p in problems]
-    say("\n".join(lines))
+    lines = [in_one_line(str(problem)) for problem in problems]
+    unread = [hint for each in problems if each.severity == "unreadable"][:1]
+    say("\n".join(filter(None, [*lines, *unread])))
     return DataError.code if lines else 0
 
 

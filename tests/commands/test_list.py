@@ -1,5 +1,9 @@
 """mem list: every entry in view once, newest first."""
 
+import os
+
+import pytest
+
 from tests.conftest import Project
 
 
@@ -43,7 +47,7 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
 
 def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
     """Tabs, newlines, escape sequences and bidi characters do not break a line or a terminal."""
-    titles = [
+    odd = [
         "tab\there",
         "bell\x07",
         "esc \x1b[31mred",
@@ -51,7 +55,7 @@ def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
         "zero\u200bwidth",
         "plain",
     ]
-    project.write("MEMORY.md", "".join(project.entry(title) for title in titles))
+    project.write("MEMORY.md", "".join(project.entry(title) for title in odd))
     (project.root / "tasks").mkdir()
     (project.root / "tasks/new\nline.md").write_text(project.entry("odd file"))
     done = project.mem("list")
@@ -64,7 +68,7 @@ def test_filters_that_nothing_passes_are_said(project: Project) -> None:
     """The answer stays empty, on stderr stands why; --quiet has neither."""
     project.write("MEMORY.md", project.entry())
     got = project.mem("list", "--tag", "nope")
-    assert got[:] == (0, "", "mem: nothing that is remembered passes these filters\n")
+    assert got[:] == (0, "", "mem: nothing remembered passes these filters\n")
     assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")
 
 
@@ -88,3 +92,18 @@ def test_explained_entries_come_by_their_weight(project: Project) -> None:
     assert [row[1] for row in rows] == ["Rises", "Fades"] and rows[0][3:5] == ["1", "1.38"]
     found = {row["id"]: row for row in project.mem("list", "--json").json["entries"]}
     assert found["a"]["decay"] == 0.25 and found["b"]["growth"] == 1.375
+
+
+TORN = "---\nid: one\ntype: corrective\n## Torn\nText.\n\n---\nid: two\n---\n## Whole\nMore.\n"
+
+
+@pytest.mark.parametrize("verb", ["list", "index", "recall x", "health", "compact", "add Else"])
+def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> None:
+    """A block without its end, a pipe in a file's place: path, line and what to do next."""
+    file = project.write("MEMORY.md", TORN)
+    got = project.mem(*verb.split())
+    assert "MEMORY.md:1: front matter is not closed" in got.err and "mem doctor" in got.err
+    file.unlink()
+    os.mkfifo(file)
+    got = project.mem(*verb.split())
+    assert "MEMORY.md:1: is no regular file" in got.err and "no memory" not in got.err

@@ -99,7 +99,8 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     (project.root / "tasks" / "x.md").symlink_to("/etc/hostname")
     got = project.mem("recall", "--ranked", "--json", "zebra")
     assert got.code == 0 and {hit["title"] for hit in got.json["hits"]} == {"A", "B"}
-    assert got.err == "mem: 3 problems in the memory files: mem doctor\n"
+    why = "tasks/x.md:1: is a link that leaves the root; it is not followed"
+    assert got.err == f"mem: 3 problems in the memory files ({why}): mem doctor\n"
     assert {problem["path"] for problem in got.json["problems"]} == {"MEMORY.md", "tasks/x.md"}
 
 

@@ -212,7 +212,7 @@ def test_entry_that_is_not_closed_does_not_swallow_the_next() -> None:
     text = "---\nid: a\ntype: corrective\nBody without its line.\n\n" + entry("b")
     file = parse(text, "x")
     assert ids(file) == ["b"]
-    assert [(p.severity, p.line in (4, 5, 6)) for p in file.problems] == [("unreadable", True)]
+    assert [(p.severity, p.line) for p in file.problems] == [("unreadable", 1)]
 
 
 def test_front_matter_that_is_never_closed_is_named() -> None:
