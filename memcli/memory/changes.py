@@ -360,7 +360,13 @@ class ChangeSet:
             changes.setdefault(spot[0], []).append(change)
         for path, added in new.items():
             changes.setdefault(path, []).extend(EntryChange(text=text) for text in added)
-        return {
-            path: edited(self.file(path), mine).text if mine else self.files[path].text
-            for path, mine in changes.items()
-        }
+        return {path: _ended(self.file(path), mine) for path, mine in changes.items()}
+
+
+def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
+    """The new text; the blank line that parted the last entry from the rest leaves with it."""
+    text = edited(file, changes).text if changes else file.text
+    was, tail = (each[len(each.rstrip(BLANKS)) :] for each in (file.text, text))
+    if was.count("\n") < 2 <= tail.count("\n"):
+        return text[: len(text) - len(tail)] + tail[: tail.index("\n") + 1]
+    return text

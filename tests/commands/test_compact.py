@@ -100,15 +100,16 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Pro
     old = {"created_at": "2025-01-01", "importance": 0.3}
     fill(
         project,
-        project.entry("Faded", "Alpha alpha.", id="faded", **old),
         project.entry("Used", "Beta beta.", id="used", reinforcement_count=9, **old),
         project.entry("Rule", "Gamma gamma.", id="rule", kind="policy", type="directive", **old),
         project.entry("Pinned", "Delta delta.", id="pinned", priority="high", **old),
         project.entry("New", "Epsilon epsilon.", id="new", importance=0.01),
+        project.entry("Faded", "Alpha alpha.", id="faded", **old)[:-1],
     )
     assert project.mem("compact", "--check").code == 0
     assert project.mem("compact", "--stale").code == 0
     assert list(by_id(project)) == ["used", "rule", "pinned", "new"]
+    assert (project.root / "MEMORY.md").read_text().endswith("lon.\n")  # no blank line stays
     assert list(by_id(project, "MEMORY.archive.md")) == ["faded"]
 
 
