@@ -1,9 +1,5 @@
 """mem list: every entry in view once, newest first."""
 
-import os
-
-import pytest
-
 from tests.conftest import Project
 
 
@@ -92,18 +88,3 @@ def test_explained_entries_come_by_their_weight(project: Project) -> None:
     assert [row[1] for row in rows] == ["Rises", "Fades"] and rows[0][3:5] == ["1", "1.38"]
     found = {row["id"]: row for row in project.mem("list", "--json").json["entries"]}
     assert found["a"]["decay"] == 0.25 and found["b"]["growth"] == 1.375
-
-
-TORN = "---\nid: one\ntype: corrective\n## Torn\nText.\n\n---\nid: two\n---\n## Whole\nMore.\n"
-
-
-@pytest.mark.parametrize("verb", ["list", "index", "recall x", "health", "compact", "add Else"])
-def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> None:
-    """A block without its end, a pipe in a file's place: path, line and what to do next."""
-    file = project.write("MEMORY.md", TORN)
-    got = project.mem(*verb.split())
-    assert "MEMORY.md:1: front matter is not closed" in got.err and "mem doctor" in got.err
-    file.unlink()
-    os.mkfifo(file)
-    got = project.mem(*verb.split())
-    assert "MEMORY.md:1: is no regular file" in got.err and "no memory" not in got.err

@@ -104,6 +104,19 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     assert {problem["path"] for problem in got.json["problems"]} == {"MEMORY.md", "tasks/x.md"}
 
 
+@pytest.mark.parametrize("verb", ["list", "index", "recall x", "health", "compact", "add Else"])
+def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> None:
+    """A block without its end, a pipe in a file's place: path, line and what to do next."""
+    torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
+    file = project.write("MEMORY.md", torn)
+    got = project.mem(*verb.split())
+    assert "MEMORY.md:1: front matter is not closed" in got.err and "mem doctor" in got.err
+    file.unlink()
+    os.mkfifo(file)
+    got = project.mem(*verb.split())
+    assert "MEMORY.md:1: is no regular file" in got.err and "no memory" not in got.err
+
+
 def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None:
     """What says the same is one hit with `duplicates`; whole texts are compared."""
     text = "Always run the zebra migration with a short lock timeout before the deploy begins."
