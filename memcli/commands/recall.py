@@ -38,8 +38,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     if request.history == "only" or (history is not None and not project.listing.files):
         from memcli.recall.answer import from_history
 
-        told = from_history(project.config, request.task, history)
-        return told._replace(problems=problems)
+        return from_history(project.config, request.task, history)._replace(problems=problems)
     if not project.listing.files:
         budget = Budget(project.config.max_tokens, 0, 0)
         return RecallReport("bm25", request.task, (), budget, problems, 0, False)
