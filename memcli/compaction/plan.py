@@ -101,9 +101,7 @@ class CompactFiles(NamedTuple):
             self.before[name] = text
         if kept is not None:
             self.before[archive] = self.archives[archive] = kept
-        memory = parse(text or "", name)
-        self.skipped.extend(each for each in memory.problems if each.severity == "unreadable")
-        return memory
+        return parse(text or "", name)
 
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
