@@ -118,6 +118,8 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     if own is not None:
         writable = add and project.tree == ""
         files.sources.append(KnownFile(own, place("project", name), writable))
+    problems = (each for source in files.sources for each in source.memory.problems)
+    files.skipped.extend(each for each in problems if each.severity == "unreadable")
     return files
 
 
