@@ -32,7 +32,6 @@ from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
 from memcli.storage.files import state_dir
 
-CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000  # how much of its MEMORY.md Claude Code reads
 ASKED_FOR = 3.0  # seconds that an embedder has to answer
 
 
@@ -92,7 +91,7 @@ def check_other_memory(scene: Scene) -> Iterator[Check]:
         if (text := text_of(path)) is not None:
             lines, size = len(text.splitlines()), len(text.encode())
             what = f"Claude Code keeps auto memory, too: {lines} lines, {size / 1000:.1f} KB"
-            over = lines > CLAUDE_LINES or size > CLAUDE_BYTES
+            over = lines > levels_on_disk.CLAUDE_LINES or size > levels_on_disk.CLAUDE_BYTES
             hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
             yield Check("other-memory", "INFO", what, hint, str(path))
     for name, where in product(("memsearch", "claude-mem", "basic-memory"), ("~", ".")):

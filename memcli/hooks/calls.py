@@ -13,6 +13,7 @@ from memcli.memory.words import count
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
+from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES, PRIVATE
 from memcli.storage.state import SessionLog, Telling
 
 MOST_BYTES = 10_000_000
@@ -136,6 +137,15 @@ class HookApp(App):
         if changed or gone:
             self.refresh()
         return True
+
+    def loaded(self, call: HookCall) -> set[str]:
+        """The entries that Claude Code, when it is who calls, has read by itself."""
+        parts = self.project.listing.files.parts
+        for own in (p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"):
+            kept = os.path.realpath(os.path.dirname(os.path.dirname(own.base)))
+            if os.path.realpath(call.transcript).startswith(kept + os.sep):
+                return self.index.entries.begun(own.name, CLAUDE_LINES, CLAUDE_BYTES)
+        return set()
 
     def room(self, tokens: int, times: int = 1) -> int:
         """So many tokens, or as many as the configured size of an answer allows."""

@@ -61,7 +61,7 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
     if call.agent or _is_told(log, call) or not app.is_ready():
         return Told()
     before = log.shown(call.session) if emptied else set()
-    made = app.guarded(lambda: _standing(app, before))
+    made = app.guarded(lambda: _standing(app, before, app.loaded(call)))
     with state.transaction():
         if _is_told(log, call):  # by another process meanwhile
             return Told()
@@ -77,7 +77,7 @@ def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
     log = SessionLog(state)
     if log.started(call.context) is not None or not app.is_ready():
         return Told()
-    made = app.guarded(lambda: _standing(app, None))
+    made = app.guarded(lambda: _standing(app, None, set()))
     with state.transaction():
         return _remembered(app, log, call, made)
 
@@ -116,21 +116,21 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
     return call.size <= size and not (call.source in EMPTIED and call.size == 0)
 
 
-def _standing(app: HookApp, before: set[str] | None) -> budget.Block:
-    """The block of a start, with what was told `before`; None: the rules alone, for a sub-agent."""
+def _standing(app: HookApp, before: set[str] | None, loaded: set[str]) -> budget.Block:
+    """The block of a start, less what the agent `loaded`; `before` None: a sub-agent's rules."""
     layers, whole = _layers(app), before is not None
     again = _entries(layers, app.index.entries.copies(before))[:AGAIN] if before else []
     baseline = layers.baseline()
     ranked = [*(_proxy(app) if whole else ()), *_lessons(app, layers, again)]
     gone = app.index.entries.gone([item.key for item in (*baseline, *ranked)])
-    dead = {entry for entry, lost in gone.items() if lost.every}  # the code has nothing they name
+    dead = loaded | {key for key, lost in gone.items() if lost.every}  # nothing they name is left
     pools = Pools(
         institutional=layers.institutional(),
         baseline=[item for item in baseline if item.key not in dead],
         episodes=layers.episodes() if whole else (),
         ranked=[item for item in ranked if item.key not in dead][: LESSONS + len(again)],
     )
-    units = list(_units(app, layers)) if whole else []
+    units = list(_units(app, layers, loaded)) if whole else []
     pools = pools._replace(ranked=[*pools.ranked, *units])
     tokens, times = (START_TOKENS, 2) if whole else (AGENT_TOKENS, 1)
     most = LESSONS + len(again) + len(units)
@@ -160,12 +160,13 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
 
 
-def _units(app: HookApp, layers: Layers) -> Iterator[Shown]:
+def _units(app: HookApp, layers: Layers, loaded: set[str]) -> Iterator[Shown]:
     """The newest headings of prose: title and handle alone, for the agent to ask for."""
     prose = dict[str, Candidate]()
     where = view.select(layers.files, Filters())
     for candidate in app.index.entries.foremost(where, NEWEST, headings=True):
-        prose.setdefault(candidate.title, candidate)
+        if candidate.entry not in loaded:
+            prose.setdefault(candidate.title, candidate)
     near = {one.entry for one in layers.search.nearest(list(prose.values()))}
     chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
     room = UNIT_TOKENS
@@ -196,7 +197,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
     log, session = SessionLog(state), call.session
-    found = chosen(app, text, log.shown(session), Past())
+    found = chosen(app, text, log.shown(session) | app.loaded(call), Past())
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
         items = tuple(item for item in found if item.key not in seen)

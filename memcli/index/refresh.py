@@ -32,8 +32,8 @@ RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 """How pressing priorities are; what has none of them is never shown unasked for its priority."""
 _RECORDS = frozenset({"adr", "adrs", "decisions", "decision-records"})
 _STATUS = re.compile(
-    r"(?im)^(?:[-*+] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ \t]{0,8}\r?\n?\r?\n?"
-    r"[ \t]{0,8}[\"'*_~\[]{0,4}(superseded|rejected|deprecated)\b"
+    r"(?im)^(?:[-*+|] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ |\t]{0,8}\r?\n?\r?\n?"
+    r"[ \t]{0,8}(?:~~[^~\n]{1,40}~~[ \t]{0,4})?[\"'*_~\[]{0,4}(superseded|rejected|deprecated)\b"
 )
 Progress = Callable[[int], object]
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -16,7 +16,7 @@ from memcli.named import NamedTuple
 from memcli.storage.files import Unreadable, decode, read_file
 
 MOST_BYTES = 65_536  # A longer file is not read
-MOST_DOTS = 100  # of a line: time grows with the square of a dotted key
+MOST_DOTS = 100  # of a key: time grows with the square of them
 MOST_KEYS = 200  # of a file: each unknown one costs a search for what was meant
 Where = Callable[[str], str]  # the place of a key: "path:line"
 
@@ -181,7 +181,9 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
 
 def _parsed(text: str) -> dict[str, Any]:
     if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        raise UsageError(f"has a line with more than {MOST_DOTS} dots", "part it")
+        part = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+        if re.search(rf"(?<![\w.-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text):
+            raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
     import tomllib
 
     values = tomllib.loads(text)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from memcli.memory.values import ARCHIVE
@@ -25,15 +25,16 @@ def _words() -> re.Pattern[str]:
 def others(root: Path, listing: Listing) -> list[str]:
     """Patterns for `memory_files` of tracked files that look like memory and are not in view."""
     seen, patterns, looks = {file.name for file in listing.files}, [], _words().search
+    apart = partial(re.sub, r"(?<=[a-z])(?=[A-Z])", "-")  # a name in camel case
     for name in tracked(root, "*.md"):
         folder, _, base = name.rpartition("/")
         if shown(name) in seen or base.lower() in NEVER or base.endswith(ARCHIVE):
             continue
-        if is_elsewhere(name) or not looks(name[:-3].lower().replace("_", "-")):
+        if is_elsewhere(name) or not looks(apart(name[:-3]).lower()):
             continue
         parts = folder.split("/")
         outer = ("/".join(parts[:n]) for n in range(1, len(parts) + 1))
-        first = next((part for part in outer if looks(part.lower())), "")
+        first = next((part for part in outer if looks(apart(part).lower())), "")
         plain = re.sub(r"([*?\[])", r"[\1]", first or name)
         patterns.append(f"{plain}/**/*.md" if first else plain)
     return list(dict.fromkeys(patterns))

@@ -6,7 +6,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice, product
 from pathlib import Path
 from typing import TypeVar
@@ -29,7 +29,11 @@ COUNTED = files.ENTRIES  # names beyond those that are looked at, for the number
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
-_LINK = rb"\]\(<?([^()<>\s#:]{1,200}\.md)>?(?:#[^()\s]*)?(?: \"[^\"\n]*\")?\)"
+CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000  # how much of its MEMORY.md Claude Code reads by itself
+_LINK = (  # inline or by reference; in `<>` with blanks
+    rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
+    rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
+)
 _DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
@@ -327,7 +331,9 @@ def _links(path: str, base: str) -> list[str]:
             begin = opened.read(LINKS_WITHIN)
     except OSError:
         return []
-    return list(dict.fromkeys(map(os.fsdecode, re.findall(_LINK, begin))))
+    found = dict.fromkeys(inner or plain for inner, plain in re.findall(_LINK, begin))
+    coded = partial(re.sub, rb"%([0-9A-Fa-f]{2})", lambda code: bytes.fromhex(code[1].decode()))
+    return [os.fsdecode(coded(link)) for link in found]
 
 
 def claude_folders(root: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:

@@ -652,3 +652,15 @@ def test_a_start_names_the_newest_prose(project: Project) -> None:
     assert "Body" not in text
     for handle in re.findall(r"id (\w{8})", text):
         assert project.mem("show", handle).code == 0
+
+
+def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) -> None:
+    """The first 200 lines of its own index; the rest is told, and another agent all of it."""
+    folder = f".claude/projects/{re.sub(r'[^A-Za-z0-9]', '-', str(project.root))}"
+    early, late = "the quokka gateway waits for numbats", "the walrus freezer holds dugongs"
+    text = f"- {early}\n" + "- Words.\n" * 250 + f"- {late}\n"
+    project.write(f"~/{folder}/memory/MEMORY.md", text)
+    path = str(project.home / folder / f"{SESSION}.jsonl")
+    for says, own, said in ((early, path, False), (early, None, True), (late, path, True)):
+        asked = {"prompt": f"is it true that {says}?", "session_id": f"{says}{own}"}
+        assert (says in told(call(project, "prompt", transcript_path=own, **asked))) is said

@@ -30,6 +30,7 @@ def test_the_words_of_an_index_line_find_its_file(project: Project) -> None:
 STATUSES = [
     "---\nstatus: superseded by ADR-0005\n---\n# {}\n\n", "# {}\n\n## Status\n\nSuperseded by [5](5.md)\n\n",
     "# {}\n\n* Status: superseded\n\n", "# {}\n\n**Status:** Superseded\n\n", "# {}\n\nStatus: ~~superseded~~\n\n",
+    "# {}\n\n| Status | Superseded |\n\n", "# {}\n\n## Status\n\n~~Accepted~~ Superseded by 5\n\n",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.project import elsewhere, levels_on_disk
+from memcli.project import config, elsewhere, levels_on_disk
 from memcli.project.listing import Listing
 
 
@@ -74,9 +74,11 @@ def test_a_link_of_the_memory_file_brings_its_target_one_hop(root: Path) -> None
     put(root, "notes/a.md", text="[b](b.md)")
     put(root, "notes/b.md", "proxy.md", "tasks/t.md", ".mem/jobs/j/MEMORY.md", "notes/proxy.md")
     text = "[a](notes/a.md#x) [web](https://x.y/z.md) [out](../out.md) [p](notes/proxy.md)"
-    put(root, "MEMORY.md", text=text)
+    text += "\n[b](<notes/d e.md> 'f') [g](notes/h%20(i).md) [j][k]\n[k]: notes/ä.md\n"
+    put(root, "MEMORY.md", "notes/d e.md", "notes/h (i).md", "notes/ä.md", text=text)
     put(root.parent, "out.md")
-    assert [file.name for file in look(root).files if file.found] == ["notes/a.md"]
+    found = [file.name[6:] for file in look(root).files if file.found]
+    assert found == ["a.md", "d e.md", "h (i).md", "ä.md"]
 
 
 @pytest.mark.unit
@@ -137,15 +139,14 @@ def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(root: Pat
 
 _COUNT = """
 import sys
+from pathlib import Path
+from memcli.project import levels_on_disk
 seen = []
 def hook(event, args):
     if event in ("os.scandir", "os.listdir"):
         seen.append(str(args[0]))
-from pathlib import Path
-from memcli.project import levels_on_disk
-root, home = Path(sys.argv[1]), Path(sys.argv[2])
 sys.addaudithook(hook)
-levels_on_disk.list_files(root, home, found={})
+levels_on_disk.list_files(*map(Path, sys.argv[1:]), found={})
 print("\\n".join(seen))
 """
 
@@ -162,15 +163,16 @@ def test_no_other_folder_is_opened(root: Path) -> None:
 def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> None:
     listed = (
         "notes/ENTSCHEIDUNGEN.md kb/decisiones/2026.md aidd_docs/memory/a.md 経験/教训.md "
-        "docs/install.md src/memoryview.md memory/a.md"
+        "docs/LessonsLearned.md docs/decisionLog.md docs/install.md src/memoryview.md memory/a.md"
     )
     put(root, *listed.split())
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=root, check=True)
-    assert sorted(elsewhere.others(root, look(root))) == [
-        "aidd_docs/memory/**/*.md",
-        "kb/decisiones/**/*.md",
-        "notes/ENTSCHEIDUNGEN.md",
-        "経験/教训.md",
-    ]
+    assert " ".join(sorted(elsewhere.others(root, look(root)))) == (
+        "aidd_docs/memory/**/*.md docs/LessonsLearned.md docs/decisionLog.md "
+        "kb/decisiones/**/*.md notes/ENTSCHEIDUNGEN.md 経験/教训.md"
+    )
     assert elsewhere.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
+    for text, faults in ((elsewhere.line_for(["a/**/*.md"] * 99), 0), (f"a{'.a' * 101}=1", 1)):
+        put(root, ".mem.toml", text=text)
+        assert len(config.read_settings(root / ".mem.toml").faults) == faults
