@@ -144,7 +144,10 @@ class HookApp(App):
         for own in (p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"):
             kept = os.path.realpath(os.path.dirname(os.path.dirname(own.base)))
             if os.path.realpath(call.transcript).startswith(kept + os.sep):
-                return self.index.entries.begun(own.name, CLAUDE_LINES, CLAUDE_BYTES)
+                chunks = "chunks JOIN file_meta ON file_meta.id = source WHERE path = ?"
+                select = f"SELECT entry FROM {chunks} AND line <= ? AND offset < ?"
+                begins = self.index.db.execute(select, (own.name, CLAUDE_LINES, CLAUDE_BYTES))
+                return {entry for (entry,) in begins}
         return set()
 
     def room(self, tokens: int, times: int = 1) -> int:

@@ -271,12 +271,6 @@ class Entries:
                 found[entry] = found[entry]._replace(every=False)
         return found
 
-    def begun(self, path: str, lines: int, size: int) -> set[str]:
-        """The entries of a file that begin in its first lines and characters."""
-        where = "WHERE path = ? AND line <= ? AND offset < ?"
-        select = f"SELECT entry FROM chunks JOIN file_meta ON file_meta.id = source {where}"
-        return {entry for (entry,) in self.db.execute(select, (path, lines, size))}
-
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
         """(entry, other, weight) of the edges to what is similar, supports or is supported."""
         from memcli.index.vectors import similar
