@@ -32,8 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test without a mark of its own is a unit test, unless it can start a process.
 
     What can: the fixture `project` (git, `mem` as a process), and a module that imports `subprocess`.
-    Fuzz, drills and scale are long: `pytest -m ""` runs them, too.
-    """
+    Fuzz, drills and scale are long: `pytest -m ""` runs them, too."""
     for item in items:
         if item.path.parent.name == "fuzz" or item.path.stem in LONG:
             item.add_marker("long")

@@ -18,8 +18,7 @@ def read_terminal(
 
     A line of progress, which a slow machine draws, is left out as it is on the terminal.
 
-    With `width` the terminal has so many columns, and COLUMNS says nothing else.
-    """
+    With `width` the terminal has so many columns, and COLUMNS says nothing else."""
     main, side = pty.openpty()
     given = dict(os.environ)
     if width:

@@ -24,8 +24,7 @@ def memory(project: Project) -> Memory:
 
 def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the module's docstring shows works: add, then find it by a task, from the working
-    directory.
-    """
+    directory."""
     monkeypatch.chdir(project.root)
     with Memory() as memory:
         added = memory.add("Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"])
@@ -97,8 +96,7 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
 
 def test_importing_memcli_costs_nothing() -> None:
     """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no
-    rich.
-    """
+    rich."""
     code = (
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
         "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
@@ -117,8 +115,7 @@ def test_importing_memcli_costs_nothing() -> None:
 
 def test_extract_learns_once(project: Project, memory: Memory) -> None:
     """What a person corrected in a session is recalled afterwards; the same file again teaches
-    nothing.
-    """
+    nothing."""
     said = ["Fix the checkout test.", "No, never mock the database in integration tests."]
     lines = [
         {

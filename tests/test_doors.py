@@ -52,8 +52,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
 def calls(module: str) -> set[str]:
     """The names of the calls of a module that reach for a file or a pattern by themselves.
 
-    `text.translate(table)` of a string is none, and neither is a parser's own `walk`.
-    """
+    `text.translate(table)` of a string is none, and neither is a parser's own `walk`."""
     found = set()
     for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
         if isinstance(node, ast.Call):

@@ -1,7 +1,6 @@
 """The drills in their short form; tests/drills has the long ones.
 
-Each runs in a process of its own: it forks, which is only safe where there are no threads.
-"""
+Each runs in a process of its own: it forks, which is only safe where there are no threads."""
 
 import os
 import subprocess

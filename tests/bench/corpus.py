@@ -33,8 +33,7 @@ PRIORITIES = {"": 88, "high": 8, "critical": 3, "permanent": 1}
 def words(dice: random.Random) -> Iterator[str]:
     """Words by Zipf's law without end; every other one follows its predecessor as it mostly does.
 
-    The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred entries.
-    """
+    The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred entries."""
     syllables = [
         a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")
     ]

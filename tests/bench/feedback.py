@@ -5,8 +5,7 @@
 Folders as in `tests.bench.retrieval`. Every document becomes an entry with an age, a count and an
 importance by chance; every fifth is new. In each session, a day each, a few questions of one half
 of the set are recalled and all that is shown is reinforced. Then the questions of the other half
-are asked, and compared with the same history under relevance alone.
-"""
+are asked, and compared with the same history under relevance alone."""
 
 import argparse
 import datetime

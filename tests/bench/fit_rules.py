@@ -4,8 +4,7 @@ FOLDER holds sessions.jsonl, lessons.jsonl, files/ and score.py, whose matching 
 sentence teaches a lesson. Logistic regression, drawn towards weights that were set by hand; the figures that are
 printed are cross-validated by repository: no sentence is judged by weights that saw its repository.
 CHATS is a folder of chats (JSON with `messages` of `role` and `text`) in which nothing is to be
-learned: every second one is fitted on, the others are counted.
-"""
+learned: every second one is fitted on, the others are counted."""
 
 import argparse
 import importlib.util
@@ -111,8 +110,7 @@ def fit(
     given: Set, read_sessions: Mapping[str, Session], *, human: bool
 ) -> tuple[dict[str, float], dict[int, float]]:
     """The weights for a voice, and what each candidate (by id) is worth to weights that did not see
-    its repository.
-    """
+    its repository."""
     every = {**read_sessions, **given.silent}
     found = [(i, c) for i, s in every.items() for c in candidates(s) if c.human == human]
     prior = _by_hand("person" if human else "agent")

@@ -9,8 +9,7 @@ embedder=none` compares hybrid recall with words alone.
 A folder holds docs.jsonl (group, id, title, text, date) and queries.jsonl (group, query, relevant,
 category). Each group becomes a repository with a real memory file; every question goes through the
 real index and the real recall (ranked layer, no token limit). Category "adversarial" has no true
-answer and is reported apart.
-"""
+answer and is reported apart."""
 
 import argparse
 import json

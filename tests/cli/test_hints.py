@@ -3,8 +3,7 @@
 `tests/data/hints.txt` has a scene for each hint: what provokes it (`!`), the hint (`>`, where `~` is
 any text), and lines that follow it. Each line but a provoking one must succeed, and a command that the
 hint spells out must be among them. A hint that no scene walks is a failure, unless it is listed (`-`)
-among those that a shell cannot provoke.
-"""
+among those that a shell cannot provoke."""
 
 import ast
 import re

@@ -23,8 +23,7 @@ Call = Callable[..., Awaitable[tuple[str, bool]]]
 
 def talk(project: Project, work: Callable[[Any, Call], Awaitable[None]]) -> None:
     """Start `mem mcp` at the root and do `work` with a client: (client, call a tool -> text, is an
-    error).
-    """
+    error)."""
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "memcli", "mcp"], cwd=project.root, env=dict(os.environ)
     )
@@ -102,8 +101,7 @@ def test_a_session(project: Project) -> None:
 
 def test_what_goes_wrong_is_an_answer(project: Project) -> None:
     """A secret, an unknown id, kind and argument, and the proxy store are tool errors; the server
-    goes on.
-    """
+    goes on."""
     project.write("MEMORY.md", project.entry("One"))
     project.write(
         "proxy.md",
@@ -130,8 +128,7 @@ def test_what_goes_wrong_is_an_answer(project: Project) -> None:
 
 def test_stdout_has_the_protocol_alone(project: Project) -> None:
     """Each line the server prints is a JSON-RPC message, garbage in or not; it stops when stdin
-    ends.
-    """
+    ends."""
     project.write("MEMORY.md", project.entry("One", type="nonsense"))
     client = {"name": "t", "version": "1"}
     messages = [
@@ -166,8 +163,7 @@ def test_stdout_has_the_protocol_alone(project: Project) -> None:
 @pytest.mark.parametrize("missing", ["mcp", "mcp.server.mcpserver"])
 def test_without_the_extra_there_is_a_hint(project: Project, missing: str) -> None:
     """When the SDK is missing, or is another major version, the command to install it is named;
-    exit 2.
-    """
+    exit 2."""
     code = f"import sys; sys.modules[{missing!r}] = None; from memcli.cli.program import run; sys.exit(run(['mcp']))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=False

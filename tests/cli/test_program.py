@@ -96,8 +96,7 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> 
 @pytest.mark.parametrize(("how", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
 def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
     """An interrupt while standard input is awaited, without a traceback; one that whoever started
-    the program has switched off, as a shell does for what runs in the background, is none.
-    """
+    the program has switched off, as a shell does for what runs in the background, is none."""
     project.write("MEMORY.md", "text\n")
     set_up = f"import os, signal; signal.signal(signal.SIGINT, signal.{how})"
     begin = f"{set_up}; os.execv({sys.executable!r}, {[*MEM, 'recall', '-']!r})"
@@ -163,8 +162,7 @@ def test_a_number_that_cannot_be_used_is_answered_alike(
     project: Project, args: list[str], allowed: str, value: str
 ) -> None:
     """The option with what was given, what is allowed, exit 2; it does not matter why it does not
-    fit.
-    """
+    fit."""
     got = project.mem(*args, value)
     assert (got.code, got.out) == (2, "")
     assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
@@ -187,8 +185,7 @@ def test_completion_prints_the_script(project: Project, shell: str, name: str) -
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_names_every_option(name: str, project: Project) -> None:
     """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each option; `mem help`
-    says what each is for.
-    """
+    says what each is for."""
     got = project.mem(name, "--help", env={"COLUMNS": "80"})
     lines = got.out.split("\n")
     assert len(lines) <= 25 and max(map(len, lines)) <= 80, got.out

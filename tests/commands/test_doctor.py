@@ -1,6 +1,5 @@
 """mem doctor: each thing that can be broken is broken on purpose, found, and mended where it can
-be.
-"""
+be."""
 
 import os
 import re
@@ -98,8 +97,7 @@ def test_a_repository_without_init_gets_one_warning_at_most(project: Project) ->
 class Planted(NamedTuple):
     """A defect: how it comes about, the row it must give, and what --fix may change to mend it.
 
-    `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for none.
-    """
+    `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for none."""
 
     name: str
     plant: Callable[[Project], object]

@@ -35,8 +35,7 @@ def filled(project: Project) -> str:
 
 def test_what_the_editor_changed_is_spliced_back(project: Project, copies: Path) -> None:
     """One entry's words; every other byte stays; undo takes it back. A backup of the editor is gone
-    with the copy.
-    """
+    with the copy."""
     text = filled(project)
     done = edited(project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb")
     assert done.code == 0 and "body" in done.out, (done.out, done.err)

@@ -71,8 +71,7 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
 
 def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     """40 tokens of 12 kinds in words, input, output and the file's name: in no body, message or
-    file.
-    """
+    file."""
     planted = credentials()
     path = leaky(project, planted)
     answers(api, observations=[{**LESSON, "turn": 1}])

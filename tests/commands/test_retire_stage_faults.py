@@ -22,8 +22,7 @@ def test_a_file_that_is_no_text_stops_the_detection(project: Project, name: str)
 
 def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:
     """A file that is no text and one with conflict markers are passed over; the exit status says
-    so.
-    """
+    so."""
     project.write("MEMORY.md", project.entry("Choice", "We chose SQLite.", id="good", **DESIGN))
     project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"

@@ -14,8 +14,7 @@ def ids(project: Project, *args: str) -> list[str]:
 @pytest.fixture
 def chain(project: Project) -> Project:
     """A fact, the episode it rests on, and what that one supports in turn; each in words of its
-    own.
-    """
+    own."""
     project.write(
         "MEMORY.md",
         project.entry("Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"])
@@ -29,8 +28,7 @@ def chain(project: Project) -> Project:
 @pytest.mark.parametrize("way", ["option", "configuration"])
 def test_each_step_follows_one_edge(chain: Project, way: str) -> None:
     """Along and against supports, N steps far, with half of the score each; without it nothing
-    changes.
-    """
+    changes."""
 
     def walked(n: int, *task: str) -> list[str]:
         return ids(

@@ -2,8 +2,7 @@
 
 A block is fenced as `console`: lines that begin with `$ ` are commands, those with `> ` right below
 go on with them, the others are what is to be seen. There, `...` stands for any text, and alone on a
-line for any lines.
-"""
+line for any lines."""
 
 import os
 import re
@@ -120,8 +119,7 @@ def renewed(page: str, folder: Path) -> str:
     """`page` with what its commands really print, where that differs from what it says.
 
     What was cut with a last line `...` is cut after as many lines again; a line that fits one with
-    `...` inside stays as it was, and so does `id ...)`.
-    """
+    `...` inside stays as it was, and so does `id ...)`."""
     wanted = steps(page)
     got = run([step.command for step in wanted], folder, world(folder))
     lines = page.splitlines()

@@ -2,8 +2,7 @@
 
     python -m tests.docs.picture
 
-writes docs/session.svg.
-"""
+writes docs/session.svg."""
 
 import sys
 import tempfile

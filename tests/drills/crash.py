@@ -11,8 +11,7 @@ half. After each kill:
 - every entry there ever was is in a file or in an archive, unless an undo was to take it away;
 - the same command run again succeeds and ends where an undisturbed one ends;
 - then there is no temporary file, no journal, no note of a lock, and no text set aside;
-- the index, brought up to date, equals one built from nothing.
-"""
+- the index, brought up to date, equals one built from nothing."""
 
 import argparse
 import json
@@ -119,8 +118,7 @@ class Verb(NamedTuple):
     """A command line to kill. `prepare` makes the world ready for it.
 
     `twice`: a second whole run may change something more. `takes`: entries may go. `codes`: exit
-    codes when all is well. `own`: the command is git's. `settle`: a worker goes on behind it.
-    """
+    codes when all is well. `own`: the command is git's. `settle`: a worker goes on behind it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -267,8 +265,7 @@ VERBS = (
 class Whole(NamedTuple):
     """What an undisturbed run does: all texts it may leave a file with, its ends, steps, time.
 
-    `order` is that in which the steps are hit.
-    """
+    `order` is that in which the steps are hit."""
 
     old: dict[str, str]
     ends: tuple[dict[str, str], ...]

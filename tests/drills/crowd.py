@@ -13,8 +13,7 @@ main with the merge driver. In the end all branches are merged, and:
   no less;
 - no command printed a traceback or that a database is locked, or took longer than a minute;
 - there is no temporary file, no journal, no note of a lock, no process;
-- the index, brought up to date, equals one built from nothing.
-"""
+- the index, brought up to date, equals one built from nothing."""
 
 import argparse
 import json

@@ -5,8 +5,7 @@
 Each home gets so many random edits: entries added, reinforced, retired, and changed by hand, lines
 of prose written anywhere. Between them `mem sync` runs in a random one, half of the time killed at
 a random instant, alone or with its git. In the end both hold the same bytes, every word that was
-ever written, and each count as often as it was told.
-"""
+ever written, and each count as often as it was told."""
 
 import argparse
 import os

@@ -10,8 +10,7 @@ named. Where none does the mistake "survived", and a test is missing. Tests that
 ones, on a busy machine) are named and left out.
 
 Exit status 1 when one survives, when its text is no longer there exactly once, or when the tests do
-not run with it (then it proves nothing).
-"""
+not run with it (then it proves nothing)."""
 
 import argparse
 import os

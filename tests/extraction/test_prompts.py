@@ -32,8 +32,7 @@ def good(**more: Any) -> dict[str, Any]:
 
 def test_a_transcript_is_condensed() -> None:
     """People whole; calls a line; results only where they failed; of the agent what it found out
-    and how it closed. Numbers are those of the session.
-    """
+    and how it closed. Numbers are those of the session."""
     (shown,) = prompts.transcript(TURNS)
     lines = shown.text.splitlines()
     assert lines[1] == "[1] user: Fix the build." and lines[2] == "[2] calls: Bash `make -j8`"

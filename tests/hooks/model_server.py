@@ -1,8 +1,7 @@
 """A language model on loopback that says what a test wrote down, in the words of two wires.
 
 Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kept, so that a test can
-see what an agent put before its model.
-"""
+see what an agent put before its model."""
 
 import json
 import threading
@@ -22,8 +21,7 @@ class Call(NamedTuple):
 class Model:
     """The replies that are left, one a request of the agent's main loop, and what was asked.
 
-    A sub-agent, whose first message contains "SUB", gets "Done.".
-    """
+    A sub-agent, whose first message contains "SUB", gets "Done."."""
 
     def __init__(self) -> None:
         self.replies: list[str | Call] = []

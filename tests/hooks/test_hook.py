@@ -246,8 +246,7 @@ def test_a_prompt_about_nothing_recalls_nothing(shop: Project, prompt: str) -> N
 
 def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
     """When 60 prompts went by and nothing was remembered, one line says so, once; whoever has just
-    remembered something is not nudged.
-    """
+    remembered something is not nudged."""
     go_on = {"prompt": "go on"}
     call(shop, "prompt", **go_on)
     log = SessionLog(history(shop))

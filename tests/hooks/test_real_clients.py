@@ -3,8 +3,7 @@
     npm install --prefix DIR @anthropic-ai/claude-code @openai/codex
     MEM_TEST_CLIENTS=DIR pytest tests/hooks/test_real_clients.py
 
-Without them, here or on PATH, every test says that it is skipped.
-"""
+Without them, here or on PATH, every test says that it is skipped."""
 
 import json
 import os

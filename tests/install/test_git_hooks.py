@@ -79,8 +79,7 @@ def fake(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh"])
 def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) -> None:
     """Arguments arrive, git's variables and stdin do not; the report is shown, errors are not, and
-    the rest of the script runs although mem failed, with `set -e` too.
-    """
+    the rest of the script runs although mem failed, with `set -e` too."""
     hook = tmp_path / "hook"
     text = git_hooks.with_section("cat\necho after\n", "post-merge")
     hook.write_text(text)

@@ -114,8 +114,7 @@ def test_exactly_the_paths_of_the_format_are_listed(project: Project) -> None:
 
 def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
     """A file below a job's `tasks/` is the job's, a folder there is a task; archives name their
-    store.
-    """
+    store."""
     put(project, *EXPECTED)
     found = {
         f.name: tuple(f.place) for f in levels_on_disk.list_files(project.root, project.home).files
@@ -152,8 +151,7 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
 
 def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:
     """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none is
-    followed.
-    """
+    followed."""
     put(project, "../out/MEMORY.md", "../out/jobs/j/MEMORY.md", "MEMORY.md")
     out = project.root.parent / "out"
     (project.root / ".mem/jobs").mkdir(parents=True)

@@ -1,6 +1,5 @@
 """`query = "llm"`: the model condenses the task, its words are what is searched, a failure costs
-nothing.
-"""
+nothing."""
 
 import json
 from collections.abc import Iterator

@@ -12,8 +12,7 @@ WORDS = "cache retry timeout lock index token batch schema header limit".split()
 
 def small() -> Set:
     """Eighty documents of one store with words of their own, and forty questions that many could
-    answer.
-    """
+    answer."""
     rng = random.Random(7)
     docs = []
     for i in range(80):

@@ -227,8 +227,7 @@ def test_a_damaged_table_does_not_cost_the_index(garage: Project, world: Path) -
 
 def test_without_a_usable_table_words_answer(garage: Project, world: Path, tmp_path: Path) -> None:
     """A broken package costs one line and the vectors; `mem index` is exit 4, and the index is up
-    to date.
-    """
+    to date."""
     for path in (world / "cache" / "mem").iterdir():
         path.unlink()
     weights = tmp_path / "broken" / "wordllama" / "weights"

@@ -1,8 +1,7 @@
 """What a power cut needs: contents on disk before they get their name, names on disk before what
 follows.
 
-The calls are the real ones; they are only listened to.
-"""
+The calls are the real ones; they are only listened to."""
 
 import os
 from datetime import UTC, datetime

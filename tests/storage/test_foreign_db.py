@@ -70,8 +70,7 @@ def test_a_view_without_an_end_is_no_table(tmp_path: Path, table: str) -> None:
 
 def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path) -> None:
     """A damaged file of a few kilobytes that seems to hold 40 to the 12th rows is an error in
-    words.
-    """
+    words."""
     script = f"{OPENCODE} INSERT INTO session VALUES ('s', NULL, '/', 1);"
     path = made(tmp_path / "x.db", script)
     assert read_all(path) is not None

@@ -429,8 +429,7 @@ def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> No
 
 def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
     """`git clean -fdx` after the crash takes the files beside the targets, and directories just
-    made.
-    """
+    made."""
     house, patches = six_files(ram / "one")
     patches.append(Patch(str(house.root / "new/deep/MEMORY.md"), None, "new"))
     crash(house, patches, 1)

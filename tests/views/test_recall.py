@@ -92,8 +92,7 @@ def test_a_problem_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
     """A file below the root is named from there; a folder whose name only begins alike is not below
-    it.
-    """
+    it."""
     assert f"+++ b/{shown}\n" in diff([Patch(path, "a\n", "b\n")], "/r")
 
 

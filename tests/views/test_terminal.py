@@ -31,8 +31,7 @@ def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]
 @given(LINES, st.integers(4, 30), st.integers(0, 8))
 def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> None:
     """Every character stays in its order, and only a line without a break is wider than the
-    terminal.
-    """
+    terminal."""
     lines = terminal.fold(line, width, hang)
     assert "".join("".join(lines).split()) == "".join(line.split())
     for part in lines:
@@ -55,8 +54,7 @@ def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
 
 def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     """No terminal is 0; COLUMNS has the last word; nonsense and no answer are 80; nothing is below
-    20.
-    """
+    20."""
     assert terminal.columns(None) == terminal.columns(io.StringIO()) == 0
     main, side = pty.openpty()
     with os.fdopen(main), os.fdopen(side, "w") as stream:
