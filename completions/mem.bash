@@ -69,11 +69,11 @@ _mem() {
         ;;
     edit)
         case $prev in
-        --title | --body | --add-path | --importance | --task) : ;;
+        --title | --body | --add-path | --remove-path | --importance | --task) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --add-path --kind --importance --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--title --body --add-path --remove-path --kind --importance --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)

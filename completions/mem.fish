@@ -97,6 +97,7 @@ complete -c mem -n '__fish_seen_subcommand_from add' -l help -s h -d 'Show this 
 complete -c mem -n '__fish_seen_subcommand_from edit' -l title -x -d 'Another title'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l body -x -d 'Another text; - reads it from stdin'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l add-path -x -d 'A file more that it is about'
+complete -c mem -n '__fish_seen_subcommand_from edit' -l remove-path -x -d 'A file that it is no longer about'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l kind -x -a 'policy workflow pitfall architecture decision preference fact episode' -d 'Another kind'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l importance -x -d '0 to 1'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l dry-run -s n -d 'Print the diff; write nothing'

@@ -110,6 +110,7 @@ def edit(
     title: str = option("TEXT", "Another title."),
     body: str = option("TEXT", "Another text; - reads it from stdin."),
     add_path: Names = many("GLOB", "A file more that it is about."),
+    remove_path: Names = many("GLOB", "A file that it is no longer about."),
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
 ) -> None:
@@ -119,7 +120,8 @@ def edit(
     from memcli.commands import edit as command
 
     text = boundary.read_entry([body]) if body else None
-    request = command.EditRequest(id, title, text, tuple(add_path or ()), kind, importance)
+    paths, without = tuple(add_path or ()), tuple(remove_path or ())
+    request = command.EditRequest(id, title, text, paths, kind, importance, without)
     report = command.edit(mem, request, dry_run=mem.options.dry_run)
     wrote(mem, report, entries.edit_text, entries.line_key)
 

@@ -19,7 +19,7 @@ from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
 from memcli.memory.values import LEVEL_WORDS, Patch, Place, plain_id
 from memcli.memory.words import clean
-from memcli.project import context
+from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
@@ -77,6 +77,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     lists: dict[str, Any] = {
         key: in_lines(getattr(request, key)) for key in ("tags", "paths", "commands", "steps")
     }
+    lists["paths"] = globs_below(app.project, lists["paths"])
     text = strip_private(strip_controls(request.text)).strip()
     title, outcome = in_line(request.title), in_line(request.outcome)
     request = request._replace(level=level, text=text, title=title, outcome=outcome, **lists)
@@ -92,6 +93,20 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
 def in_line(text: str) -> str:
     """One line without control characters and private parts."""
     return " ".join(strip_private(strip_controls(text)).split())
+
+
+def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
+    """Globs of files below the root, absolute ones as seen from it. Raises UsageError."""
+    root, found = f"{project.root or ''}/", list[str]()
+    for glob in map(in_line, given):
+        name = glob.removeprefix(root if project.root else "")
+        top = "/".join(name.split("/")[:2])  # with a slash before it a glob is tied to the root
+        away = top[:1] == "/" and os.path.lexists(top) and not os.path.lexists(f"{root}{top}")
+        if away or name[:1] in "~!" or ".." in name.split("/") or not globs.usable(name):
+            what = f"path {glob!r}: covers no file of this project"
+            raise UsageError(what, "name files below the root, as in .gitignore: 'src/*.py'")
+        found.append(name)
+    return tuple(found)
 
 
 def in_lines(items: Iterable[str]) -> tuple[str, ...]:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
+from memcli.commands.add import globs_below
 from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, plain_id, source_of
+from memcli.memory.words import body_of
 from memcli.project.context import hold, nothing_written, patches_of
 from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
@@ -141,6 +143,7 @@ class EditRequest(NamedTuple):
     paths: tuple[str, ...] = ()
     kind: str = ""
     importance: float | None = None
+    without: tuple[str, ...] = ()
 
 
 class EditReport(NamedTuple):
@@ -215,9 +218,14 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
         if "title" in entry.extra or not _HEADING.match(body):
             values["title"] = request.title
         body = _HEADING.sub(lambda head: head[1] + request.title, body, count=1)
-    if request.paths:
-        values["paths"] = list(dict.fromkeys((*entry.extra.get("paths", ()), *request.paths)))
     values = {key: value for key, value in values.items() if value is not None}
+    paths = [*entry.extra.get("paths", ()), *globs_below(app.project, request.paths)]
+    for gone in set(request.without).difference(paths):
+        hint = f"it has {', '.join(paths)}" if paths else f"it has none: mem show {request.id}"
+        raise UsageError(f"--remove-path {gone}: {request.id} has no such path", hint)
+    if request.paths or request.without:
+        left = dict.fromkeys(path for path in paths if path not in request.without)
+        values["paths"] = list(left) or None
     _check_secrets(f"{body}\n{values}")
     after = edited(found.memory, [EntryChange(at, values, body if body != entry.body else None)])
     return _report(found, after, after.entries[at])
@@ -276,6 +284,8 @@ def _check_secrets(text: str) -> None:
 def _report(found: _Standing, after: MemoryFile, now: Entry) -> EditReport:
     was, before = found.entry, found.memory.text
     changed = [name for name in _FIELDS if getattr(was, name) != getattr(now, name)]
+    if "title" in changed and body_of(was.body, was.title) == body_of(now.body, now.title):
+        changed = [name for name in changed if name != "body"]  # its heading alone
     for key in {**was.extra, **now.extra}:
         if key not in ("written", *changed) and was.extra.get(key) != now.extra.get(key):
             changed.append(key)

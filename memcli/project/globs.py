@@ -110,6 +110,11 @@ class _Rule(NamedTuple):
     hint: str
 
 
+def usable(pattern: str) -> bool:
+    """Whether a pattern, as gitignore has them, can cover a file."""
+    return _rule(pattern) is not None
+
+
 @lru_cache(4096)
 def _rule(line: str) -> _Rule | None:
     negated, line = line.startswith("!"), line.removeprefix("!")
