@@ -146,8 +146,13 @@ def excluded(
         missing = [pattern for pattern in patterns if pattern not in (text or "").splitlines()]
         return git_hooks.put(text, [*git_hooks.lines_of(text), *missing]) if missing else text
 
+    def drop(text: str) -> str | None:  # with the lines that an index made without init has put
+        kept = git_hooks.drop(text)
+        lines = (kept or "").splitlines(keepends=True)
+        return kept and "".join(line for line in lines if line.rstrip("\n") not in git.EXCLUDED)
+
     path, what = common / "info" / "exclude", "derived and private files"
-    return [Target(path, put, git_hooks.drop, (common,), what)]
+    return [Target(path, put, drop, (common,), what)]
 
 
 def workflow(top: Path, spec: str) -> Target:

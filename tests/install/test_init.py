@@ -77,10 +77,12 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
 def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
+    assert "stay: mem init --remove takes them" in project.mem("undo").out
     project.mem("add", "Use uv")
     project.mem("index")
     assert "stays: MEMORY.md" in project.mem("init", "--remove").err
     assert not [*project.root.glob(".memory.db*")]
+    assert ".memory.db*" not in (project.root / ".git/info/exclude").read_text()
     assert "Use uv" in (project.root / "MEMORY.md").read_text()
 
 
