@@ -194,7 +194,9 @@ def told_text(report: ToldReport) -> str:
     for session, group in groupby(report.tellings, key=lambda each: each.session):
         lines.append(f"session {session}")
         for each in group:
-            what = f"{each.title} (id {each.entry[:8]}), {each.why}"
+            whole = each.entry[:2] in ("s:", "c:")  # of an exchange or commit
+            id = each.entry if whole else each.entry[:8]
+            what = f"{each.title} (id {id}), {each.why}"
             lines.append(f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}")
     if report.waiting:
         lines.append(f"{count(report.waiting, 'use')} of entries not yet counted in their files")

@@ -200,6 +200,8 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
     text = done.json["hookSpecificOutput"]["additionalContext"] if done.out else ""
     assert bool(text) == bool(said) and said in text and len(text) < 1400
     assert call(shop, "prompt", prompt=asked).out == ""
+    ids = [line.split("(id ")[-1].split(")")[0] for line in shop.mem("told").out.splitlines()[1:]]
+    assert bool(ids) == bool(said) and not any(shop.mem("show", one).code for one in ids)
 
 
 def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
