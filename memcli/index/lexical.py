@@ -24,9 +24,9 @@ MAX_PARTS = 16  # of a phrase: the time of matching one grows with its length an
 BEGINNING, SYLLABLES, ENDING = 5, 2, 3
 """Letters that a word keeps, Korean syllables that it does, and what its ending has at most."""
 
-COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 0.5)
+COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 1.0)
 """BM25 weights of title, text, tags, date, parts, around (docs/benchmarks.md)."""
-COVERAGE = 0.3  # share of a score that depends on how much of the query, by idf, a chunk covers
+COVERAGE = 0.6  # share of a score that depends on how much of the query, by idf, a chunk covers
 POOL = 200  # how many best-matching chunks are weighed
 SCORED = 5000  # so many matches are all scored; beyond, the `LEADERS` that cover most of the query
 LEADERS = 1000
@@ -43,15 +43,18 @@ _PIECE = re.compile(r"[^\W_]+")
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
 EITHER = " | "  # stands between terms any of which is as good
 PART = 6  # letters from which on the name of a concept may be a part of a word
+_ENGLISH = frozenset("and are does how is of that the this to what when where which why".split())
 # What says as little as a stop word in a script without spaces.
 _FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您这那哪].?"
 
 
 class Query(NamedTuple):
-    """`terms` are the words that count, the rarest of too many; `phrases` count extra."""
+    """`terms` are the words that count, the rarest of too many; `phrases` count extra; `english`
+    is how the vectors, which know English, are asked for what a task names otherwise."""
 
     terms: tuple[str, ...]
     phrases: tuple[str, ...]
+    english: str = ""
 
 
 def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None) -> Query:
@@ -87,19 +90,24 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
     return query._replace(terms=tuple(dict.fromkeys(found)))
 
 
-def concepts(task: str) -> list[str]:
+def concepts(task: str) -> dict[str, str]:
     """Of each concept of software that a task in another language than English names, its names in
-    English and all others, as one term: notes in any language use English words."""
-    low, found, foreign = task[: 30 * MAX_TERMS].lower(), list[str](), False
+    English and all others, as one term: notes in any language use English words; with those in
+    English alone."""
+    low, found, foreign = task[: 30 * MAX_TERMS].lower(), dict[str, str](), False
     words = set(_PIECE.findall(low))
+    if low.isascii() and not words.isdisjoint(_ENGLISH):
+        return {}  # most tasks: to look for every name takes a millisecond
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
         near = [name for name in names if name in low]
         if near and (named := {n for n in near if len(n) >= PART or n > "\u0e00" or n in words}):
-            foreign = foreign or not named.isdisjoint(names[names.index("|") :])
-            named.add("|")
-            found.append(EITHER.join(_part(name) for name in names if name not in named))
-    return found if foreign else []
+            at = names.index("|")
+            foreign = foreign or not named.isdisjoint(names[at:])
+            others = [name for name in names if name not in named]
+            term = EITHER.join(_part(name) for name in others if name != "|")
+            found[term] = " ".join(others[: others.index("|")])
+    return found if foreign else {}
 
 
 def _part(name: str) -> str:

@@ -59,10 +59,10 @@ class SharedIndex:
 
     def counts(self, words: Sequence[str]) -> list[int]:
         with closing(Tokenizer()) as tokenizer:
-            terms = tokenizer.terms(words)
+            terms = tokenizer.terms(EITHER.join(words).split(EITHER))
         self._learn(terms)
         found = {term.text: min(map(self._counts.__getitem__, term.words)) for term in terms}
-        return [found.get(word, 0) for word in words]
+        return [max(found.get(each, 0) for each in word.split(EITHER)) for word in words]
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: see `bm25.idf`."""

@@ -11,7 +11,7 @@ from memcli.index import view as scope
 from memcli.index.lexical import POOL, Query
 from memcli.index.view import AROUND, Candidate, Lane, Scope, Signals, Source, VectorLane
 from memcli.memory.prominence import UNKNOWN_AGE
-from memcli.memory.words import SIZE
+from memcli.memory.words import SIZE, spaceless_runs
 from memcli.recall import evidence, fusion, ranking
 from memcli.recall.ranking import Match, RankedItem, Scored
 
@@ -103,7 +103,7 @@ class Search:
         counts = self.source.counts
         self.asked = asked = query.widened(query.build(task, counts), counts)
         pool = max(POOL, 3 * self.config.limit)
-        lexical = self._translated(task, self.source.lexical(asked.terms, pool), pool)
+        asked, lexical = self._translated(task, asked, pool)
         lane = self._lane(task, asked, lexical)  # None without usable vectors: words alone
         self.mode, self.floor, signals = lane or Lane("bm25", 0.0, Signals(lexical, {}))
         found = self.source.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
@@ -138,13 +138,17 @@ class Search:
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
-    def _translated(self, task: str, lexical: dict[int, float], pool: int) -> dict[int, float]:
-        for concept in query.concepts(task):
+    def _translated(self, task: str, asked: Query, pool: int) -> tuple[Query, dict[int, float]]:
+        concepts, lexical = query.concepts(task), self.source.lexical(asked.terms, pool)
+        for concept in concepts:
             own = self.source.lexical((concept,), pool)
-            most = TRANSLATED * query.idf(len(own), self.source.size())
+            rows = self.source.counts((concept,))[0]
+            most = TRANSLATED * query.idf(rows, self.source.size())
             for rowid, share in fusion.scale(own).items():
                 lexical[rowid] = lexical.get(rowid, 0.0) + most * share
-        return query.top(lexical, pool)
+        # In a script without spaces the vectors know nothing of what stands around such words.
+        english = "" if spaceless_runs(task) else " ".join(concepts.values())
+        return asked._replace(english=english), query.top(lexical, pool)
 
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
         found: dict[object, Scored] = {}

@@ -83,7 +83,8 @@ def _understand_words(
     vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
     # The table has no words of scripts without spaces, only their characters: they would be noise.
-    written = [w for w in word_forms(task[: 100 * MOST_WORDS]) if not spaceless_runs(w)]
+    text = f"{task[: 100 * MOST_WORDS]} {asked.english}"
+    written = [w for w in word_forms(text) if not spaceless_runs(w)]
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
         distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
