@@ -37,23 +37,19 @@ def run(
 ) -> DoctorReport:
     """Check all, or the content of `files`; `fix` mends first; `online` may cost money."""
     app.project.tolerate_configuration()  # a faulty one is a row here, no reason to stop
-    report, failed = _mended(app, files, dry_run=dry_run) if fix else (DoctorReport(()), ())
+    mended: tuple[Sequence[str], Sequence[Patch], Sequence[Check]] = (), (), ()
+    if fix:
+        from memcli.diagnostics import fixes
+
+        remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
+        mended = fixes.mend(app, files, remedies, dry_run=dry_run)
     app.project.relist()
     scene = Scene(app, files, online=online)
     rows = [
         row for each in ([check_content] if files else _sections()) for row in _asked(each, scene)
     ]
-    return report._replace(checks=(*rows, *failed))
-
-
-def _mended(
-    app: App, files: Sequence[str], *, dry_run: bool
-) -> tuple[DoctorReport, Sequence[Check]]:
-    from memcli.diagnostics import fixes
-
-    remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
-    mended = fixes.mend(app, files, remedies, dry_run=dry_run)
-    return DoctorReport((), tuple(mended.done), tuple(mended.patches)), mended.failed
+    done, patches, failed = mended
+    return DoctorReport((*rows, *failed), tuple(done), tuple(patches))
 
 
 def check_stale(app: App) -> DoctorReport:

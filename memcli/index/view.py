@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from memcli.errors import UsageError
+from memcli.errors import MemError, UsageError
 from memcli.index.lexical import Query
 from memcli.memory import values
 from memcli.memory.values import LEVELS, OUTERMOST, Place, Problem
@@ -132,6 +132,12 @@ class Lane(NamedTuple):
     mode: str
     floor: float
     signals: Signals
+
+
+def words_alone(error: MemError) -> str:
+    """What to say where vectors cannot be used."""
+    hint = f" ({error.hint})" if error.hint else ""
+    return f"words alone were searched: {error.what}{hint}"
 
 
 VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]

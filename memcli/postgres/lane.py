@@ -10,7 +10,7 @@ from memcli.index.database import IN_MEMORY, Index
 from memcli.index.embedding import learn
 from memcli.index.lexical import Query
 from memcli.index.vectors import Near, embedded_text, is_content
-from memcli.index.view import Lane, Signals
+from memcli.index.view import Lane, Signals, words_alone
 from memcli.memory.words import word_forms
 from memcli.postgres.store import SharedIndex
 from memcli.project.config import Config
@@ -38,8 +38,7 @@ def lane(
         except (ProviderError, UsageError) as error:
             if index.link.failed:
                 raise
-            hint = f" ({error.hint})" if error.hint else ""
-            notes.append(f"words alone were searched: {error.what}{hint}")
+            notes.append(words_alone(error))
             return None
         return Lane(vector_lane.fusion(config.fusion, made.provider), floor, found)
 

@@ -82,13 +82,15 @@ class Own(NamedTuple):
         config = self.project.config
         if config.fusion == "bm25" or config.embedder == "none":
             return None
-        with suppress(ProviderError, UsageError):  # the lane says so
-            if self.embedder() is None:
+        try:
+            if (embedder := self.embedder()) is None:
                 return None
-        from memcli.recall.vector_lane import IndexLane
+            from memcli.recall.vector_lane import look
 
-        lane = IndexLane(self.memory, config, self.embedder, self.notes)
-        return lane.look(*asked)  # type: ignore[arg-type]
+            return look(self.memory, config, embedder, asked)  # type: ignore[arg-type]
+        except (ProviderError, UsageError) as error:
+            self.notes.append(view.words_alone(error))
+            return None
 
 
 class Layers:

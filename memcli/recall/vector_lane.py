@@ -55,6 +55,7 @@ class Task(NamedTuple):
 Idf = Callable[[Sequence[str]], list[float]]
 Scores = Mapping[int, float]
 Passing = tuple[Collection[int] | None, Collection[int]]  # what may be a hit, and what may not
+Asked = tuple[str, Query, Scores, Passing]  # the task, its words, their BM25, what passes
 
 
 class Vocabulary(Protocol):
@@ -133,45 +134,21 @@ def _alike(
     return found
 
 
-class IndexLane(NamedTuple):
-    """Vectors of the index of this machine; notes say why words alone are searched, if so."""
-
-    memory: Index
-    config: Config
-    embedder: Callable[[], Embedder | None]
-    notes: list[str]
-
-    def look(self, task: str, asked: Query, lexical: Scores, passing: Passing) -> Lane | None:
-        """What vectors say of the chunks that pass; None for words alone."""
-        c, index = self.config, self.memory
-        try:
-            if (embedder := self._usable()) is None:
-                return None
-            least = floor(c.min_cosine, embedder.provider, index.words.size())
-            meaning = understand(index.vectors, index.words.idf, embedder, task, asked)
-            signals = lane(index, embedder, meaning, lexical, least / 2, passing)
-        except (ProviderError, UsageError) as error:
-            self._words_alone(error.what, error.hint)
-            return None
-        except Damaged:
-            index.vectors.discard(wait=WAIT)
-            self._words_alone("the vectors are damaged", "mem index makes them anew")
-            return None
-        return Lane(fusion(c.fusion, embedder.provider), least, signals)
-
-    def _usable(self) -> Embedder | None:
-        embedder = self.embedder()
-        if embedder is None:
-            return None
-        state = self.memory.vectors.state()
-        if state is not None and state[:2] == (embedder.provider, embedder.model):
-            return embedder
-        have = f"are of {state.name}" if state else "are missing"
-        self._words_alone(f"the vectors {have}", "mem index makes them")
-        return None
-
-    def _words_alone(self, why: str, hint: str) -> None:
-        self.notes.append(f"words alone were searched: {why}" + (f" ({hint})" if hint else ""))
+def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:
+    """What the vectors of this machine's index say of the chunks that pass. Raises UsageError."""
+    task, words, lexical, passing = asked
+    try:
+        state = index.vectors.state()
+        if state is None or state[:2] != (embedder.provider, embedder.model):
+            have = f"are of {state.name}" if state else "are missing"
+            raise UsageError(f"the vectors {have}", "mem index makes them")
+        least = floor(config.min_cosine, embedder.provider, index.words.size())
+        meaning = understand(index.vectors, index.words.idf, embedder, task, words)
+        signals = lane(index, embedder, meaning, lexical, least / 2, passing)
+    except Damaged:
+        index.vectors.discard(wait=WAIT)
+        raise UsageError("the vectors are damaged", "mem index makes them anew") from None
+    return Lane(fusion(config.fusion, embedder.provider), least, signals)
 
 
 def lane(

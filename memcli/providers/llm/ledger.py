@@ -85,17 +85,12 @@ def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
 
 
 def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
-    wanted, size = schema.get("type"), len(value) if isinstance(value, (str, list)) else 0
-    if wanted and not isinstance(value, TYPES[wanted]):
+    wanted = schema.get("type")
+    odd = wanted and not isinstance(value, TYPES[wanted])
+    if odd or (isinstance(value, bool) and wanted not in (None, "boolean")):
         return f"is no {wanted}"
-    if isinstance(value, bool):
-        return "" if wanted in (None, "boolean") else f"is no {wanted}"
     if "enum" in schema and value not in schema["enum"]:
         return "is none of " + ", ".join(map(str, schema["enum"]))
-    if isinstance(value, str) and size > schema.get("maxLength", size):
-        return f"is longer than {schema['maxLength']} characters"
-    if isinstance(value, list) and size > schema.get("maxItems", size):
-        return f"has more than {schema['maxItems']} items"
     if isinstance(value, (int, float)):
         least, most = schema.get("minimum", value), schema.get("maximum", value)
         return "" if least <= value <= most else f"is not from {least} to {most}"

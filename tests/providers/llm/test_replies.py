@@ -11,7 +11,7 @@ from memcli.providers.llm.ledger import excerpt, parse_json
 ITEM = {
     "type": "object",
     "properties": {
-        "title": {"type": "string", "maxLength": 10},
+        "title": {"type": "string"},
         "kind": {"enum": ["fact", "policy"]},
         "weight": {"type": "number", "minimum": 0, "maximum": 1},
         "sure": {"type": "boolean"},
@@ -19,16 +19,14 @@ ITEM = {
     "required": ["title"],
     "additionalProperties": False,
 }
-SCHEMA = {"type": "array", "items": ITEM, "maxItems": 2}
+SCHEMA = {"type": "array", "items": ITEM}
 
 
 @pytest.mark.parametrize(
     ("value", "where"),
     [
         ({}, "reply is no array"),
-        ([{}] * 3, "reply has more than 2 items"),
         ([{"title": "a"}, {}], "reply[1] has no title"),
-        ([{"title": "x" * 11}], "reply[0].title is longer than 10"),
         ([{"title": 3}], "reply[0].title is no string"),
         ([{"title": "a", "kind": "rule"}], "reply[0].kind is none of fact, policy"),
         ([{"title": "a", "weight": 1.1}], "reply[0].weight is not from 0 to 1"),
