@@ -1,6 +1,5 @@
 """The Python interface: the commands as methods, their failures as MemError."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import memcli
 from memcli import Memory
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.memory.parser import parse
+from tests.commands.talk import saved, talk
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -116,21 +116,10 @@ def test_importing_memcli_costs_nothing() -> None:
 def test_extract_learns_once(project: Project, memory: Memory) -> None:
     """What a person corrected in a session is recalled afterwards; the same file again teaches
     nothing."""
-    said = ["Fix the checkout test.", "No, never mock the database in integration tests."]
-    lines = [
-        {
-            "type": "user", "uuid": f"u{i}", "sessionId": "11111111-2222-4333-8444-555555555555",
-            "timestamp": f"2026-11-20T10:0{i}:00Z", "cwd": str(project.root),
-            "message": {"role": "user", "content": text},
-        }
-        for i, text in enumerate(said)
-    ]  # fmt: skip
-    path = project.write("s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    path = saved(project, talk(project))
     first = memory.extract(path, engine="rules")
     assert first.engine == "rules" and not first.sessions[0].known
-    assert any(
-        "never mock the database" in hit.text for hit in memory.recall("database integration tests")
-    )
+    assert any("short commit messages" in hit.text for hit in memory.recall("commit messages"))
     before = (project.root / "MEMORY.md").read_bytes()
     assert memory.extract(path, engine="rules").patches == ()
     assert (project.root / "MEMORY.md").read_bytes() == before

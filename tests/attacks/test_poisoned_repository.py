@@ -123,11 +123,11 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: s
     assert titles(zebra) == ["Zebra"]
 
 
-@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
-def test_a_link_beside_the_index_is_not_written_through(
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
+def test_a_link_at_the_index_is_not_written_through(
     zebra: Project, tmp_path: Path, suffix: str
 ) -> None:
-    """SQLite's own files beside the index may be links that a repository brings."""
+    """The index, and SQLite's own files beside it, may be links that a repository brings."""
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
     done = zebra.mem("recall", "zebra", "--json")

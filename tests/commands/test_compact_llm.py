@@ -94,9 +94,10 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
 def test_episodes_become_facts_in_one_write(project: Project) -> None:
     """New, updated, reinforced and invalidated at once; one undo takes all of it back."""
     episodes(project)
+    old = project.entry("Night build", "The night build runs the cart tests at one.", id="old")
     project.write(
         "MEMORY.md",
-        project.entry("Night build", "The night build runs the cart tests at one.", id="old")
+        old.replace("id: old", "id: old\ntitle: Old")
         + project.entry("Cart", "The cart never expires in tests.", id="wrong")
         + project.entry("Midnight", "Midnight is a bad time for cart tests.", id="right")
         + project.entry("Else", "Postgres needs a vacuum.", id="else"),
@@ -116,6 +117,7 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
     (new,) = now.keys() - {"old", "wrong", "right", "else"}
     assert now[new].type == "corrective" and now[new].extra["supports"] == ["e1"]
     assert now[new].extra["session_id"] == "s1" and now[new].extra["source"] == ["s1#9"]
+    assert now["old"].title == "Night build"
     assert "all tests at midnight" in now["old"].body and now["right"].reinforcement_count == 1
     assert now["right"].extra["supports"] == ["e2", "e3"] and "wrong" not in now
     archived = entries(project, "MEMORY.archive.md")

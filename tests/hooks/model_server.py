@@ -7,8 +7,10 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+
+from tests import loopback
+from tests.loopback import Handler
 
 
 class Call(NamedTuple):
@@ -48,44 +50,28 @@ def serving() -> Iterator[tuple[Model, str]]:
     """The model, and the address where it answers."""
     model = Model()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Answering(Handler):
         def do_GET(self) -> None:
-            self._send("application/json", json.dumps({"data": [], "models": []}))
+            self.send(b'{"data": [], "models": []}')
 
         do_HEAD = do_GET
 
         def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length) or b"{}")
+            body, stream = (
+                json.loads(self.given()[1] or b"{}"),
+                {"content-type": "text/event-stream"},
+            )
             if "count_tokens" in self.path:
-                self._send("application/json", json.dumps({"input_tokens": 10}))
+                self.send(b'{"input_tokens": 10}')
             elif self.path.startswith("/v1/messages"):
-                self._send("text/event-stream", _messages(model.reply(body)))
+                self.send(_messages(model.reply(body)).encode(), **stream)
             elif self.path.startswith("/v1/responses"):
-                self._send("text/event-stream", _responses(model.reply(body)))
+                self.send(_responses(model.reply(body)).encode(), **stream)
             else:
-                self._send("application/json", "{}")
+                self.send(b"{}")
 
-        def _send(self, kind: str, text: str) -> None:
-            data = text.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield model, f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with loopback.serving(Answering) as url:
+        yield model, url
 
 
 def _events(events: Sequence[dict[str, Any]]) -> str:

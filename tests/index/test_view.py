@@ -110,26 +110,6 @@ def test_dates_of_filters(text: str, day: str) -> None:
     assert view.check(Filters(since=text), NOW).since == day
 
 
-def test_filters_on_entries(project: Project) -> None:
-    """Type, kind, tag, path and dates, each alone and all together."""
-    many = [project.entry(f"Common {i}", "zebra " * 9, type="declarative") for i in range(300)]
-    rare = project.entry(
-        "Rare", "A zebra once.", type="corrective", kind="pitfall", tags=["Ops"], paths=["src/**/*.py"],
-        created_at="2026-05-05",
-    )  # fmt: skip
-    project.write("MEMORY.md", "".join(many) + rare)
-    for options in (
-        ["--type", "corrective"], ["--kind", "pitfall"], ["--tag", "ops"], ["--path", "src/a/b.py"],
-        ["--since", "2026-05-05", "--until", "2026-05-05"],
-        ["--type", "corrective", "--tag", "OPS", "--path", "src/x.py", "--until", "2026-06-01"],
-    ):  # fmt: skip
-        hits = project.mem("recall", "zebra", "--json", "--ranked", *options).json["hits"]
-        assert [hit["title"] for hit in hits] == ["Rare"], options
-        [row] = project.mem("list", "--json", *options).json["entries"]
-        assert row["title"] == "Rare"
-    assert project.mem("recall", "zebra", "--json", "--type", "directive").json["hits"] == []
-
-
 def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
     """Relative, absolute and through a link; a file outside the root is about nothing inside it."""
     project.write("MEMORY.md", project.entry("Py", "zebra", paths=["/src/*.py"]))

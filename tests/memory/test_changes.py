@@ -1,7 +1,5 @@
 """Changes to several memory files: one text for each, and nothing that leaves is lost."""
 
-import pytest
-
 from memcli.memory.changes import ChangeSet
 from memcli.memory.parser import MemoryFile, parse
 
@@ -11,27 +9,6 @@ def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
         f"---\nid: {n}\ntype: declarative  # kept\n---\n## {n}\nBody of {n}.\n" for n in names
     ]
     return parse("\n".join(["# Prose\n", *blocks]).replace("\n", eol), path)
-
-
-@pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_what_leaves_stands_in_the_archive_and_comes_back_as_it_was(eol: str) -> None:
-    before = memory("a", "b", eol=eol)
-    away = ChangeSet([before], "2026-03-01")
-    away.archive(("MEMORY.md", 0), "retired", status="retired")
-    texts = away.texts()
-    assert texts["MEMORY.md"] == before.text.replace(before.text[before.entries[0].start :
-                                                     before.entries[0].end], "")  # fmt: skip
-    archive = parse(texts["MEMORY.archive.md"], "MEMORY.archive.md")
-    entry = archive.entries[0]
-    assert (entry.body, entry.status) == (before.entries[0].body, "retired")
-    assert entry.extra["archived_because"] == "retired"
-
-    back = ChangeSet([parse(texts["MEMORY.md"], "MEMORY.md"), archive], "2026-03-02")
-    assert back.restore(("MEMORY.archive.md", 0), status=None) == "MEMORY.md"
-    again = parse(back.texts()["MEMORY.md"], "MEMORY.md")
-    assert [e.id for e in again.entries] == ["b", "a"]
-    assert "archived_at" not in again.entries[1].extra
-    assert "MEMORY.archive.md" not in back.texts()
 
 
 def test_later_steps_see_what_earlier_ones_changed() -> None:

@@ -119,21 +119,6 @@ def test_age_takes_the_first_usable_date(
     assert p.age_days(reinforced, created, date, NOW) == expected
 
 
-LINEAR = p.Rule(growth="linear")
-
-
-@pytest.mark.parametrize(
-    ("importance", "age", "n", "expected"),
-    [(0.9, 0, 0, 0.9), (0.5, 365, 0, 0.05), (0.5, 0, 5, 3.0), (0.5, 30, 0, 0.3969)],
-)
-def test_prominence_has_the_golden_values(
-    importance: float, age: int, n: int, expected: float
-) -> None:
-    assert p.prominence(importance, "fact", age, n, LINEAR).value == pytest.approx(
-        expected, abs=5e-5
-    )
-
-
 @pytest.mark.parametrize(
     ("kind", "rule", "expected"),
     [

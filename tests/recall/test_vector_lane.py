@@ -133,18 +133,6 @@ def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
     assert recalled(project, "car", "--level", "global") == ["Automobile"]
 
 
-def test_retired_and_archived_entries_are_not_found_by_their_vectors(project: Project) -> None:
-    """Nor what retires later; --archived searches archives by words."""
-    live = project.entry("Automobile", "The vehicle is parked.")
-    project.write("MEMORY.md", live + project.entry("Old vehicle", "A truck.", status="retired"))
-    project.write("MEMORY.archive.md", project.entry("Oldest vehicle", "A coach."))
-    assert recalled(project, "car") == ["Automobile"]
-    assert recalled(project, "car", "--archived") == ["Automobile"]
-    assert recalled(project, "coach", "--archived") == ["Oldest vehicle"]
-    project.write("MEMORY.md", live.replace("status: active", "status: retired"))
-    assert recalled(project, "car") == []
-
-
 def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None:
     """--no-global leaves the home out of both lanes."""
     project.write("MEMORY.md", project.entry("Green tea", "Steep it."))

@@ -574,16 +574,6 @@ def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram
     assert not list(house.root.rglob(".*")) + house.pending()
 
 
-def test_undo_takes_back_one_write_after_the_other(house: House) -> None:
-    for text in ("one", "two", "three"):
-        house.workspace().write([house.patch("a.md", text)], "add")
-    for expected in ({"a.md": b"two"}, {"a.md": b"one"}, {}):
-        assert house.workspace().undo() == [str(house.root / "a.md")]
-        assert house.listing() == expected
-    assert house.workspace().undo() == []
-    assert house.workspace().last_write() is None
-
-
 def test_as_many_writes_can_be_undone_as_there_are_records(house: House) -> None:
     """Older ones are forgotten."""
     for number in range(UNDO_RECORDS + 2):
@@ -627,14 +617,12 @@ def test_output_is_written_whole_with_the_usual_permissions(house: House) -> Non
 
 def test_output_keeps_permissions_and_refuses_a_link(house: House) -> None:
     house.put("real.txt", b"old").chmod(0o600)
-    (house.root / "ids.txt").symlink_to("real.txt")
     (house.root / "folder").symlink_to(house.folder)
+    with pytest.raises(RefusedError, match="is a link"):
+        write_output(house.root / "folder/out.txt", "x", root=house.root)
     write_output(house.root / "real.txt", "new")
     assert (house.root / "real.txt").read_bytes() == b"new"
     assert stat.S_IMODE((house.root / "real.txt").stat().st_mode) == 0o600
-    for name in ("ids.txt", "folder/out.txt"):
-        with pytest.raises(RefusedError, match="is a link"):
-            write_output(house.root / name, "x", root=house.root)
     os.mkfifo(house.root / "pipe")
     with pytest.raises(RefusedError, match="not a regular file"):
         write_output(house.root / "pipe", "x", root=house.root)

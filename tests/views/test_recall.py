@@ -13,7 +13,7 @@ from memcli.recall.budget import Budget
 from memcli.recall.present import Hit, block
 from memcli.views import json as views_json
 from memcli.views.recall import recall_text
-from memcli.views.text import diff, name_problems, table
+from memcli.views.text import diff, name_problems
 
 UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]"
 VALUES = st.recursive(
@@ -94,8 +94,3 @@ def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
     """A file below the root is named from there; a folder whose name only begins alike is not below
     it."""
     assert f"+++ b/{shown}\n" in diff([Patch(path, "a\n", "b\n")], "/r")
-
-
-def test_a_table_in_a_pipe_has_one_line_a_row() -> None:
-    """Tabs, line ends and escapes in a cell do not break the row."""
-    assert table([["a\tb", "c\nd", "e\x1b[1mf"]], ["x", "y", "z"]) == "a b\tc d\tef"

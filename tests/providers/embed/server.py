@@ -5,10 +5,12 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from tests import loopback
+from tests.loopback import Handler
 
 DIM = 4
 
@@ -60,9 +62,8 @@ def gemini(body: Any) -> Any:
 class Server:
     """The answers to give before vectors, first to last, and what was asked."""
 
-    def __init__(self, port: int, speak: Callable[[Any], Any]) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-        self.speak = speak
+    def __init__(self, speak: Callable[[Any], Any]) -> None:
+        self.url, self.speak = "", speak
         self.answers: list[Answer | Callable[[Any], Answer]] = []
         self.asked: list[Asked] = []
         self.stop = threading.Event()
@@ -79,13 +80,11 @@ class Server:
         return [asked.body for asked in self.asked]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     talks: Server
 
     def do_POST(self) -> None:
-        data = self.rfile.read(int(self.headers["content-length"]))
-        headers = {name.lower(): value for name, value in self.headers.items()}
+        headers, data = self.given()
         answer = self.talks.next_answer(Asked(self.path, headers, json.loads(data)))
         if answer is HANG:
             self._hang()
@@ -94,16 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif answer is CLOSE:
             self._close()
         else:
-            self._send(answer)
-
-    def _send(self, answer: Answer) -> None:
-        raw = isinstance(answer.body, bytes)
-        body = answer.body if raw else json.dumps(answer.body).encode()
-        self.send_response(answer.status)
-        for name, value in {"content-length": str(len(body)), **answer.headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+            body = answer.body
+            body = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send(body, answer.status, **answer.headers)
 
     def _hang(self) -> None:
         self.talks.stop.wait(20)
@@ -123,36 +115,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
-    def finish(self) -> None:
-        with suppress(OSError):
-            super().finish()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged."""
-
-
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that leaves early is what some tests are about."""
-
 
 @contextmanager
 def serving(speak: Callable[[Any], Any] = openai) -> Iterator[Server]:
     """A server on a free port of loopback; what still hangs is let go at the end."""
-    handler = type("Handler", (_Handler,), {})
-    http = _Quiet(("127.0.0.1", 0), handler)
-    handler.talks = server = Server(http.server_address[1], speak)  # type: ignore[attr-defined]
-    before = set(threading.enumerate())
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop.set()
-        http.shutdown()
-        thread.join()
-        http.server_close()
-        for left in set(threading.enumerate()) - before:
-            left.join(10)
+    server, before = Server(speak), set(threading.enumerate())
+    with loopback.serving(type("_", (_Handler,), {"talks": server})) as server.url:
+        try:
+            yield server
+        finally:
+            server.stop.set()
+    for left in set(threading.enumerate()) - before:
+        left.join(10)

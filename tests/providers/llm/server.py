@@ -5,8 +5,9 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+
+from tests.loopback import Handler, serving
 
 KEY = "sk-test"
 FORBIDDEN = {"maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern"}
@@ -147,33 +148,14 @@ def serve() -> Iterator[Api]:
     """A running server; `Api.url` is where."""
     api = Api()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Answering(Handler):
         def do_POST(self) -> None:
-            data = self.rfile.read(int(self.headers.get("content-length", 0)))
-            headers = {name.lower(): value for name, value in self.headers.items()}
+            headers, data = self.given()
             status, more, answer = api.handle(json.loads(data), headers)
-            with contextlib.suppress(OSError):  # the client may be gone
-                self.send_response(status)
-                for name, value in {"content-type": "application/json", **more}.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
+            self.send(answer, status, **more)
 
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.block_on_close = True, False
-    api.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield api
-    finally:
-        api.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Answering) as api.url:
+        try:
+            yield api
+        finally:
+            api.closing.set()

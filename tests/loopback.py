@@ -1,0 +1,53 @@
+"""A server on loopback: quiet, of HTTP 1.1, gone with the test."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def given(self) -> tuple[dict[str, str], bytes]:
+        """The headers, in small letters, and the body."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return headers, self.rfile.read(int(headers.get("content-length") or 0))
+
+    def send(self, data: bytes, status: int = 200, **headers: str) -> None:
+        told = {"content-type": "application/json", "content-length": str(len(data)), **headers}
+        with suppress(OSError):  # the client may be gone
+            self.send_response(status)
+            for name, value in told.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+    def finish(self) -> None:
+        with suppress(OSError):
+            super().finish()
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads, block_on_close = True, False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves early is what some tests are about."""
+
+
+@contextmanager
+def serving(handler: type[Handler]) -> Iterator[str]:
+    """A running server; the address."""
+    server = _Quiet(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
