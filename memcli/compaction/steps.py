@@ -83,11 +83,8 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
         words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
         work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
     _archive_retired(work)
-    for held in work.held if wanted.stale else ():
-        stale = held.live and held.source.writable and is_stale(held.entry, work.now)
-        if stale and not work.edited([held]):
-            work.leave([held], "stale")
-            work.note("stale", [held], held.entry.title)
+    if wanted.stale:
+        _archive_stale(work)
     if wanted.promote:
         _promote_recurring(work)
 
@@ -198,6 +195,14 @@ def has_stage(place: Place, job: str) -> bool:
     levels = ("job", "task") if job else ("project",)
     here = place.job == job and place.level in levels
     return here and place.store in ("memory", "institutional")
+
+
+def _archive_stale(work: Compaction) -> None:
+    for held in work.held:
+        stale = held.live and held.source.writable and is_stale(held.entry, work.now)
+        if stale and not work.edited([held]):
+            work.leave([held], "stale")
+            work.note("stale", [held], held.entry.title)
 
 
 def _archive_retired(work: Compaction) -> None:
