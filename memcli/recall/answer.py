@@ -232,23 +232,27 @@ def from_history(config: Config, task: str, history: HistoryLayer | None) -> Rec
 def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
     """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
     learned in a session among the `amended`; with `until`, nothing newer."""
-    least, words = own.project.config.inject_min, own.memory.words
-    sought, weights = evidence.focus(text, words.counts, words.size(), least * evidence.NEAR_WANTS)
+    least, words, asks = own.project.config.inject_min, own.memory.words, evidence.questions(text)
+    few, by = (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
+    sought, weights = evidence.focus("\n".join(asks) or text, words.counts, words.size(), few, by)
     if not sought:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
     asked, hits, found = evidence.terms(weights), layers.search.ranked(sought, LOOKED_AT), []
     whole = sum(not any(term in each != term for each in weights) for term in weights)
-    least *= evidence.GROWS * log(evidence.PART * max(whole, 2))
-    for hit, share in zip(hits, evidence.wanted([hit.vector for hit in hits]), strict=True):
+    usual = least * evidence.GROWS * log(evidence.PART * max(whole, 2))
+    bars = [usual * share for share in evidence.wanted([hit.vector for hit in hits])]
+    for hit, bar in zip(hits[:TOP] if asks else hits, bars, strict=False):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
         met = evidence.strength(evidence.together(chosen.title, part, asked), evidence.TELLS)
-        old = str(chosen.values.get("session_id", "")) in amended
-        if hit.own and met >= least * share and not old:
-            found.append((met / share, hit.item.id))
-    best = [entry for _, entry in sorted(found, key=lambda each: -each[0])]
-    return layers.showing.each("ranked", best, short=True)
+        if asks:
+            ahead = hits[0].relevance - hits[: TOP + 1][-1].relevance
+            bar = least - evidence.favour(asks, chosen.title, ahead)
+        if hit.own and met >= bar and str(chosen.values.get("session_id", "")) not in amended:
+            found.append((met - bar, hit.item.id))
+    found.sort(key=lambda each: -each[0])
+    return layers.showing.each("ranked", [entry for _, entry in found], short=True)
 
 
 def composed(

@@ -1,16 +1,17 @@
 """Which terms of a prompt are met: whether memory bears on it, and what of a text answers it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
+from math import log
 from operator import mul
 
 from memcli.index import lexical as query
-from memcli.index.lexical import idf
+from memcli.index.lexical import EITHER, idf
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
-from memcli.recall.fusion import stem
-from memcli.text.matching import regex, table
+from memcli.recall.fusion import stem, titles
+from memcli.text.matching import regex, stanzas, table
 
 EACH = 0.12
 BEARS, TELLS = (0.0, 1.0, 0.5, EACH), (0.2, 1.0, 0.25, 0.05)
@@ -18,15 +19,16 @@ BEARS, TELLS = (0.0, 1.0, 0.5, EACH), (0.2, 1.0, 0.25, 0.05)
 entry in a block and for a hook to tell one: one term alone is nothing."""
 COMMON_SHARE = 0.3
 ASKED, SAID = 0.5, 1.25  # power of a word's rarity elsewhere, in a sentence that asks and in others
-OTHER, FEW = 0.8, 10  # rarity of what is no English word; texts that a memory has more, as it were
+OTHER, ELSE, FEW = 0.8, 0.1, 10  # rarity of no English word, of a concept; texts more, as it were
 GROWS, PART = 0.6, 0.8  # what a hook wants grows with the logarithm of this part of the terms
 NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hit must have
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
 _SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
 _END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
-_LINE = r"\n+"
 _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched
+_CLAUSE, _ASKING_WORD = r"[,，、:：;；()–—\n]", r"[^\W_]+(?:['’-][^\W_]+)*"
+NAMED, AHEAD, MORE = 0.2, 0.3, 0.5  # what a question's heading named, lead and number change
 COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
 
 
@@ -46,46 +48,62 @@ def wanted(cosines: Sequence[float | None]) -> list[float]:
 
 def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str, float]:
     """The weight of each term that stands in `total` texts: 1 for a rare one that stands in one."""
-    rarest = idf(1, total)
-    found = {term: idf(n, total) / rarest for term, n in zip(terms, counts, strict=True) if n}
+    found = {t: idf(n, total) / idf(1, total) for t, n in zip(terms, counts, strict=True) if n}
     tiny = {term for term in found if term.isascii() and len(term) < 2 + term.isdigit()}
-    common = tiny | (COMMON & found.keys())
-    return {t: w * (COMMON_SHARE if t in common else 1.0) for t, w in found.items() if " " not in t}
+    share = dict.fromkeys(tiny | (COMMON & found.keys()), COMMON_SHARE)
+    return {t: w * share.get(t, 1.0) for t, w in found.items() if EITHER in t or " " not in t}
 
 
 def focus(
-    text: str, counts: Callable[[Sequence[str]], Sequence[int]], total: int, least: float
+    text: str, counts: Callable[..., Sequence[int]], total: int, least: float, power: float
 ) -> tuple[str, dict[str, float]]:
     """The sentences of a prompt that are worth a search, "" for none; what their terms say."""
     parts = {part: query.build(part).terms for part in regex(_SENTENCE).split(text) if part.strip()}
-    every = query.build(text, counts).terms
+    also = query.concepts(text) if power == ASKED else {}
+    every = (*query.build(text, counts).terms, *also)
     weighed = weights(every, known := counts(every), total)
     own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
     said = {part: strength(found) + EACH * max(found, default=0.0) for part, found in own.items()}
     best = max(said.values(), default=0.0)
     if strength(weighed.values()) < least:
         return "", {}
-    asks = {part for part, found in own.items() if found and part.rstrip().endswith(_ASKS)}
-    kept = [part for part in own if part in asks or said[part] >= FOCUS * best]
-    named = {term for part in kept for term in parts[part]}
-    asked = {term for part in asks for term in parts[part]}
+    kept = [part for part in own if said[part] >= FOCUS * best]
+    named = {*also, *(term for part in kept for term in parts[part])}
     telling, words = weights(every, known, total + FEW), table("recall/known_words.txt")
     return "\n".join(kept), {
-        term: telling[term] * _rarity(term, words) ** (ASKED if term in asked else SAID)
-        for term in telling.keys() & named
+        term: telling[term] * _rarity(term, words) ** power for term in telling.keys() & named
     }
+
+
+def questions(text: str) -> list[str]:
+    """The sentences that ask, by a word where a clause begins or by their end."""
+    every = {name: part.split() for name, part in stanzas("recall/questions.txt").items()}
+    found = []
+    for part in regex(_SENTENCE).split(text):
+        clauses = (regex(_ASKING_WORD).findall(c) for c in regex(_CLAUSE).split(part.lower()))
+        heads = [list(dropwhile(every["joins"].__contains__, words))[:2] for words in clauses]
+        first = {head for words in heads for head in (*words[:1], "-".join(words))}
+        asks = not first.isdisjoint(every["begins"]) or any(w in part for w in every["anywhere"])
+        if asks or (part.rstrip().endswith(_ASKS) and first.isdisjoint(every["request"])):
+            found.append(part)
+    return found
+
+
+def favour(asks: Sequence[str], title: str, ahead: float) -> float:
+    """How much less a text with this title needs to answer questions, the first so far `ahead`."""
+    named = titles("\n".join(asks), [(0, title.rpartition(" > ")[2])])[0]
+    return NAMED * named + AHEAD * ahead - MORE * log(len(asks))
 
 
 def _rarity(term: str, words: str) -> float:
     """0 for a word of every project, 1 for one of few; `words` has a line for each tenth."""
     if not (term.isascii() and term.isalpha()) or len(term) < 2:
-        return OTHER if len(term) > 1 + term.isdigit() else 0.0
+        return (ELSE if EITHER in term else OTHER) if len(term) > 1 + term.isdigit() else 0.0
     at = words.find(f" {stem(term)} ")
     return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
 
-WHOLE = 400  # characters of a paragraph that is taken as one
-ONE = 0.5  # what the best single paragraph of a run adds: terms that stand together say more
+WHOLE, ONE = 400, 0.5  # characters of a paragraph taken as one; what a run's best one adds
 
 _BREAK = r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])"
 
@@ -105,7 +123,7 @@ def terms(weights: Mapping[str, float]) -> Terms:
         if term.isascii() and term.isalnum():
             stems[stem(term)] = max(weight, stems.get(stem(term), 0.0))
         else:
-            texts[term.rstrip("*").lower()] = weight
+            texts[term.replace("*", "").lower()] = weight
     return Terms(stems, texts)
 
 
@@ -120,7 +138,7 @@ def _sentences(part: str, room: int) -> list[str]:
     return [
         piece
         for whole in pieces(part, _END)
-        for piece in (pieces(whole, _LINE) if tokens(whole) > room else [whole])
+        for piece in (pieces(whole, r"\n+") if tokens(whole) > room else [whole])
     ]
 
 
@@ -168,7 +186,7 @@ def bears(title: str, text: str, asked: Terms, least: float) -> bool:
 
 def _found(part: str, asked: Terms) -> dict[str, float]:
     low = part.lower()
-    found = {term: weight for term, weight in asked.texts.items() if term in low}
+    found = {t: w for t, w in asked.texts.items() if any(n in low for n in t.split(EITHER))}
     # A stem keeps three letters: most texts, and most words of the others, need no more.
     heads = {root[:3] for root in asked.stems if root in low}
     for word in {*word_forms(part), *word_forms(low)} if heads else ():  # an identifier as a whole

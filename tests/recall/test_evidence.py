@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memcli.recall import evidence
 from memcli.recall.budget import tokens
 from memcli.recall.evidence import best, focus, pieces, strength, terms, wanted, weights
 
@@ -42,19 +43,27 @@ def test_words_of_any_conversation_count_little() -> None:
 )
 def test_no_evidence_no_search(prompt: str) -> None:
     """Everyday words or one rare one: nothing is searched."""
-    assert focus(prompt, counts, 100, 0.38)[0] == ""
+    assert focus(prompt, counts, 100, 0.38, 1.25)[0] == ""
 
 
 def test_the_sentence_that_matters_is_searched() -> None:
     """What is said around the question is not."""
     prompt = "Good morning! Why does the checkout fail at midnight? Keep the diff small please."
-    text, weighed = focus(prompt, counts, 100, 0.38)
+    text, weighed = focus(prompt, counts, 100, 0.38, 1.25)
     assert text == "Why does the checkout fail at midnight?"
     assert set(weighed) == {"checkout", "midnight"}
-    assert focus("早上好。数据库在哪里？谢谢。", counts, 100, 0.38)[0] == "数据库在哪里？"
+    assert focus("早上好。数据库在哪里？谢谢。", counts, 100, 0.38, 1.25)[0] == "数据库在哪里？"
 
 
 LONG = "\n\n".join(f"Paragraph {i} says nothing of interest to anybody at all." for i in range(60))
+
+
+def test_what_asks_is_told_from_what_is_ordered() -> None:
+    """By its words where it has no mark; what questions name in a heading answers them sooner."""
+    asks = ["how do I run it", "So, on which port?", "部署应该怎么做", "wo liegt das", "Is it?"]
+    assert evidence.questions("\n".join([*asks, "can you rename it?", "rename it"])) == asks
+    shop, late = (evidence.favour(["why is it late?"], t, 1.0) for t in ("Shop", "Shop > Late"))
+    assert late > shop == evidence.AHEAD > evidence.favour(asks, "Shop", 1.0)
 
 
 def test_the_paragraph_that_has_the_words_is_shown() -> None:

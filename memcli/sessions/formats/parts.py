@@ -16,8 +16,7 @@ _SESSIONS = "SELECT id, directory FROM session ORDER BY time_created, id"
 _PARTS = """
 SELECT p.id, m.time_created, m.data, substr(p.data, 1, 8000000)
 FROM message AS m JOIN part AS p ON p.message_id = m.id
-WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id
-"""
+WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id"""
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
