@@ -119,8 +119,7 @@ def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexR
 def told(mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]") -> int:
     """Say what is wrong with the files, `show` what there is, and return the exit code."""
     unread = [problem for problem in report.problems if problem.severity == "unreadable"]
-    every = unread if mem.options.quiet else (*report.problems, *report.repeated)
-    name_problems(every)
+    name_problems(unread if mem.options.quiet else (*report.problems, *report.repeated))
     show(report)
     if report.vectors is not None and report.vectors.failed:
         raise ProviderError(report.vectors.failed, report.vectors.hint)

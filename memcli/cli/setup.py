@@ -109,8 +109,7 @@ def sync_(mem: App) -> None:
     """
     from memcli.commands.sync import HomeRepository
 
-    report = HomeRepository(mem.project).sync(dry_run=mem.options.dry_run)
-    wrote(mem, report, exchange.sync_text)
+    wrote(mem, HomeRepository(mem.project).sync(dry_run=mem.options.dry_run), exchange.sync_text)
 
 
 @command("index")

@@ -278,8 +278,7 @@ def health(
             from memcli.commands.browse import browse
             from memcli.views import page
 
-            whole = browse(mem, Filters(), known=report, start="health")
-            page.write(mem.project, whole, html)
+            page.write(mem.project, browse(mem, Filters(), known=report, start="health"), html)
     count_problems(report.problems, quiet=quiet)
     sparse = not mem.embeds
     words = upkeep.trend_text if history else partial(upkeep.health_text, sparse=sparse)

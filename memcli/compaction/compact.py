@@ -138,8 +138,7 @@ def _plan(
     used = uses.count(_with_texts(files.sources, learned.texts))
     texts = {**learned.texts, **used.texts}
     archives = files.archives | {n: t for n, t in texts.items() if n.endswith(ARCHIVE)}
-    sources = _with_texts(files.sources, texts)
-    work = Compaction(sources, archives, app.project.now, meanings)
+    work = Compaction(_with_texts(files.sources, texts), archives, app.project.now, meanings)
     parts = learned, used, take_steps(work, request, said.verdicts)
     if (losses := [e for part in parts for e in part.losses]) and not request.allow_loss:
         what = f"{losses[0].detail} would leave {losses[0].path}; nothing is written"

@@ -241,8 +241,7 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
     values = _merge_values(None if base is None else base.values, ours.values, theirs.values)
 
     def rank(block: _Block) -> tuple[int, str]:
-        text = block.body.encode("utf-8", "surrogatepass")
-        return -len(block.body), sha256(text).hexdigest()
+        return -len(block.body), sha256(block.body.encode("utf-8", "surrogatepass")).hexdigest()
 
     first, second = sorted((ours, theirs), key=rank)
     versions = []

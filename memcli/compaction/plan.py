@@ -128,8 +128,7 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
     if wanted.files:
         return _named(project, files, wanted.files)
     levels = wanted.levels or ("project", "job", "task")
-    filters = view.Filters(job=wanted.jobs, task=wanted.tasks)
-    visible = view.visible(files, project.view, filters)
+    visible = view.visible(files, project.view, view.Filters(job=wanted.jobs, task=wanted.tasks))
     return [file for file in visible if file.place.level in levels]
 
 

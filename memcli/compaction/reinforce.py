@@ -192,8 +192,7 @@ class _Reinforcement:
         if at is None or not memory.entries[at].identified:
             self.names["unknown"].append(asked)
             if at is None and asked in self.request.typed:
-                hint = adopt_hint(place)
-                self.app.notes.append(f"{asked} is prose, not an entry: {hint}")
+                self.app.notes.append(f"{asked} is prose, not an entry: {adopt_hint(place)}")
             return
         what, values = self._values({asked, place.entry}, memory.entries[at])
         if what:

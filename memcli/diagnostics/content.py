@@ -250,8 +250,7 @@ def _injections(document: KnownFile) -> Iterator[Check]:
     hint = "reword it or take it out; recall shows a notice in its place"
     for span in find_injections(text):
         what = f"reads like an instruction to the agent ({span.kind})"
-        line = line_at(text, span.start)
-        yield Check("injections", "WARN", what, hint, document.path, line)
+        yield Check("injections", "WARN", what, hint, document.path, line_at(text, span.start))
 
 
 def _future(document: KnownFile, today: str) -> Iterator[Check]:

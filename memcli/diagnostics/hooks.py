@@ -37,8 +37,7 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
 def _agents(scene: Scene, installed: Sequence[harness.AgentSettings]) -> Iterator[Check]:
     root, environ = scene.app.project.root, scene.app.project.environ
     for each in installed:
-        rows = list(_wiring(scene, each, installed))
-        yield from rows or [
+        yield from list(_wiring(scene, each, installed)) or [
             Check("hooks", "PASS", f"{harness.NAMES[each.harness]} calls mem", path=str(each.path))
         ]
     fault, bare = harness.path_fault(), harness.desktop_fault()

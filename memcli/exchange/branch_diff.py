@@ -165,8 +165,7 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
 
 def _text(root: Path, commit: str, name: str) -> str:
     if commit:
-        text = _git(root, "show", f"{commit}:./{name}")
-        return decode(text.encode("utf-8", "surrogateescape"))
+        return decode(_git(root, "show", f"{commit}:./{name}").encode("utf-8", "surrogateescape"))
     path = root / name
     there = path.exists() and not path.is_symlink()
     return read_text(path, root).replace("\r\n", "\n") if there else ""

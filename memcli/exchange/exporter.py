@@ -76,8 +76,7 @@ def _group(group: str, notes: Sequence[ExportNote], lines: int, size: int) -> tu
 
 
 def _entry(note: ExportNote) -> list[str]:
-    text = body_of(note.text, note.title).strip()
-    body = cut_words(text, ENTRY_TOKENS)
+    body = cut_words(body_of(note.text, note.title).strip(), ENTRY_TOKENS)
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:
         lines = [*lines[: ENTRY_LINES - 1], "…"]

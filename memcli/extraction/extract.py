@@ -177,8 +177,7 @@ class _Extraction:
         said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
         asked = self.llm and first and position is None and not self.request.again
         if said and not asked:
-            whole = self._learn(head, session, first, home, task)
-            return (session, task) if whole else None
+            return (session, task) if self._learn(head, session, first, home, task) else None
         note = "nothing new" if first or position else "nothing was said"
         note = "learned from before; --again asks the model about the rest" if said else note
         self.learned.append(head._replace(known=bool(first or position), note=note))

@@ -32,8 +32,7 @@ def excerpt(
     """(speaker, text) of what a hit concludes that `known` does not say, in so many characters."""
     if hit.doc.source == "commit":
         return [("person", commit_excerpt(hit.doc, asked, room))]
-    docs = hit.docs[hit.best : hit.best + AFTER + 1]
-    sentences = list(_sentences(docs))
+    sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
     about = _about(asked, hit.doc)
     total = max((each.place[0] for each in sentences), default=0) + 1
     weights = ((_weight(each, about, total), each) for each in sentences)

@@ -127,8 +127,7 @@ class RecordContents:
         for number, body, about, *facts in self.db.execute(query, values):
             if facts[1] != unit:
                 unit, short = facts[1], _short(self.db, facts[1])
-            more = unpacked(body), json.loads(about), (), short
-            yield number, Doc._make((*facts, *more))
+            yield number, Doc._make((*facts, unpacked(body), json.loads(about), (), short))
 
     def forgotten_until(self, unit: str) -> str:
         """The time until which what was said in a session is not to be read again."""

@@ -203,8 +203,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         items = tuple(item for item in found if item.key not in seen)
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
-    block = budget.write(items, 0) if items else ""
-    return Told("\n".join(filter(None, (block, nudge))), titles)
+    return Told("\n".join(filter(None, (budget.write(items, 0) if items else "", nudge))), titles)
 
 
 def _nudge(app: HookApp, log: SessionLog, session: str) -> str:

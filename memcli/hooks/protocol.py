@@ -35,8 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
         if outcome := _tried(lambda: _served(verb, rest)):
-            took = (time.monotonic() - started) * 1000
-            _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
+            _log(f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}")
     return 0
 
 

@@ -289,8 +289,7 @@ class _Writer:
         if status := ruled_out(file.name, text):
             prose = [unit._replace(extra={**unit.extra, "ruled_out": status}) for unit in prose]
         entries, around = [*prose, *memory.entries], passages(prose)
-        state = (mtime, size, identity, len(entries), linked)
-        source = self._note(file, state, memory.problems)
+        source = self._note(file, (mtime, size, identity, len(entries), linked), memory.problems)
         live = file.place.store == "memory"
         made = (rows(each, around.get(each.id, ""), linked, live=live) for each in entries)
         wanted = list(chain.from_iterable(made))

@@ -103,8 +103,7 @@ def _plan(file: MemoryFile, at: int, change: EntryChange) -> list[Edit]:
     eol = eol_of(text[entry.start : entry.end])
     edits: list[Edit] = []
     if change.values:
-        block = with_line_feeds(text[inner:close])
-        planned = front_matter.plan_values(block, change.values, eol)
+        planned = front_matter.plan_values(with_line_feeds(text[inner:close]), change.values, eol)
         edits = [Edit(edit.start + inner, edit.end + inner, edit.new) for edit in planned]
     if change.body is not None:
         new = change.body.replace("\n", eol)

@@ -181,8 +181,7 @@ def date_in(text: str) -> str:
 def date_in_path(path: str) -> str:
     """The date in a file's name, else in its folders; there digits alone are one, too."""
     for part in reversed(path.split("/")):
-        plain = _pattern("packed").sub(r"\1-\2-\3", part)
-        if day := date_in(plain):
+        if day := date_in(_pattern("packed").sub(r"\1-\2-\3", part)):
             return day
     return date_in(path)
 

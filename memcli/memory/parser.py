@@ -258,8 +258,7 @@ def sections(file: MemoryFile) -> list[Entry]:
         ordinal = seen[title, body] = seen.get((title, body), -1) + 1
         values, _ = read_values({"title": title} if title else {})
         values["id"] = grammar.derived_id(file.path, title, body, str(ordinal))
-        line = number(start + raw.index(body))
-        unit = make_entry(values, body, day, line, (start, end))
+        unit = make_entry(values, body, day, number(start + raw.index(body)), (start, end))
         date = next(filter(None, map(date_in, reversed(path))), unit.date)
         found.append(unit._replace(written=False, identified=False, date=date))
     return found

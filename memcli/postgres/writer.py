@@ -207,8 +207,7 @@ def write(
             ids, lines = [number for number, _ in heads], [line for _, line in heads]
             named = (key, file.number, facts.team, file.path, file.hash)
             cursor.execute(statement("write file"), (*named, *file.place, ids, lines))
-        chunks = [_chunk(key, facts, chunk) for chunk in new]
-        cursor.executemany(statement("write chunk"), chunks)
+        cursor.executemany(statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new])
         _count(cursor, key, facts.team, new, [terms for _, terms in removed])
         length = sum(chunk.words.length for chunk in new) - sum(own for own, _ in removed)
         values = (

@@ -228,8 +228,7 @@ def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> 
 
 def text_to_write(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
     """The text of a file to be written, or None. Raises DataError, RefusedError for a link."""
-    base = base_of(project, path)
-    refuse_links(Path(path), Path(base or os.path.dirname(path)))
+    refuse_links(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
     with nothing_written(project.name_of(path)):
         return text_of(project, path, most=most)
 

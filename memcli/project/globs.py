@@ -190,8 +190,7 @@ class Ignored:
     def __call__(self, path: str) -> bool:
         parts, ignored = path.split("/"), False
         for depth in range(len(parts)):
-            rules = self._of("/".join(parts[:depth]))
-            ignored = _decided(rules, parts[depth:], decided=ignored)
+            ignored = _decided(self._of("/".join(parts[:depth])), parts[depth:], decided=ignored)
         return ignored
 
     def _of(self, folder: str) -> list[_Rule]:

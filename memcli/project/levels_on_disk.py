@@ -107,8 +107,7 @@ class _Walk:
             kept = place(level, ".md", folder=sub, job=job, task=task)
             left = place(level, ARCHIVE, folder=sub, job=job, task=task)
             for name in self.plain(f"{folder}{sub}", kept, left, tree):
-                where = left if name.endswith(ARCHIVE) else kept
-                self.add(f"{folder}{sub}/{name}", where, tree)
+                self.add(f"{folder}{sub}/{name}", left if name.endswith(ARCHIVE) else kept, tree)
 
     def jobs(self, jobs: str) -> None:
         parts = jobs.split("/")

@@ -19,7 +19,7 @@ BEARS, TELLS = (0.0, 1.0, 0.5, EACH), (0.2, 1.0, 0.25, 0.05)
 entry in a block and for a hook to tell one: one term alone is nothing."""
 COMMON_SHARE = 0.3
 ASKED, SAID = 0.5, 1.25  # power of a word's rarity elsewhere, in a sentence that asks and in others
-OTHER, ELSE, FEW = 0.8, 0.1, 10  # rarity of no English word, of a concept; texts more, as it were
+OTHER, ELSE, FEW = 0.8, 0.05, 10  # rarity of no English word, of a concept; texts more, as it were
 GROWS, PART = 0.6, 0.8  # what a hook wants grows with the logarithm of this part of the terms
 NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hit must have
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength

@@ -10,10 +10,12 @@ from memcli.memory.prominence import Prominence, Rule, age_days, initial_stabili
 from memcli.memory.words import overlap
 from memcli.named import NamedTuple
 from memcli.project.config import Config
+from memcli.text.matching import table
 
 PHRASE = 0.1  # what an exact phrase of the task adds to lexical relevance
 OUTDATED = 0.8  # what is left of the relevance of an entry that names what the code has no more
 RULED_OUT = 0.001  # the same for the record of a decision that does not hold: it ranks last
+LACKS, LOOKED_AT = 0.2, 40  # what the best lose by lacking what a task asks for; how many do
 SPARE = 20  # how many hits beyond the limit diversification may choose from
 MAYBE_ALIKE = 0.6  # word overlap from which the exact (and slower) near-duplicate test is asked
 
@@ -87,6 +89,19 @@ def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[floa
 def rule_of(c: Config) -> Rule:
     """How entries fade and grow, as it is configured."""
     return Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+
+
+def asked_for(task: str) -> list[list[str]]:
+    """What an answer has one of, for each kind of thing that a task asks for: a reason, a place, a
+    command, what one may. A line of `kinds.txt` has the words that ask, and those, in lower case.
+    """
+    low = task.lower()
+    words, lines = {*_WORDS.findall(low)}, table("recall/kinds.txt").splitlines()
+    return [
+        [each.replace("_", " ") for each in answers.split()]
+        for asking, _, answers in (line.partition(" | ") for line in lines)
+        if any(each in (low if each > "\u0e00" else words) for each in asking.split())
+    ]
 
 
 def weigh(

@@ -110,6 +110,7 @@ class Search:
         by_entry = self.copies({candidate.entry for candidate in found}, found)
         matches = self._matches(task, found, signals, asked.phrases)
         self._lend(task, matches)
+        self._ask(task, matches)
         matches = {  # by a word, by its vector, by what stands beside it; or prose about the words
             entry: match
             for entry, match in matches.items()
@@ -240,6 +241,16 @@ class Search:
         for entry, relevance in total.items():
             lent, m = (relevance - own[entry]) / most, matches[entry]
             matches[entry] = Match(relevance / most, m.lexical, m.cosine, lent, m.words)
+
+    def _ask(self, task: str, matches: dict[str, Match]) -> None:
+        wanted = ranking.asked_for(task)
+        rich = {entry: match.relevance for entry, match in matches.items()} if wanted else {}
+        for entry in query.top(rich, ranking.LOOKED_AT):
+            chosen, match = self.chosen[entry], matches[entry]
+            low = (chosen.around.partition(AROUND)[0] or chosen.text).lower()
+            lacks = sum(not any(map(low.__contains__, each)) for each in wanted)
+            left = match.relevance / (1 + ranking.LACKS * lacks)
+            matches[entry] = match._replace(relevance=left)
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}

@@ -109,8 +109,7 @@ def by_words(
     lexicon: Vectors, task: Task, near: Mapping[int, Near]
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate: see `blend.Signals`."""
-    present = sorted({i for own in near.values() for i in own.words})
-    alike = _alike(lexicon, task.words, present)
+    alike = _alike(lexicon, task.words, sorted({i for own in near.values() for i in own.words}))
     words = {rowid: own.words for rowid, own in near.items()}
     return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
 

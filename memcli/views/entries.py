@@ -72,8 +72,7 @@ def add_text(report: AddReport) -> str:
 def edit_text(report: EditReport) -> str:
     if not report.changed:
         return for_display(f"nothing changed of {report.title} (id {report.id[:8]})")
-    row = (report.id, report.path, report.title)
-    (done,) = told("changed", [row], report.patches)
+    (done,) = told("changed", [(report.id, report.path, report.title)], report.patches)
     return for_display(f"{done}: {', '.join(report.changed)}")
 
 

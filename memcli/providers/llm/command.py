@@ -146,8 +146,7 @@ class Codex(AgentCommand):
         if status or not said.is_file():
             what = f"the codex command failed ({status}): {excerpt(err) or excerpt(out)}"
             raise ProviderError(what, "try it by hand: codex exec hello")
-        text = read_file(said).data.decode("utf-8", "replace")
-        return Reply(_unfenced(text), usage, "", 0.0)
+        return Reply(_unfenced(read_file(said).data.decode("utf-8", "replace")), usage, "", 0.0)
 
     @cached_property
     def _home(self) -> Path:
