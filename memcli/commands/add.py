@@ -75,9 +75,9 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
     lists: dict[str, Any] = {
-        key: in_lines(getattr(request, key)) for key in ("tags", "paths", "commands", "steps")
+        key: in_lines(getattr(request, key)) for key in ("tags", "commands", "steps")
     }
-    lists["paths"] = globs_below(app.project, lists["paths"])
+    lists["paths"] = globs_below(app.project, request.paths)
     text = strip_private(strip_controls(request.text)).strip()
     title, outcome = in_line(request.title), in_line(request.outcome)
     request = request._replace(level=level, text=text, title=title, outcome=outcome, **lists)

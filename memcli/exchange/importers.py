@@ -227,8 +227,7 @@ def read(path: Path, form: str = "") -> ImportSource:
     if form not in FORMS or not (files or problems):
         raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
     each = (draft for name, text in files.items() for draft in rules(name, text))
-    made = topics(files) if form == CLAUDE else each
-    return ImportSource(form, tuple(made), tuple(problems))
+    return ImportSource(form, tuple(topics(files) if form == CLAUDE else each), tuple(problems))
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:

@@ -171,6 +171,6 @@ def ask_stage(model: "Model", text: str) -> str:
 
     shown = redact_secrets(strip_private(text[:INTENT_LENGTH]))
     asked = f"One of: {', '.join(STAGES)}, unknown.\n{QUESTION}\n\n<intent>\n{shown}\n</intent>"
-    reply = model.ask(Ask(SYSTEM, asked, purpose="stage")).text
-    words = re.findall(r"[a-z]+", reply.lower())
+    reply = model.ask(Ask(SYSTEM, asked, purpose="stage")).text.lower()
+    words = re.findall(r"[a-z]+", reply)
     return next((word for word in words if word in STAGES), "unknown")

@@ -105,8 +105,7 @@ def _split(text: str) -> Iterator[str]:
 def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float:
     words = _words(each.text)
     mean = sum(about.values()) / len(about) if about else 1.0
-    shared = sum(about.get(word, 0.0) for word in words) / mean
-    score = 0.5 * min(shared, 5.0)
+    score = 0.5 * min(sum(about.get(word, 0.0) for word in words) / mean, 5.0)
     score += 0.7 * min(len(_pattern("settles").findall(each.text.lower())), 4)
     score += 0.35 * min(len(_pattern("marked").findall(each.text)), 4)
     score += {"person": 0.6, "error": -1.0}.get(each.speaker, 0.0) + 1.4 * each.recap

@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
 from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES, PRIVATE
+from memcli.storage.files import Unreadable, open_file
 from memcli.storage.state import SessionLog, Telling
 
 MOST_BYTES = 10_000_000
@@ -144,10 +146,12 @@ class HookApp(App):
         for own in (p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"):
             kept = os.path.realpath(os.path.dirname(os.path.dirname(own.base)))
             if os.path.realpath(call.transcript).startswith(kept + os.sep):
-                chunks = "chunks JOIN file_meta ON file_meta.id = source WHERE path = ?"
-                select = f"SELECT entry FROM {chunks} AND line <= ? AND offset < ?"
-                begins = self.index.db.execute(select, (own.name, CLAUDE_LINES, CLAUDE_BYTES))
-                return {entry for (entry,) in begins}
+                with suppress(OSError, Unreadable), open_file(own.path, own.base) as file:
+                    begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
+                    end = sum(map(len, begin.splitlines(keepends=True)[:CLAUDE_LINES]))
+                    ends = "WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?"
+                    select = f"SELECT entry FROM chunks JOIN file_meta f ON f.id = source {ends}"
+                    return {row[0] for row in self.index.db.execute(select, (own.name, end))}
         return set()
 
     def room(self, tokens: int, times: int = 1) -> int:

@@ -225,8 +225,7 @@ class Lexical:
         for rarity, n, term in rare:
             rows = self._matching(quoted(term)) if self._has_passages else n
             # The idf inside FTS5's bm25 is floored where a term stands in more than half of all.
-            own = max((total - rows + 0.5) / (rows + 0.5), 1.0)
-            factor = rarity / (math.log(own) or 1e-6)
+            factor = rarity / (math.log(max((total - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6)
             select = _SCORES + _AMONG if among else _SCORES
             for rowid, points in self.db.execute(select, (quoted(term), *among)):
                 if (allowed is None or rowid in allowed) and rowid not in denied:

@@ -148,8 +148,7 @@ def excluded(
 
     def drop(text: str) -> str | None:  # with the lines that an index made without init has put
         kept = git_hooks.drop(text)
-        lines = (kept or "").splitlines(keepends=True)
-        return kept and "".join(line for line in lines if line.rstrip("\n") not in git.EXCLUDED)
+        return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
     path, what = common / "info" / "exclude", "derived and private files"
     return [Target(path, put, drop, (common,), what)]

@@ -65,8 +65,7 @@ def _deepen(lines: list[str], heads: Sequence[int]) -> None:
         own = ranks.pop(heads[0])
     shift = own + 1 - min(ranks.values(), default=7)
     for at, rank in ranks.items() if shift > 0 else ():
-        deeper = "#" * max(min(rank + shift, 6), own + 1)
-        lines[at] = deeper + lines[at].lstrip()[rank:]
+        lines[at] = "#" * max(min(rank + shift, 6), own + 1) + lines[at].lstrip()[rank:]
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
@@ -367,5 +366,5 @@ def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
     text = edited(file, changes).text if changes else file.text
     was, tail = (each[len(each.rstrip(BLANKS)) :] for each in (file.text, text))
     if was.count("\n") < 2 <= tail.count("\n"):
-        return text[: len(text) - len(tail)] + tail[: tail.index("\n") + 1]
+        return text[: text.rindex("\n", 0, text.rindex("\n")) + 1]
     return text

@@ -203,7 +203,8 @@ class _Reader:
             values, repeated = front_matter.read(block)
         except front_matter.Malformed as error:
             damage = (inner + error.offset, f"front matter cannot be read: {error}")
-            if _pattern("torn").search(block, 0, error.offset):  # its end is that of another one
+            another = _pattern("next").match(self.scan, place[3])  # its end is that of another one
+            if another and _pattern("torn").search(block, 0, error.offset):
                 damage = (start, UNCLOSED)
             meant = _pattern("meant").search(block)
             return EntryBlock(*place, None, damage=damage) if meant else None

@@ -182,7 +182,7 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
 def _parsed(text: str) -> dict[str, Any]:
     if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
         part = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-        if re.search(rf"(?<![\w.-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text):
+        if re.search(rf"(?<![\w.\\-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text):
             raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
     import tomllib
 

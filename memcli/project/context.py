@@ -194,7 +194,8 @@ def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
 
 def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
     """The patches that make changes to files as they were read."""
-    rows = [(name, project.path_of(name), text) for name, text in changes.texts().items()]
+    known = {name: file.path for name in changes.texts() if (file := project.found(name))}
+    rows = [(n, known.get(n) or project.path_of(n), text) for n, text in changes.texts().items()]
     there = {name: os.path.lexists(path) for name, path, _ in rows}
     return tuple(Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows)
 

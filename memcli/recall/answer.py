@@ -235,6 +235,9 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
     least, words, asks = own.project.config.inject_min, own.memory.words, evidence.questions(text)
     few, by = (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
     sought, weights = evidence.focus("\n".join(asks) or text, words.counts, words.size(), few, by)
+    if asks and len(weights) < 2:  # "… fails. Why?" asks about the rest
+        asks, few, by = [], least * evidence.NEAR_WANTS, evidence.SAID
+        sought, weights = evidence.focus(text, words.counts, words.size(), few, by)
     if not sought:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
@@ -248,8 +251,8 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
         met = evidence.strength(evidence.together(chosen.title, part, asked), evidence.TELLS)
         if asks:
             ahead = hits[0].relevance - hits[: TOP + 1][-1].relevance
-            bar = least - evidence.favour(asks, chosen.title, ahead)
-        if hit.own and met >= bar and str(chosen.values.get("session_id", "")) not in amended:
+            bar = least - evidence.favour(sought.split("\n"), chosen.title, ahead)
+        if hit.own and 0 < met >= bar and str(chosen.values.get("session_id", "")) not in amended:
             found.append((met - bar, hit.item.id))
     found.sort(key=lambda each: -each[0])
     return layers.showing.each("ranked", [entry for _, entry in found], short=True)

@@ -30,11 +30,12 @@ _ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what 
 _CLAUSE, _ASKING_WORD = r"[,，、:：;；()–—\n]", r"[^\W_]+(?:['’-][^\W_]+)*"
 NAMED, AHEAD, MORE = 0.2, 0.3, 0.5  # what a question's heading named, lead and number change
 COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
+JOINS = frozenset(table("recall/function_words.txt").split())  # and of any talk, in other languages
 
 
 def strength(weights: Iterable[float], shares: tuple[float, ...] = BEARS) -> float:
     """How much the terms that are met say, given the weight (0 to 1) of each."""
-    best = sorted(weights, reverse=True)
+    best = sorted(filter(None, weights), reverse=True)
     return sum(map(mul, shares, best[:3])) + shares[3] * sum(best[1:]) if best[1:] else 0.0
 
 
@@ -50,7 +51,7 @@ def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str
     """The weight of each term that stands in `total` texts: 1 for a rare one that stands in one."""
     found = {t: idf(n, total) / idf(1, total) for t, n in zip(terms, counts, strict=True) if n}
     tiny = {term for term in found if term.isascii() and len(term) < 2 + term.isdigit()}
-    share = dict.fromkeys(tiny | (COMMON & found.keys()), COMMON_SHARE)
+    share = dict.fromkeys(tiny | (COMMON & found.keys()), COMMON_SHARE) | dict.fromkeys(JOINS, 0.0)
     return {t: w * share.get(t, 1.0) for t, w in found.items() if EITHER in t or " " not in t}
 
 
@@ -186,7 +187,8 @@ def bears(title: str, text: str, asked: Terms, least: float) -> bool:
 
 def _found(part: str, asked: Terms) -> dict[str, float]:
     low = part.lower()
-    found = {t: w for t, w in asked.texts.items() if any(n in low for n in t.split(EITHER))}
+    texts, has = asked.texts.items(), low.__contains__
+    found = {t: w for t, w in texts if any(all(map(has, n.split())) for n in t.split(EITHER))}
     # A stem keeps three letters: most texts, and most words of the others, need no more.
     heads = {root[:3] for root in asked.stems if root in low}
     for word in {*word_forms(part), *word_forms(low)} if heads else ():  # an identifier as a whole

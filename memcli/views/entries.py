@@ -179,7 +179,8 @@ def undo_text(report: UndoReport, root: str) -> str:
         return "there is nothing to undo"
     names = [os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files]
     done = f"took back {report.verb} of {report.time}: {', '.join(names)}"
-    if any("merge=mem" in (patch.before or "") for patch in report.patches):
+    driver = (p.before or "" for p in report.patches if p.path.endswith(".gitattributes"))
+    if any("merge=mem" in text for text in driver):
         done += (
             "\nthe merge driver in git's settings and the index stay: mem init --remove takes them"
         )
