@@ -1,6 +1,8 @@
 """mem retire-stage: what was true for one stage leaves with it."""
 
 import json
+import os
+from pathlib import Path
 
 from memcli.memory.parser import parse
 from tests.conftest import Project
@@ -94,3 +96,18 @@ def test_a_model_is_asked_only_when_the_user_enabled_it(project: Project, world:
     project.write(".mem.toml", 'llm = "scripted"\n')
     refused = project.mem("retire-stage", "--detect-only")
     assert refused.code == 2 and ".mem.toml:1" in refused.err
+
+
+def test_a_file_whose_name_is_no_utf8_is_retired_in_its_place(project: Project) -> None:
+    """Not in a copy under the name as it is printed."""
+    (project.root / ".mem.toml").write_text('memory_files = ["notes/*.md"]\n')
+    (project.root / "notes").mkdir()
+    entry = project.entry("Alpha", phase="planning", domain="task")
+    Path(os.fsdecode(bytes(project.root) + b"/notes/x\xff.md")).write_text(entry)
+    assert project.mem("retire-stage", "planning").code == 0
+    (name,) = os.listdir(bytes(project.root / "notes"))
+    assert name == b"x\xff.md"
+    assert (
+        "status: retired"
+        in Path(os.fsdecode(bytes(project.root / "notes") + b"/" + name)).read_text()
+    )

@@ -663,3 +663,12 @@ def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) ->
     for says, own, said in ((early, path, False), (early, None, True), (late, path, True)):
         asked = {"prompt": f"is it true that {says}?", "session_id": f"{says}{own}"}
         assert (says in told(call(project, "prompt", transcript_path=own, **asked))) is said
+
+
+def test_a_question_without_a_subject_asks_about_the_rest(shop: Project) -> None:
+    """What it is about stands before it; the rest alone would be told as well."""
+    for end in ("", " Why?", " Any idea why?"):
+        event = {"prompt": f"The checkout tests fail around midnight.{end}"}
+        assert "Freeze the clock" in told(call(shop, "prompt", session_id=f"s{len(end)}", **event))
+    alone_event = {"prompt": "Any idea why?", "session_id": "alone"}
+    assert not told(call(shop, "prompt", **alone_event))

@@ -83,6 +83,10 @@ def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     assert "stays: MEMORY.md" in project.mem("init", "--remove").err
     assert not [*project.root.glob(".memory.db*")]
     assert ".memory.db*" not in (project.root / ".git/info/exclude").read_text()
+    project.write(".git/info/exclude", "# mine\n.memory.db*\nfoo/\n")
+    project.mem("init")
+    project.mem("init", "--remove")
+    assert (project.root / ".git/info/exclude").read_text() == "# mine\n.memory.db*\nfoo/\n"
     assert "Use uv" in (project.root / "MEMORY.md").read_text()
 
 

@@ -535,3 +535,12 @@ def test_changing_many_entries_of_a_file_is_linear() -> None:
         return time.process_time() - started
 
     assert cost(2000) < 10 * cost(500) + 0.05
+
+
+@pytest.mark.parametrize("end", ["---\n## One\nBody.\n", ""])
+def test_torn_front_matter_is_told_from_what_cannot_be_read(end: str) -> None:
+    """A blank line before the fault does not make a block that is closed one that is not."""
+    text = f"---\nid: 1111\ntype: declarative\n\ntags: [a, b\ndomain: team\n{end}"
+    nxt = "\n---\nid: 2222\ntype: declarative\n---\n## Two\nBody.\n"
+    (problem,) = [p for p in parse(text + nxt, "M").problems if p.severity == "unreadable"]
+    assert ("not closed" in problem.message) == (not end), problem

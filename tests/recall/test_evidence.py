@@ -55,6 +55,12 @@ def test_the_sentence_that_matters_is_searched() -> None:
     assert focus("早上好。数据库在哪里？谢谢。", counts, 100, 0.38, 1.25)[0] == "数据库在哪里？"
 
 
+def test_what_joins_words_in_other_languages_is_no_evidence() -> None:
+    """However rare "tu" and "peux" are in a memory."""
+    for prompt in ("est-ce que tu peux répéter ?", "¿puedes hacer esto, por favor?", "c'est bon"):
+        assert not any(focus(prompt, counts, 100, 0.0, 0.5)[1].values())
+
+
 LONG = "\n\n".join(f"Paragraph {i} says nothing of interest to anybody at all." for i in range(60))
 
 
