@@ -244,13 +244,13 @@ class Search:
 
     def _ask(self, task: str, matches: dict[str, Match]) -> None:
         wanted = ranking.asked_for(task)
-        rich = {entry: match.relevance for entry, match in matches.items()} if wanted else {}
-        for entry in query.top(rich, ranking.LOOKED_AT):
-            chosen, match = self.chosen[entry], matches[entry]
-            low = (chosen.around.partition(AROUND)[0] or chosen.text).lower()
+        own = {entry: match.relevance for entry, match in matches.items()} if wanted else {}
+        for entry in query.top(own, ranking.LOOKED_AT):
+            low = ((c := self.chosen[entry]).around.partition(AROUND)[0] or c.text).lower()
             lacks = sum(not any(map(low.__contains__, each)) for each in wanted)
-            left = match.relevance / (1 + ranking.LACKS * lacks)
-            matches[entry] = match._replace(relevance=left)
+            own[entry] /= 1 + ranking.LACKS * lacks
+        for entry, share in fusion.scale(own).items():
+            matches[entry] = matches[entry]._replace(relevance=share)
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
