@@ -106,11 +106,15 @@ class Memory:
         given = {"task" if key == "task_name" else key: v for key, v in wanted.items()}
         plain = ("since", "until", "archived", "no_global")
         values: Any = {k: v if k in plain else _names(v) for k, v in given.items()}
-        with self._app(*(f"{key}={n}" for key, n in sizes.items() if n is not None)) as app:
+        with self._app(
+            *(f"{key}={n}" for key, n in sizes.items() if n is not None)
+        ) as app:
             request = RecallRequest(task, Filters(**values), ranked, session=session)
             return command.recall(app, request)
 
-    def add(self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]) -> AddReport:
+    def add(
+        self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]
+    ) -> AddReport:
         """Write down one thing; what is known already is reinforced instead (`.reinforced`).
 
         Raises RefusedError for a text with a secret in it."""
@@ -118,11 +122,15 @@ class Memory:
 
         lists = ("tags", "paths", "commands", "steps")
         given: dict[str, Any] = dict(options)
-        values: Any = {key: tuple(value) if key in lists else value for key, value in given.items()}
+        values: Any = {
+            key: tuple(value) if key in lists else value for key, value in given.items()
+        }
         with self._app() as app:
             return command.add(app, command.AddRequest(text, **values), dry_run=dry_run)
 
-    def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> ReinforceReport:
+    def reinforce(
+        self, ids: Names, *, session: str = "", dry_run: bool = False
+    ) -> ReinforceReport:
         """Strengthen entries that were used; with `session`, each at most once in it."""
         from memcli.compaction.reinforce import ReinforceRequest, reinforce
 
@@ -168,7 +176,9 @@ class Memory:
                 yield app
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            raise RefusedError(f"{why} ({error.filename or 'no file'})", "mem doctor") from error
+            raise RefusedError(
+                f"{why} ({error.filename or 'no file'})", "mem doctor"
+            ) from error
 
 
 def _names(given: Names) -> tuple[str, ...]:

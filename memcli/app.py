@@ -54,11 +54,17 @@ class App:
     """Everything a command reaches the outside through. Use as a context manager."""
 
     def __init__(
-        self, options: Options, environ: Mapping[str, str], cwd: Path, kind: type[Project] = Project
+        self,
+        options: Options,
+        environ: Mapping[str, str],
+        cwd: Path,
+        kind: type[Project] = Project,
     ) -> None:
         self.options = options
         self.notes: list[str] = []
-        self.project = kind(environ, cwd, root=options.root, sets=options.sets, tasks=options.tasks)
+        self.project = kind(
+            environ, cwd, root=options.root, sets=options.sets, tasks=options.tasks
+        )
         self.kept = ProjectIndex(self.project, self.notes)
         self.guarded = self.kept.guarded
 
@@ -76,7 +82,9 @@ class App:
 
         root, home = self.project.root, self.project.home
         stems = [home / "MEMORY", home / "institutional"]
-        single = [stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")]
+        single = [
+            stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")
+        ]
         now, allowed = moment(self.project.now), [root] if root is not None else []
         return Workspace(root, state_dir(), now, allowed=allowed, single=single)
 
@@ -97,14 +105,23 @@ class App:
             self.notes += self.workspace.write(report.patches, verb, note=note(report))
         return report
 
-    def state(self, wait: float = 10.0, best_effort: str | None = None) -> "Opened[State]":
+    def state(
+        self, wait: float = 10.0, best_effort: str | None = None
+    ) -> "Opened[State]":
         """The state of this project. With `best_effort` a failure is a note that begins so."""
         from memcli.storage.state import open_state
 
-        return open_state(self.project.key, wait=wait, best_effort=best_effort, notes=self.notes)
+        return open_state(
+            self.project.key, wait=wait, best_effort=best_effort, notes=self.notes
+        )
 
     def from_state(
-        self, work: "Callable[[State], T]", otherwise: T, why: str = "", *, make: bool = True
+        self,
+        work: "Callable[[State], T]",
+        otherwise: T,
+        why: str = "",
+        *,
+        make: bool = True,
     ) -> T:
         """What `work` finds in the state, else `otherwise` (and a note); `make` the file or not."""
         if make or (state_dir() / "state.db").exists():
@@ -175,7 +192,9 @@ class App:
     def _embed_here(self) -> None:
         """Make the vectors of what was read; an embedder that cannot work is not asked again."""
         try:
-            self.guarded(lambda: embed_chosen(self.index, self.providers.embedder, self.chosen))
+            self.guarded(
+                lambda: embed_chosen(self.index, self.providers.embedder, self.chosen)
+            )
         except RefusedError as error:
             self.notes.append(f"vectors were not brought up to date: {error}")
         except (ProviderError, UsageError) as error:
@@ -190,11 +209,17 @@ def opened(options: Options) -> Iterator[App]:
     try:
         cwd = Path.cwd()
     except FileNotFoundError:
-        raise UsageError("the working directory is gone", "change to an existing folder") from None
+        raise UsageError(
+            "the working directory is gone", "change to an existing folder"
+        ) from None
     with App(options, os.environ, cwd) as app:
-        flags = config.parse_flags(options.sets)  # judged even if nobody asks for the configuration
+        flags = config.parse_flags(
+            options.sets
+        )  # judged even if nobody asks for the configuration
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
         usual, used = folder_of("state"), state_dir()
         if used != usual:
-            app.notes.append(f"{usual} can be written by others: the state is kept in {used}")
+            app.notes.append(
+                f"{usual} can be written by others: the state is kept in {used}"
+            )
         yield app

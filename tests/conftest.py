@@ -20,7 +20,9 @@ from hypothesis import HealthCheck, settings
 
 TODAY = "2026-11-21"
 # A busy machine is no finding.
-settings.register_profile("mem", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "mem", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("mem")
 _LOOPBACK = ("127.", "::1", "localhost")
 
@@ -89,7 +91,9 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MEM_HOME", str(folder / "home"))
     for name in ("config", "state", "cache", "data"):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(folder / name))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv(
+        "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
     monkeypatch.setenv("MEM_NOW", TODAY)
     monkeypatch.setenv("MEM_EMBEDDER", "none")  # the fixture `vectors` turns it on
     monkeypatch.chdir(folder / "cwd")
@@ -171,10 +175,14 @@ class Project:
 
     # files
 
-    def write(self, relative: str, text: str | bytes, *, at: Path | None = None) -> Path:
+    def write(
+        self, relative: str, text: str | bytes, *, at: Path | None = None
+    ) -> Path:
         """Write a file below the root; `~/…` is below the home folder."""
         base, name = (
-            (self.home, relative[2:]) if relative.startswith("~/") else (at or self.root, relative)
+            (self.home, relative[2:])
+            if relative.startswith("~/")
+            else (at or self.root, relative)
         )
         path = base / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,12 +192,16 @@ class Project:
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
         """One entry: every key of the format's example, `values` over them, None for none."""
         self._made += 1
-        number = uuid.UUID(bytes=hashlib.md5(str(self._made).encode()).digest(), version=4)
+        number = uuid.UUID(
+            bytes=hashlib.md5(str(self._made).encode()).digest(), version=4
+        )
         keys = {
             "id": str(number), "type": "procedural", "domain": "team", "importance": 0.5, "phase": "unknown",
             "status": "active", "reinforcement_count": 0, "created_at": "2026-11-01", **values,
         }  # fmt: skip
-        lines = [f"{key}: {_yaml(value)}" for key, value in keys.items() if value is not None]
+        lines = [
+            f"{key}: {_yaml(value)}" for key, value in keys.items() if value is not None
+        ]
         heading = f"## {title or f'Entry {self._made}'}"
         return "\n".join(["---", *lines, "---", heading, body, "", ""])
 
@@ -207,7 +219,8 @@ class Project:
 
         given = input.encode() if isinstance(input, str) else input or b""
         streams = [
-            io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (given, b"", b"")
+            io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
+            for data in (given, b"", b"")
         ]
         kept = (sys.stdin, sys.stdout, sys.stderr)
         with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd or self.root):
@@ -237,7 +250,11 @@ class Project:
         if not shutil.which("setpriv"):
             pytest.skip("root needs setpriv to give its power up")
         capabilities = "-dac_override,-dac_read_search"
-        before = ["setpriv", f"--bounding-set={capabilities}", f"--inh-caps={capabilities}"]
+        before = [
+            "setpriv",
+            f"--bounding-set={capabilities}",
+            f"--inh-caps={capabilities}",
+        ]
         return self._started(before, args, None, None, env)
 
     def _started(
@@ -262,7 +279,9 @@ class Project:
     def git(self, *args: str, cwd: Path | None = None) -> str:
         """Run git at the root (or in `cwd`); its output."""
         command = ["git", "-c", "protocol.file.allow=always", *args]
-        done = subprocess.run(command, cwd=cwd or self.root, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=cwd or self.root, capture_output=True, check=False
+        )
         assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr!r}"
         return os.fsdecode(done.stdout)
 
@@ -275,7 +294,9 @@ class Project:
 def _yaml(value: Any) -> str:
     if isinstance(value, str):
         return (
-            value if value[:1].isalpha() and value.replace("-", "").isalnum() else json.dumps(value)
+            value
+            if value[:1].isalpha() and value.replace("-", "").isalnum()
+            else json.dumps(value)
         )
     return json.dumps(value, ensure_ascii=False)
 

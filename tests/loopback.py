@@ -16,7 +16,11 @@ class Handler(BaseHTTPRequestHandler):
         return headers, self.rfile.read(int(headers.get("content-length") or 0))
 
     def send(self, data: bytes, status: int = 200, **headers: str) -> None:
-        told = {"content-type": "application/json", "content-length": str(len(data)), **headers}
+        told = {
+            "content-type": "application/json",
+            "content-length": str(len(data)),
+            **headers,
+        }
         with suppress(OSError):  # the client may be gone
             self.send_response(status)
             for name, value in told.items():

@@ -12,7 +12,12 @@ from pathlib import Path
 
 
 def read_terminal(
-    command: Sequence[str], cwd: Path, *, env: Mapping[str, str], width: int = 0, talk: bool = True
+    command: Sequence[str],
+    cwd: Path,
+    *,
+    env: Mapping[str, str],
+    width: int = 0,
+    talk: bool = True,
 ) -> str:
     """What a program prints on a terminal; without `talk`, what it says on stderr is left out.
 

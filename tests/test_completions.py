@@ -20,7 +20,9 @@ PROGRAM = generate.program()
 @pytest.mark.parametrize("path", list(generate.scripts()), ids=lambda path: path.name)
 def test_script_is_up_to_date(path: Path) -> None:
     """The script in the repository is what the program yields today."""
-    assert path.read_text(encoding="utf-8") == generate.scripts()[path], generate.REGENERATE
+    assert path.read_text(encoding="utf-8") == generate.scripts()[path], (
+        generate.REGENERATE
+    )
 
 
 def tab(*words: str) -> set[str]:
@@ -74,7 +76,9 @@ def test_shell_accepts_the_script(shell: str, path: Path) -> None:
 def limited() -> Iterator[tuple[Command, Option]]:
     for command in PROGRAM:
         for option in command.options:
-            if option.values and (option.takes != "KEY=VALUE" or command.name == "recall"):
+            if option.values and (
+                option.takes != "KEY=VALUE" or command.name == "recall"
+            ):
                 yield command, option
 
 
@@ -93,5 +97,7 @@ def test_offered_values_are_those_the_program_takes(
     result = project.mem(command.name, *arguments, option.names[0], wrong)
     hint = result.err.partition("hint: ")[2]
     assert result.code == 2, result.err
-    listed = re.split(r", ", re.sub(r"^(one of|keys:) ", "", hint.strip()).partition(" (")[0])
+    listed = re.split(
+        r", ", re.sub(r"^(one of|keys:) ", "", hint.strip()).partition(" (")[0]
+    )
     assert {value.rstrip("=") for value in option.values} == set(listed), hint

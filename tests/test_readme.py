@@ -16,7 +16,9 @@ pytestmark = pytest.mark.process
 
 def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:
     """Every command, run in order in a copy of the example, prints what stands below it."""
-    assert not (differences := console.compare(README, tmp_path)), "\n\n".join(differences)
+    assert not (differences := console.compare(README, tmp_path)), "\n\n".join(
+        differences
+    )
 
 
 def test_readme_sets_everything_up_with_two_command_lines() -> None:
@@ -44,7 +46,9 @@ def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
 def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
     """What docs/session.svg shows is what the commands in it print."""
     drawn = picture.draw(picture.session(tmp_path))
-    assert picture.PICTURE.read_text(encoding="utf-8") == drawn, "python -m tests.docs.picture"
+    assert picture.PICTURE.read_text(encoding="utf-8") == drawn, (
+        "python -m tests.docs.picture"
+    )
 
 
 def test_the_page_is_short() -> None:

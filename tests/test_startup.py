@@ -43,7 +43,10 @@ def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
 def test_click_is_never_imported_by_name() -> None:
     """Typer brings its own copy of click from 0.29 on: no module of ours names click."""
     for path in (Path(__file__).parent.parent / "memcli").rglob("*.py"):
-        assert "import click" not in path.read_text() and "from click" not in path.read_text(), path
+        assert (
+            "import click" not in path.read_text()
+            and "from click" not in path.read_text()
+        ), path
 
 
 FAST = {"recall zebra": 46, "hook prompt": 45, "hook pre-tool": 35}

@@ -13,7 +13,9 @@ from memcli.storage import files
 from memcli.views.text import Unread, say
 
 T = TypeVar("T")
-Parser = Callable[[Any], Any]  # an option's text to its value; a UsageError says what is allowed
+Parser = Callable[
+    [Any], Any
+]  # an option's text to its value; a UsageError says what is allowed
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
 
 
@@ -27,7 +29,11 @@ def guarded(work: Callable[[], Any]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except (Unread, BrokenPipeError, SystemExit):  # Typer exits when it cannot print its help
+    except (
+        Unread,
+        BrokenPipeError,
+        SystemExit,
+    ):  # Typer exits when it cannot print its help
         silence()
         return 141
     except KeyboardInterrupt:
@@ -49,7 +55,9 @@ def failed(error: Exception) -> int:
     if os.environ.get("MEM_DEBUG"):
         sys.excepthook(type(error), error, error.__traceback__)
     what = f"internal error: {type(error).__name__}: {error}"
-    return fail(MemError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
+    return fail(
+        MemError.code, what, "please report it; MEM_DEBUG=1 shows where it happened"
+    )
 
 
 def fail(code: int, what: str, hint: str) -> int:
@@ -115,8 +123,14 @@ def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:
 def read_stdin() -> bytes:
     """All of standard input."""
     if sys.stdin is None:
-        raise UsageError("- reads standard input, which is closed", "name a file, or give the text")
-    read = sys.stdin.buffer.read1 if hasattr(sys.stdin.buffer, "read1") else sys.stdin.buffer.read
+        raise UsageError(
+            "- reads standard input, which is closed", "name a file, or give the text"
+        )
+    read = (
+        sys.stdin.buffer.read1
+        if hasattr(sys.stdin.buffer, "read1")
+        else sys.stdin.buffer.read
+    )
     return b"".join(iter(lambda: read(1 << 16), b""))  # Ctrl-C gets in between
 
 
@@ -134,4 +148,6 @@ def read_file(path: str) -> str:
     """A file that was named on the command line, or standard input for `-`."""
     if path == "-":
         return read_words(["-"])
-    return opened_file(path, lambda name: files.read_file(name).data).decode("utf-8", "replace")
+    return opened_file(path, lambda name: files.read_file(name).data).decode(
+        "utf-8", "replace"
+    )

@@ -18,7 +18,13 @@ from memcli.project import distribution
 from memcli.recall import budget
 from memcli.text.controls import for_prompt
 from memcli.views import json
-from memcli.views.entries import add_text, list_text, reinforce_text, retire_text, show_text
+from memcli.views.entries import (
+    add_text,
+    list_text,
+    reinforce_text,
+    retire_text,
+    show_text,
+)
 from memcli.views.upkeep import compact_text, health_keys
 
 T = TypeVar("T")
@@ -35,7 +41,9 @@ NOTHING = "Nothing remembered matches this task."
 def serve(root: str = "") -> int:
     """Answer until standard input ends. Raises UsageError when the SDK is not installed."""
     server = make_server(root)
-    with opened(Options(root)) as app:  # what is wrong is said at once, not to each call
+    with opened(
+        Options(root)
+    ) as app:  # what is wrong is said at once, not to each call
         _ = app.project.root, app.project.config
     server.run("stdio")
     return 0
@@ -51,15 +59,22 @@ def make_server(root: str = "") -> Any:
         raise UsageError(
             "the MCP server needs the package mcp, version 2", distribution.hint("mcp")
         ) from None
-    server = MCPServer("mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    server = MCPServer(
+        "mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
     tools = _Tools(root, ToolError)
-    reading, adding = ToolAnnotations(read_only_hint=True), ToolAnnotations(destructive_hint=False)
+    reading, adding = (
+        ToolAnnotations(read_only_hint=True),
+        ToolAnnotations(destructive_hint=False),
+    )
     for hints, names in (
         (reading, "recall list show health"),
         (adding, "add episode reinforce retire consolidate"),
     ):
         for name in names.split():
-            server.add_tool(getattr(tools, name), annotations=hints, structured_output=False)
+            server.add_tool(
+                getattr(tools, name), annotations=hints, structured_output=False
+            )
     return server
 
 
@@ -72,7 +87,12 @@ class _Tools:
         self._lock = Lock()
 
     def recall(
-        self, task: str, limit: int = 10, max_tokens: int = 800, kind: str = "", path: str = ""
+        self,
+        task: str,
+        limit: int = 10,
+        max_tokens: int = 800,
+        kind: str = "",
+        path: str = "",
     ) -> str:
         """Find what earlier sessions learned that bears on a task.
 
@@ -81,7 +101,9 @@ class _Tools:
         preference, fact or episode. path: only what is about this file."""
         wanted: Any = {"kind": [kind] if kind else [], "path": [path] if path else []}
         bounds: Any = {"limit": limit, "max_tokens": max_tokens}
-        return self._try(lambda: self._memory.prompt(task, **bounds, **wanted)) or NOTHING
+        return (
+            self._try(lambda: self._memory.prompt(task, **bounds, **wanted)) or NOTHING
+        )
 
     def list(self, kind: str = "", path: str = "", recent: int = 20) -> str:
         """List what is remembered, the newest first: id, date, kind, title and place of each.
@@ -139,7 +161,9 @@ class _Tools:
         """Take an entry that is no longer true out of recall; a person can bring it back.
 
         id: as recall names it. because: why it does not hold any more."""
-        return for_prompt(retire_text(self._in_app(lambda app: retire(app, [id], because))))
+        return for_prompt(
+            retire_text(self._in_app(lambda app: retire(app, [id], because)))
+        )
 
     def consolidate(self) -> str:
         """Let the language model that the user enabled make facts of episodes that wait."""
@@ -147,7 +171,9 @@ class _Tools:
         return for_prompt(compact_text(self._in_app(lambda app: compact(app, request))))
 
     def _added(self, text: str, **options: Any) -> str:
-        return for_prompt(add_text(self._try(lambda: self._memory.add(text, **options))))
+        return for_prompt(
+            add_text(self._try(lambda: self._memory.add(text, **options)))
+        )
 
     def _in_app(self, work: Callable[[App], T]) -> T:
         def call() -> T:
@@ -161,7 +187,9 @@ class _Tools:
             with self._lock:
                 return call()
         except UnicodeEncodeError:
-            raise self._error("the text holds half a character, which no file can hold") from None
+            raise self._error(
+                "the text holds half a character, which no file can hold"
+            ) from None
         except MemError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise self._error(for_prompt(f"{error.what}{hint}")) from None

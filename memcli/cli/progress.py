@@ -44,7 +44,11 @@ class Progress:
         wait, width = SHOWN_AFTER, 0
         while not self._ended.wait(wait):
             wait = EVERY
-            line = f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
+            line = (
+                f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
+            )
             width = max(width, len(line))
             print(f"\r{line:<{width}}", end="", file=sys.stderr, flush=True)
-        print(f"\r{'':<{width}}\r" if width else "", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{'':<{width}}\r" if width else "", end="", file=sys.stderr, flush=True
+        )

@@ -25,7 +25,9 @@ LONGEST = 6000  # characters of a text in the page; mem show has the rest
 NEWEST = 3000  # so many exchanges and commits are in it, and so many tellings
 ALIKE = 3000  # up to so many entries, each is told what it is similar to
 SECONDS = 5.0  # how long the code is looked through for what entries name
-RELATIONS = "supports contradicts superseded_by merged_from promoted_from promoted_to".split()
+RELATIONS = (
+    "supports contradicts superseded_by merged_from promoted_from promoted_to".split()
+)
 TWO = ("merged", "alike but different", "contradiction", "unsure")
 """What compaction does or finds that is about two entries, to be looked at side by side."""
 
@@ -82,7 +84,9 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     gone = app.guarded(lambda: app.index.entries.gone(ids)) if rows else {}
     near = defaultdict[str, list[tuple[str, str]]](list)
     alike = set(ids) if len(ids) <= ALIKE else set()
-    for one, other, _ in app.guarded(lambda: vectors.similar(app.index.db, alike)) if alike else ():
+    for one, other, _ in (
+        app.guarded(lambda: vectors.similar(app.index.db, alike)) if alike else ()
+    ):
         near[one].append(("similar", other))
     found = []
     for row in rows:
@@ -91,7 +95,9 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
             item = _item(app, row, entry) | more | seen.get(row.id, {})
             item["links"] += near[row.id]
             item["life"] = [each[:5] for each in life.get(row.id, ())]
-            found.append({key: value for key, value in item.items() if value not in ("", [], {})})
+            found.append(
+                {key: value for key, value in item.items() if value not in ("", [], {})}
+            )
     return found
 
 
@@ -106,7 +112,9 @@ def _entries(app: App) -> dict[tuple[str, str], Entry]:
 
 def _item(app: App, row: ListRow, entry: Entry) -> Item:
     text, extra = body_of(entry.body, entry.title), entry.extra
-    kind = "archive" if row.store == "archive" else "entry" if entry.written else "prose"
+    kind = (
+        "archive" if row.store == "archive" else "entry" if entry.written else "prose"
+    )
     return {
         **row._asdict(), "what": kind, "text": text[:LONGEST], "cut": text[LONGEST:].count("\n"),
         "priority": entry.priority if "priority" in extra else "", "phase": entry.phase,
@@ -121,16 +129,22 @@ def _item(app: App, row: ListRow, entry: Entry) -> Item:
 def _seen(app: App) -> dict[str, Item]:
     """By entry, when and why hooks told it, and when a recall showed it: the newest first."""
     found = defaultdict[str, Item](lambda: {"told": [], "shown": []})
-    told = app.from_state(lambda state: SessionLog(state).told(), list[Any](), make=False)
+    told = app.from_state(
+        lambda state: SessionLog(state).told(), list[Any](), make=False
+    )
     for each in reversed(told[-NEWEST:]):
-        found[each.entry]["told"].append((each.at[:16], each.event, each.why, each.session))
+        found[each.entry]["told"].append(
+            (each.at[:16], each.event, each.why, each.session)
+        )
     recalls = app.from_state(State.recalls, list[Any](), make=False)
     for session, entry, _, _, _, day in reversed(recalls[-NEWEST:]):
         found[entry]["shown"].append((day, session))
     return found
 
 
-def _pairs(app: App, known: set[str]) -> Iterable[tuple[str, str, tuple[str, ...], str]]:
+def _pairs(
+    app: App, known: set[str]
+) -> Iterable[tuple[str, str, tuple[str, ...], str]]:
     """What compaction would merge, and what it found alike or opposed."""
     try:
         report = compact(app, CompactRequest(levels=LEVELS), dry_run=True)
@@ -138,7 +152,9 @@ def _pairs(app: App, known: set[str]) -> Iterable[tuple[str, str, tuple[str, ...
         app.notes.append(f"duplicates and contradictions are not shown: {error.what}")
         return ()
     events = (*report.done, *report.found)
-    return [(*each,) for each in events if each.what in TWO and len(known & {*each.ids}) > 1]
+    return [
+        (*each,) for each in events if each.what in TWO and len(known & {*each.ids}) > 1
+    ]
 
 
 def _history(app: App) -> list[Item]:

@@ -25,7 +25,9 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
     """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of prose."""
     pairs = [name.partition("#") for name in request.files if request.adopt]
     if units := tuple(heading.strip() for _, mark, heading in pairs if mark):
-        request = request._replace(files=tuple(name for name, _, _ in pairs), units=units)
+        request = request._replace(
+            files=tuple(name for name, _, _ in pairs), units=units
+        )
     return compact(app, request, dry_run=dry_run)
 
 
@@ -59,7 +61,9 @@ def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactRepo
         return looked
     report = compact(app, request._replace(stale=not losses), dry_run=dry_run)
     hint = "mem compact --stale --allow-loss archives them"
-    left = [Event("left", e.path, e.ids, f"{e.detail} are stale: {hint}") for e in losses]
+    left = [
+        Event("left", e.path, e.ids, f"{e.detail} are stale: {hint}") for e in losses
+    ]
     return report._replace(found=(*report.found, *left))
 
 
@@ -77,7 +81,12 @@ class StageReport(NamedTuple):
 
 
 def retire_stage(
-    app: App, stage: str, job: str = "", *, detect_only: bool = False, dry_run: bool = False
+    app: App,
+    stage: str,
+    job: str = "",
+    *,
+    detect_only: bool = False,
+    dry_run: bool = False,
 ) -> StageReport:
     """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a job (without,
     the one that one is in, else the root)."""
@@ -86,7 +95,9 @@ def retire_stage(
     folder = context.folder_of(app.project, job)
     if stage:
         named, verb = StageReport(ended=stage), f"retire-stage {stage}"
-        return app.write(lambda: _retired(app.project, job, named), verb, dry_run=dry_run)
+        return app.write(
+            lambda: _retired(app.project, job, named), verb, dry_run=dry_run
+        )
     found = _detect(app, folder)  # may ask a model: before the lock is taken
 
     def plan() -> StageReport:
@@ -129,7 +140,9 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
     project = app.project
     if project.root is None:
         return ()
-    own = {file.place.job for file in project.listing.files if project.may_write(file)} | {""}
+    own = {
+        file.place.job for file in project.listing.files if project.may_write(file)
+    } | {""}
     ends = []
     for job in [project.view.job] if project.view.inside else sorted(own):
         folder = context.folder_of(project, job)
@@ -145,11 +158,17 @@ def _current(project: Project, folder: Path, found: str) -> tuple[str, Patch]:
     path = folder / ".current-stage"
     text = text_to_write(project, path, most=SMALL_BYTES) or ""
     before = text if os.path.lexists(path) else None
-    return text.strip() if text.strip() in PHASES else "", Patch(str(path), before, f"{found}\n")
+    return text.strip() if text.strip() in PHASES else "", Patch(
+        str(path), before, f"{found}\n"
+    )
 
 
 def _retired(project: Project, job: str, report: StageReport) -> StageReport:
-    own = (f for f in project.listing.files if has_stage(f.place, job) and project.may_write(f))
+    own = (
+        f
+        for f in project.listing.files
+        if has_stage(f.place, job) and project.may_write(f)
+    )
     wanted, skipped = own if report.ended != "unknown" else (), list[Problem]()
     sources = [*context.read_known(project, wanted, skipped, to_write=True)]
     work = Compaction(sources, {}, project.now)
@@ -157,7 +176,11 @@ def _retired(project: Project, job: str, report: StageReport) -> StageReport:
     for held in (held for held in ended if held.original.touched):
         why = f"{held.entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
         skipped.append(Problem(held.source.path, held.entry.line, why))
-    rows = ((h.entry.id, h.source.path, h.entry.title) for h in ended if not h.original.touched)
+    rows = (
+        (h.entry.id, h.source.path, h.entry.title)
+        for h in ended
+        if not h.original.touched
+    )
     patches = context.patches_of(project, work.changes)
     return report._replace(retired=tuple(rows), skipped=tuple(skipped), patches=patches)
 

@@ -21,9 +21,13 @@ def script(shell: str) -> str:
     one_of("shell", shell, tuple(SCRIPTS))
     name, installed = SCRIPTS[shell]
     places = [CHECKOUT / name]
-    with suppress(metadata.PackageNotFoundError):  # where the package's own record says it lies
+    with suppress(
+        metadata.PackageNotFoundError
+    ):  # where the package's own record says it lies
         files = metadata.files(distribution.NAME) or ()
-        places += (Path(str(each.locate())) for each in files if str(each).endswith(installed))
+        places += (
+            Path(str(each.locate())) for each in files if str(each).endswith(installed)
+        )
     for place in places:
         if place.is_file():
             return place.read_text(encoding="utf-8")

@@ -46,7 +46,9 @@ def run(
     app.project.relist()
     scene = Scene(app, files, online=online)
     rows = [
-        row for each in ([check_content] if files else _sections()) for row in _asked(each, scene)
+        row
+        for each in ([check_content] if files else _sections())
+        for row in _asked(each, scene)
     ]
     done, patches, failed = mended
     return DoctorReport((*rows, *failed), tuple(done), tuple(patches))
@@ -68,7 +70,12 @@ def _asked(section: Section, scene: Scene) -> Iterator[Check]:
         yield Check(name, "FAIL", error.what, error.hint)
     except Exception as error:
         what = f"this could not be checked: {type(error).__name__}: {error}"
-        yield Check(name, "FAIL", what, "mend what it names; if it names nothing, please report it")
+        yield Check(
+            name,
+            "FAIL",
+            what,
+            "mend what it names; if it names nothing, please report it",
+        )
 
 
 def _sections() -> Sequence[Section]:

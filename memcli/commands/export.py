@@ -42,7 +42,9 @@ class ExportReport(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> ExportReport:
+def export(
+    app: App, target: str, *, lines: int = 200, size: int = 25_000
+) -> ExportReport:
     """What is live in view, no proxy store; for the repository no global level either."""
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
@@ -62,13 +64,20 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
 def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem]]:
     def far(file: FoundFile) -> tuple[bool, int, str]:
         place, depth = file.place, OUTERMOST[file.place.level]
-        around = place.job in ("", project.view.job) and place.task in ("", project.view.task)
+        around = place.job in ("", project.view.job) and place.task in (
+            "",
+            project.view.task,
+        )
         return not around, -depth if around else depth, file.name
 
     found, problems = _Read(), list(project.listing.problems)
     apart, first = marks(project.listing.files), dict[str, str]()
     files = view.visible(project.listing.files, project.view, filters)
-    files = [f for f in files if f.place.store in ("memory", "institutional") and f.tree != PRIVATE]
+    files = [
+        f
+        for f in files
+        if f.place.store in ("memory", "institutional") and f.tree != PRIVATE
+    ]
     for file in read_known(project, sorted(files, key=far), problems):
         mark, keyed = apart.get(file.path, ""), list[Entry]()
         for one in (*file.memory.entries, *sections(file.memory)):
@@ -83,7 +92,11 @@ def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
     texts: dict[str, str] = {}
     for file, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
         place, text = file.place, file.memory.text
-        if place.store == "institutional" and place.level in ("global", "project") and text.strip():
+        if (
+            place.store == "institutional"
+            and place.level in ("global", "project")
+            and text.strip()
+        ):
             texts.setdefault(text, file.path)
     for text, name in texts.items():
         yield ExportNote("norms", name, "", text.strip("\ufeff\r\n \t"))
@@ -98,13 +111,23 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
     """Write each entry in view as a note for Obsidian; how many there are, how many changed."""
     from memcli.storage.durable import write_output
 
-    project, path = app.project, Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
+    project, path = (
+        app.project,
+        Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder))),
+    )
     files, _ = _files(project, view.Filters())
     found = [(project.root or project.home) / name for name in FOLDERS]
-    holds = any(Path(project.path_of(file.path)).is_relative_to(path) for file, _ in files)
+    holds = any(
+        Path(project.path_of(file.path)).is_relative_to(path) for file, _ in files
+    )
     if holds or any(path.is_relative_to(each) for each in found):
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
-    own = [entry for file, found in files if file.place.store == "memory" for entry in found]
+    own = [
+        entry
+        for file, found in files
+        if file.place.store == "memory"
+        for entry in found
+    ]
     unique = {entry.id: entry for entry in reversed(own) if entry.written}
     made = handout.notes(list(unique.values()))
     root = project.root
@@ -127,14 +150,22 @@ def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
 
     project, root = app.project, app.project.root
     path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
-    if os.path.realpath(path) in {os.path.realpath(file.path) for file in project.listing.files}:
+    if os.path.realpath(path) in {
+        os.path.realpath(file.path) for file in project.listing.files
+    }:
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
-    refuse_links(path, root if root is not None and path.is_relative_to(root) else path.parent)
+    refuse_links(
+        path, root if root is not None and path.is_relative_to(root) else path.parent
+    )
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
     try:
         if text is None or whole:
-            after = f"{text}\n" if text else before and git_hooks.drop(before, git_hooks.EXPORT)
+            after = (
+                f"{text}\n"
+                if text
+                else before and git_hooks.drop(before, git_hooks.EXPORT)
+            )
         else:
             lines = text.split("\n")[1:-1]
             after = git_hooks.put(before, lines, git_hooks.EXPORT, blank=True)

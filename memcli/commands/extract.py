@@ -19,7 +19,14 @@ from memcli.recall.answer import RecallRequest
 from memcli.sessions import speakers
 from memcli.storage.files import SMALL_BYTES
 
-__all__ = ["AfterSession", "ExtractReport", "ExtractRequest", "Learned", "MomentReport", "extract"]
+__all__ = [
+    "AfterSession",
+    "ExtractReport",
+    "ExtractRequest",
+    "Learned",
+    "MomentReport",
+    "extract",
+]
 
 
 class AfterSession(NamedTuple):
@@ -48,8 +55,13 @@ def premortem(
     if not task.strip():
         hint = 'mem extract --premortem "what you are about to do"'
         raise UsageError("there is no task to foresee", hint)
-    hits = recall(app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)).hits
-    folder, safe = folder_of(app.project, job or app.project.view.job), speakers.clean_text(task)
+    hits = recall(
+        app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
+    ).hits
+    folder, safe = (
+        folder_of(app.project, job or app.project.view.job),
+        speakers.clean_text(task),
+    )
     pitfalls = [(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe, known) if llm else ((), "")
@@ -63,19 +75,26 @@ def checkpoint(
 ) -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = folder_of(app.project, job or app.project.view.job) / ".assumptions.jsonl"
-    row = job_files.checkpoint_line(found, moment(app.project.now).isoformat(timespec="seconds"))
+    row = job_files.checkpoint_line(
+        found, moment(app.project.now).isoformat(timespec="seconds")
+    )
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     report = MomentReport("checkpoint", "", ())
     return _written(app, path, before + glue + row, report, dry_run=dry_run)
 
 
-def _risks(app: App, task: str, known: list[str]) -> tuple[tuple[tuple[str, str], ...], str]:
+def _risks(
+    app: App, task: str, known: list[str]
+) -> tuple[tuple[tuple[str, str], ...], str]:
     from memcli.providers.llm import Ask
 
     model = app.providers.model or app.providers.model_of("anthropic")
     assert model is not None
-    schema, pitfalls = prompts.schema(prompts.RISK), "\n".join(f"- {text}" for text in known)
+    schema, pitfalls = (
+        prompts.schema(prompts.RISK),
+        "\n".join(f"- {text}" for text in known),
+    )
     asked = f"{prompts.fenced('task', task)}\n{prompts.fenced('pitfalls', pitfalls or 'none')}"
     ask = Ask(prompts.RISKS, asked, schema=schema, purpose="premortem")
     try:

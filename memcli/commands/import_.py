@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.add import in_line, in_lines, is_around, new_values, read_target, target
+from memcli.commands.add import (
+    in_line,
+    in_lines,
+    is_around,
+    new_values,
+    read_target,
+    target,
+)
 from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import ImportDraft, headline, shortened
@@ -47,18 +54,28 @@ def run(
     target(app.project, level)  # raises where there is none
     sources = [_read(app.project, each, form) for each in paths]
     drafts = [draft for source in sources for draft in source.drafts]
-    report = app.write(lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run)
-    return report._replace(skipped=tuple(each for one in sources for each in one.problems))
+    report = app.write(
+        lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run
+    )
+    return report._replace(
+        skipped=tuple(each for one in sources for each in one.problems)
+    )
 
 
 def _read(project: Project, path: str, form: str) -> importers.ImportSource:
     full = Path(os.path.abspath(project.cwd / os.path.expanduser(path)))
-    if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
-        raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
+    if os.path.realpath(full) in {
+        os.path.realpath(file.path) for file in project.listing.files
+    }:
+        raise UsageError(
+            f"{path}: is a memory file of mem already", "mem list shows what it holds"
+        )
     return importers.read(full, form)
 
 
-def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def _known(
+    project: Project, level: str
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
     for file in read_known(project, project.listing.files, []):
@@ -68,7 +85,9 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
         own = file.place.store in ("memory", "institutional")
         if own and is_around(project, file.place, level):
             entries = (*memory.entries, *parser.sections(memory))
-            live += [(entry.body, entry.id) for entry in entries if entry.status != "retired"]
+            live += [
+                (entry.body, entry.id) for entry in entries if entry.status != "retired"
+            ]
     return ids, live
 
 
@@ -87,7 +106,9 @@ def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
 
 def _cleaned(draft: ImportDraft) -> ImportDraft:
     title, text = (
-        controls.strip_private(controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each)))
+        controls.strip_private(
+            controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each))
+        )
         for each in (draft.title, draft.text)
     )
     title, text = shortened(title), text.strip("\r\n")
@@ -104,7 +125,11 @@ def _unlike(
     """The drafts that say something new, and (title, id of what says the same) of the others."""
     ids = [*(name for _, name in live), *(draft.id for draft in fresh)]
     bodies = [*(body for body, _ in live), *(_body(draft, today) for draft in fresh)]
-    said = [(at, one) for at, one in enumerate(map(claim, bodies if fresh else ())) if one.words]
+    said = [
+        (at, one)
+        for at, one in enumerate(map(claim, bodies if fresh else ()))
+        if one.words
+    ]
     same: dict[int, int] = {}
     for cluster in clusters([one for _, one in said]):
         first, *others = (said[member][0] for member in cluster.members)
@@ -125,11 +150,15 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
     name, path = target(project, level)
     memory = read_target(project, path, name)
     eol = grammar.eol_of(memory.text)
-    texts = [changes.render_entry(_values(one, today), _body(one, today), eol) for one in kept]
+    texts = [
+        changes.render_entry(_values(one, today), _body(one, today), eol)
+        for one in kept
+    ]
     after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
     refused, injected, private = (
-        tuple(each.source for each in judged[fate]) for fate in ("refused", "injected", "private")
+        tuple(each.source for each in judged[fate])
+        for fate in ("refused", "injected", "private")
     )
     return ImportReport(
         tuple((draft.id, name, draft.title) for draft in kept),

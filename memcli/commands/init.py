@@ -18,7 +18,12 @@ from memcli.project.listing import Listing
 from memcli.storage.durable import discard, sweep
 from memcli.storage.files import state_dir
 
-LEARNERS = ("claude", "codex", "anthropic", "rules")  # what sessions may be learned from with
+LEARNERS = (
+    "claude",
+    "codex",
+    "anthropic",
+    "rules",
+)  # what sessions may be learned from with
 
 
 class InitRequest(NamedTuple):
@@ -50,13 +55,19 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     """Bring every file that was asked for to its new text, all or nothing; twice is once."""
     project, root = app.project, app.project.root
     _check(root, request)
-    if not dry_run:  # what a killed run left: there may be nothing to write that would finish it
+    if (
+        not dry_run
+    ):  # what a killed run left: there may be nothing to write that would finish it
         app.workspace.recover()
         sweep([state_dir() / "init"])
     top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
         named, folder = request.git_dir, git.common_dir(top)
-        if not named or folder is None or os.path.realpath(named) != os.path.realpath(folder):
+        if (
+            not named
+            or folder is None
+            or os.path.realpath(named) != os.path.realpath(folder)
+        ):
             raise RefusedError(
                 f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
                 f"nothing was changed; if it is yours: mem init --git-dir {folder}",
@@ -84,14 +95,20 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
 def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
     """Take the index away, and say what stays; one that is not ours to take stays out of git."""
     path = root / ".memory.db"
-    own = path.exists() and app.kept.path(make=False) == path and app.kept.looked(lambda: True)
+    own = (
+        path.exists()
+        and app.kept.path(make=False) == path
+        and app.kept.looked(lambda: True)
+    )
     app.kept.close()
     if not dry_run:
         discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm") if own)
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
     names = (file.name for file in app.project.listing.files if not file.found)
-    if stay := [name for name in names if name[0] not in "~/" and (root / name).exists()]:
+    if stay := [
+        name for name in names if name[0] not in "~/" and (root / name).exists()
+    ]:
         more = " …" * (len(stay) > 3)
         app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
     return ["removed .memory.db: the index of the memory files"] if own else []
@@ -99,10 +116,14 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
 
 def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
     folders = Counter("".join(name.rpartition("/")[:2]) or name for name in found)
-    counted = (f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items())
+    counted = (
+        f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items()
+    )
     told = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
     if more := elsewhere.others(root, listing):
-        told.append(f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}")
+        told.append(
+            f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}"
+        )
     return told
 
 
@@ -113,22 +134,30 @@ def _learner(project: Project, name: str) -> Target:
     def put(text: str | None) -> str:
         after = config.with_value(text or "", "llm", value)
         if after is None:
-            raise UsageError(" cannot be changed by mem", f'write llm = "{value}" into it')
+            raise UsageError(
+                " cannot be changed by mem", f'write llm = "{value}" into it'
+            )
         return after
 
-    what = "sessions are learned from " + ("by rules" if name == "rules" else f"with {name}")
+    what = "sessions are learned from " + (
+        "by rules" if name == "rules" else f"with {name}"
+    )
     return Target(path, put, lambda text: text, (path.parent,), what)
 
 
 def _check(root: Path | None, request: InitRequest) -> None:
     if request.learn_with and request.remove:
-        raise UsageError("--learn-with does not go with --remove", "change llm in your config.toml")
+        raise UsageError(
+            "--learn-with does not go with --remove", "change llm in your config.toml"
+        )
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     wired = bool(request.git or request.agents or request.remove)
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
     if (request.user or request.shared) and not wired:
-        raise UsageError("--user and --shared say where hooks go", "add --claude or --codex")
+        raise UsageError(
+            "--user and --shared say where hooks go", "add --claude or --codex"
+        )
     if root is None and not (request.user and (request.agents or request.remove)):
         hint = "run it inside a repository, or name one with --root"
         raise UsageError("there is no project here", hint)

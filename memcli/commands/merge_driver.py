@@ -16,7 +16,9 @@ from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 
 ERROR = 255  # above 128 git takes the driver for failed; 1 to 127 are conflicts
-USAGE = "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
+USAGE = (
+    "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
+)
 OURS = re.compile(
     r"(?:^|/)(?:MEMORY|institutional|proxy)\.md$|\.archive\.md$|(?:^|/)(?:proxy-)?tasks/[^/]+\.md$"
 )
@@ -24,7 +26,11 @@ OURS = re.compile(
 
 def main(arguments: Sequence[str]) -> int:
     """Merge into the second file. Returns git's exit codes; never raises."""
-    odd = [name for name in arguments[:3] if os.path.exists(name) and not os.path.isfile(name)]
+    odd = [
+        name
+        for name in arguments[:3]
+        if os.path.exists(name) and not os.path.isfile(name)
+    ]
     if odd or not 3 <= len(arguments) <= 5:
         print(f"mem: {odd[0]}: not a regular file" if odd else USAGE, file=sys.stderr)
         return 2
@@ -65,7 +71,9 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
     texts = [_read(path) for path in files]
     for text in texts:
         for line in conflict_lines(text):
-            raise DataError(f"has conflict markers ({name}:{line})", "resolve them first")
+            raise DataError(
+                f"has conflict markers ({name}:{line})", "resolve them first"
+            )
     return merge(*texts, path=name, merge_prose=partial(_as_git, size))
 
 

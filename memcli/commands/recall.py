@@ -10,7 +10,14 @@ from memcli.errors import DataError, ProviderError
 from memcli.history import record_of
 from memcli.index import view
 from memcli.recall import evidence
-from memcli.recall.answer import Layers, Own, RecallReport, RecallRequest, answer, composed
+from memcli.recall.answer import (
+    Layers,
+    Own,
+    RecallReport,
+    RecallRequest,
+    answer,
+    composed,
+)
 from memcli.recall.budget import Budget, Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.search import Search
@@ -38,7 +45,9 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     if request.history == "only" or (history is not None and not project.listing.files):
         from memcli.recall.answer import from_history
 
-        return from_history(project.config, request.task, history)._replace(problems=problems)
+        return from_history(project.config, request.task, history)._replace(
+            problems=problems
+        )
     if not project.listing.files:
         budget = Budget(project.config.max_tokens, 0, 0)
         return RecallReport("bm25", request.task, (), budget, problems, 0, False)
@@ -48,7 +57,9 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         request = request._replace(task=condensed(app, request.task))
     report = app.guarded(
         lambda: answer(
-            Own(project, app.index, lambda: app.providers.embedder, app.notes), request, history
+            Own(project, app.index, lambda: app.providers.embedder, app.notes),
+            request,
+            history,
         )
     )
     if request.session:  # what it was shown, for mem reinforce
@@ -58,13 +69,17 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             if hit.id and hit.layer in ("ranked", "workflows")
         ]
         today, why = project.now.isoformat(), "the recall log was skipped"
-        app.from_state(lambda state: state.log_recall(request.session, evidence, today), None, why)
+        app.from_state(
+            lambda state: state.log_recall(request.session, evidence, today), None, why
+        )
     return report
 
 
 def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
     project, root = app.project, app.project.root
-    left_out = request.history == "off" or (request.history == "auto" and request.filters.by_value)
+    left_out = request.history == "off" or (
+        request.history == "auto" and request.filters.by_value
+    )
     path = None if left_out else record_of(project)
     if path is None or root is None:
         return None
@@ -100,11 +115,19 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         showing = Showing(search, detail=request.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(project.config, pools)
-        hits = tuple(showing.hit(item, place) for place, item in enumerate(shown.items, 1))
+        hits = tuple(
+            showing.hit(item, place) for place, item in enumerate(shown.items, 1)
+        )
     finally:
         link.close()
     return RecallReport(
-        search.mode, request.task, hits, shown.budget, (), len(ranked), bool(index.projects)
+        search.mode,
+        request.task,
+        hits,
+        shown.budget,
+        (),
+        len(ranked),
+        bool(index.projects),
     )
 
 
@@ -113,7 +136,12 @@ def write_ids(path: str, root: Path | None, report: RecallReport) -> None:
     from memcli.storage.durable import write_output
 
     order = ("ranked", "workflows", "baseline", "episodes")
-    ids = [hit.id for layer in order for hit in report.hits if hit.layer == layer and hit.id]
+    ids = [
+        hit.id
+        for layer in order
+        for hit in report.hits
+        if hit.layer == layer and hit.id
+    ]
     write_output(Path(path), "".join(f"{i}\n" for i in dict.fromkeys(ids)), root=root)
 
 
@@ -144,7 +172,9 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
             app.notes += [f"{root}: {note}" for note in one.notes]
         pool.sort(key=lambda each: (-each[0], each[2].path))
         by_key = {item.key: hit for _, item, hit in pool}
-        shown = composed(app.project.config, Pools(ranked=[item for _, item, _ in pool]))
+        shown = composed(
+            app.project.config, Pools(ranked=[item for _, item, _ in pool])
+        )
     hits = tuple(
         by_key[item.key]._replace(rank=rank, text=item.text, head=item.head)
         for rank, item in enumerate(shown.items, 1)
@@ -153,7 +183,9 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
     return RecallReport(mode, request.task, hits, shown.budget, (), len(pool), found)
 
 
-def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float, Shown, Hit]]:
+def _hits(
+    app: App, request: RecallRequest, modes: set[str]
+) -> list[tuple[float, Shown, Hit]]:
     if request.refresh:
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
@@ -165,7 +197,9 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
     found = []
     for hit in ranked:
         item = layers.showing.each("ranked", [hit.item.id])[0].made
-        met = evidence.strength(evidence.together(layers.hit(item, 1).title, hit.item.text, asked))
+        met = evidence.strength(
+            evidence.together(layers.hit(item, 1).title, hit.item.text, asked)
+        )
         told = layers.hit(item, 1)._replace(project=name, score=round(met, 6))
         key = f"{item.key}@{app.project.root}"
         found.append((met, item._replace(key=key, head=f"{name}: {item.head}"), told))

@@ -56,7 +56,9 @@ class WhyReport(NamedTuple):
 def why(app: App, place: str) -> WhyReport:
     """All that is known of FILE or FILE:LINE, the newest first. Raises UsageError."""
     root = need_root(app.project)
-    name, _, number = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
+    name, _, number = (
+        place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
+    )
     path, line = app.project.relative(name), int(number)
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
@@ -90,20 +92,31 @@ def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
 def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
     if not app.project.listing.files:
         return
-    root, rows = need_root(app.project), list(list_entries(app, Filters(path=(path,))).rows)
+    root, rows = (
+        need_root(app.project),
+        list(list_entries(app, Filters(path=(path,))).rows),
+    )
     app.guarded(lambda: anchors.update(app.index, root))
     naming = set[str]()
-    for entry, kind, name in app.index.db.execute("SELECT entry, kind, name FROM anchored"):
+    for entry, kind, name in app.index.db.execute(
+        "SELECT entry, kind, name FROM anchored"
+    ):
         end = "/" + name.removeprefix("./")
-        if (kind == "name" and name in within) or (kind == "path" and f"/{path}".endswith(end)):
+        if (kind == "name" and name in within) or (
+            kind == "path" and f"/{path}".endswith(end)
+        ):
             naming.add(entry)
     if naming := naming - {row.id for row in rows}:
         rows += [row for row in list_entries(app, Filters()).rows if row.id in naming]
         rows.sort(key=lambda row: row.date, reverse=True)
-    texts = {one.entry: one.text for one in app.index.entries.copies(row.id for row in rows)}
+    texts = {
+        one.entry: one.text for one in app.index.entries.copies(row.id for row in rows)
+    }
     for row in rows[: 2 * MOST]:
         text = body_of(texts[row.id], row.title)
-        yield WhyRow("memory", row.id[:8], row.date, row.kind or row.type, row.title, text)
+        yield WhyRow(
+            "memory", row.id[:8], row.date, row.kind or row.type, row.title, text
+        )
 
 
 def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
@@ -127,7 +140,9 @@ def _said(app: App, path: str) -> Iterator[WhyRow]:
     with opened(place) as record:
         for doc in record.about(path, MOST) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
-            yield WhyRow("session", doc.handle, doc.date[:10], doc.who, doc.title, wanted)
+            yield WhyRow(
+                "session", doc.handle, doc.date[:10], doc.who, doc.title, wanted
+            )
 
 
 COMMITS = 2000  # commits that are looked at
@@ -157,14 +172,18 @@ class LogReport(NamedTuple):
 def log(app: App, prefix: str) -> LogReport:
     """What was done to the entry whose id is or begins with `prefix`. Raises UsageError."""
     if git.work_tree(need_root(app.project)) is None:
-        raise UsageError("there is no git repository here", "mem show tells what the file says")
+        raise UsageError(
+            "there is no git repository here", "mem show tells what the file says"
+        )
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
     rows = lives(app.project, name)[name]
     if not rows:
         raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
-    return LogReport(name, next((row.title for row in rows if row.title), ""), tuple(rows))
+    return LogReport(
+        name, next((row.title for row in rows if row.title), ""), tuple(rows)
+    )
 
 
 READ = 12_000_000  # characters of versions of memory files that are read for all lives together
@@ -173,11 +192,23 @@ READ = 12_000_000  # characters of versions of memory files that are read for al
 def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
     """What was done to every entry (to that one) of the repository's files, newest first."""
     root, found = project.root, defaultdict[str, list[LogRow]](list)
-    files = [file.name for file in project.listing.files if not file.name.startswith(("~", "/"))]
+    files = [
+        file.name
+        for file in project.listing.files
+        if not file.name.startswith(("~", "/"))
+    ]
     if root is None or git.work_tree(root) is None:
         return found
     if name:  # wherever it stood
-        words = ["log", f"-S{name}", "--format=", "--name-only", "-z", "--relative", "--"]
+        words = [
+            "log",
+            f"-S{name}",
+            "--format=",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--",
+        ]
         out = git.run([*words, ":(glob)**/*.md"], root).stdout
         files += sorted({path.strip("\n") for path in out.split("\0")} - {"", *files})
     size = sum(os.path.getsize(root / path) for path in files if (root / path).exists())
@@ -190,7 +221,9 @@ def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
         known = [path for path in texts if path in now or len(versions) <= most]
         before = {path: now.get(path, parse("", path)) for path in known}
         sides = (before, {path: after[path] for path in known})
-        for done in branch_diff.changes(*(branch_diff.version_of(project, one) for one in sides)):
+        for done in branch_diff.changes(
+            *(branch_diff.version_of(project, one) for one in sides)
+        ):
             if name in ("", done.id):
                 row = LogRow(*commit, done.what, done.detail, done.path, done.title)
                 found[done.id].insert(0, row)
@@ -206,11 +239,19 @@ def _versions(
 ) -> Iterator[tuple[Commit, dict[str, str]]]:
     """Each commit of the files, the oldest first, and what stood in those it touched; then now."""
     shape = "%x1e%H%x1f%h%x1f%cs%x1f%an%x1f"
-    words = ["log", f"--max-count={most}", "--reverse", f"--format={shape}", "--name-only"]
+    words = [
+        "log",
+        f"--max-count={most}",
+        "--reverse",
+        f"--format={shape}",
+        "--name-only",
+    ]
     done = git.run([*words, "--no-renames", "-z", "--relative", "--", *files], root)
     rows = (each.split("\x1f") for each in done.stdout.split("\x1e")[1:])
     touched = [row for row in rows if len(row) == 5]  # an author may be called anything
-    wanted = [(row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")]
+    wanted = [
+        (row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")
+    ]
     wanted = [(commit, path) for commit, path in wanted if path and "\n" not in path]
     texts = dict(zip(wanted, branch_diff.blobs(root, wanted), strict=False))
     by_commit = defaultdict[str, dict[str, str]](dict)
@@ -221,7 +262,11 @@ def _versions(
     now = defaultdict[str, str](str)
     for path in files:
         with suppress(Unreadable):
-            now[path] = read_text(root / path, str(root)) if os.path.lexists(root / path) else ""
+            now[path] = (
+                read_text(root / path, str(root))
+                if os.path.lexists(root / path)
+                else ""
+            )
     yield ("", "", NOT_YET), {path: _piece(now[path], name) for path in files}
 
 

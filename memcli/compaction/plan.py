@@ -13,7 +13,15 @@ from memcli.index import view
 from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
 from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
-from memcli.memory.values import ARCHIVE, Entry, Patch, Problem, archive_of, place, source_of
+from memcli.memory.values import (
+    ARCHIVE,
+    Entry,
+    Patch,
+    Problem,
+    archive_of,
+    place,
+    source_of,
+)
 from memcli.project.context import Project, text_of
 from memcli.project.listing import FoundFile
 from memcli.similarity.claims import Claim, claim
@@ -83,17 +91,24 @@ class CompactFiles(NamedTuple):
     def patches(self, texts: dict[str, str]) -> tuple[Patch, ...]:
         """The patches that bring the files to these texts."""
         rows = sorted(texts.items())
-        return tuple(Patch(self.paths[name], self.before.get(name), text) for name, text in rows)
+        return tuple(
+            Patch(self.paths[name], self.before.get(name), text) for name, text in rows
+        )
 
     def memory(self, name: str, path: str) -> MemoryFile | None:
         """Read a file (missing: empty) and its archive; None, and a problem, if unusable."""
         try:
-            text, kept = text_of(self.project, path), text_of(self.project, archive_of(path))
+            text, kept = (
+                text_of(self.project, path),
+                text_of(self.project, archive_of(path)),
+            )
         except Unreadable as error:
             self.skipped.append(Problem(name, error.line, str(error), "unreadable"))
             return None
         if lines := conflict_lines(text or ""):
-            self.skipped.append(Problem(name, lines[0], "has conflict markers", "unreadable"))
+            self.skipped.append(
+                Problem(name, lines[0], "has conflict markers", "unreadable")
+            )
             return None
         archive = archive_of(name)
         self.paths.update({name: path, archive: archive_of(path)})
@@ -114,7 +129,11 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     name = "MEMORY.md"
     add = wanted.promote and not wanted.files and project.found(name) is None
     unread = bool(wanted.units) and name not in files.paths
-    own = files.memory(name, project.path_of(name)) if project.root and (add or unread) else None
+    own = (
+        files.memory(name, project.path_of(name))
+        if project.root and (add or unread)
+        else None
+    )
     if own is not None:
         writable = add and project.tree == ""
         files.sources.append(KnownFile(own, place("project", name), writable))
@@ -128,17 +147,25 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
     if wanted.files:
         return _named(project, files, wanted.files)
     levels = wanted.levels or ("project", "job", "task")
-    visible = view.visible(files, project.view, view.Filters(job=wanted.jobs, task=wanted.tasks))
+    visible = view.visible(
+        files, project.view, view.Filters(job=wanted.jobs, task=wanted.tasks)
+    )
     return [file for file in visible if file.place.level in levels]
 
 
-def _named(project: Project, files: Sequence[FoundFile], names: Sequence[str]) -> list[FoundFile]:
+def _named(
+    project: Project, files: Sequence[FoundFile], names: Sequence[str]
+) -> list[FoundFile]:
     by_path = {os.path.realpath(file.path): file for file in files}
     paths = {os.path.realpath(project.cwd / name): name for name in names}
-    chosen = {source_of(p) if p.endswith(ARCHIVE) else p: name for p, name in paths.items()}
+    chosen = {
+        source_of(p) if p.endswith(ARCHIVE) else p: name for p, name in paths.items()
+    }
     for name in (name for path, name in chosen.items() if path not in by_path):
         listed = ", ".join(file.name for file in files[:5]) or "there is none"
-        raise UsageError(f"{name}: no memory file of this project", f"memory files: {listed}")
+        raise UsageError(
+            f"{name}: no memory file of this project", f"memory files: {listed}"
+        )
     return [by_path[path] for path in chosen]
 
 
@@ -200,7 +227,9 @@ class Compaction:
         self.now = now
         self.meanings = meanings or {}
         kept = (parse(text, path) for path, text in archives.items())
-        self.changes = ChangeSet((*(s.memory for s in self.sources), *kept), now.isoformat())
+        self.changes = ChangeSet(
+            (*(s.memory for s in self.sources), *kept), now.isoformat()
+        )
         self._claim = cache(claim)  # several steps compare the same texts
         self._hold()
 
@@ -217,7 +246,9 @@ class Compaction:
         for i, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
                 continue
-            wanted = [s for s in sections(source.memory) if not units or _is_named(s, units)]
+            wanted = [
+                s for s in sections(source.memory) if not units or _is_named(s, units)
+            ]
             known += len(wanted)
             for section in wanted if units and source.found else ():
                 self._copy_unit(source, section)
@@ -232,14 +263,23 @@ class Compaction:
         self._hold()
 
     def _copy_unit(self, source: KnownFile, section: Entry) -> None:
-        new, title = derived_id("adopted", section.id), section.title.rpartition(" > ")[2]
+        new, title = (
+            derived_id("adopted", section.id),
+            section.title.rpartition(" > ")[2],
+        )
         own = self.changes.files.get("MEMORY.md")
         if own is None or any(entry.id == new for entry in own.entries):
             return
-        values = new_values(new, self.changes.today, type=section.type, domain=section.domain)
+        values = new_values(
+            new, self.changes.today, type=section.type, domain=section.domain
+        )
         values |= {"last_reinforced": None, "source": [source.path]}
         values["created_at"] = section.date or self.changes.today
-        body = section.body if section.body.startswith("#") else f"## {title}\n{section.body}"
+        body = (
+            section.body
+            if section.body.startswith("#")
+            else f"## {title}\n{section.body}"
+        )
         self.changes.add("MEMORY.md", values, body)
         self.changes.note("adopted", "MEMORY.md", [new])
 
@@ -266,7 +306,9 @@ class Compaction:
             self.changes.archive(one.spot, because, **more)
 
     def note(self, what: str, held: Sequence[Held], detail: str = "") -> None:
-        self.changes.note(what, held[0].spot[0], [one.original.id for one in held], detail)
+        self.changes.note(
+            what, held[0].spot[0], [one.original.id for one in held], detail
+        )
 
     def tell(self, what: str, held: Sequence[Held], detail: str = "") -> None:
         self.changes.tell(what, held[0].spot[0], [one.entry.id for one in held], detail)
@@ -281,23 +323,43 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
     """New texts, what was done and found; a loss to confirm where too many entries leave."""
     losses = []
     for path, file in sorted(changes.files.items()):
-        live = [(path, at) for at, entry in enumerate(file.entries) if entry.status != "retired"]
-        ids = tuple(changes.original(spot).id for spot in live if _is_lost(changes, spot))
+        live = [
+            (path, at)
+            for at, entry in enumerate(file.entries)
+            if entry.status != "retired"
+        ]
+        ids = tuple(
+            changes.original(spot).id for spot in live if _is_lost(changes, spot)
+        )
         if len(live) >= LOSS_LEAST and len(ids) > LOSS_SHARE * len(live):
-            losses.append(Event("loss", path, ids, f"{len(ids)} of {len(live)} live entries"))
-    return CompactOutcome(changes.texts(), tuple(changes.done), tuple(changes.found), tuple(losses))
+            losses.append(
+                Event("loss", path, ids, f"{len(ids)} of {len(live)} live entries")
+            )
+    return CompactOutcome(
+        changes.texts(), tuple(changes.done), tuple(changes.found), tuple(losses)
+    )
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
     why = changes.leaves(spot)
-    return why in ("stale", "superseded") or (not why and changes.entry(spot).status == "retired")
+    return why in ("stale", "superseded") or (
+        not why and changes.entry(spot).status == "retired"
+    )
 
 
 def importance_order(entry: Entry) -> tuple[Any, ...]:
     """The more important first; ties: larger count, earlier creation, smaller id."""
-    return (-entry.importance, -entry.reinforcement_count, entry.created_at or "9999", entry.id)
+    return (
+        -entry.importance,
+        -entry.reinforcement_count,
+        entry.created_at or "9999",
+        entry.id,
+    )
 
 
 def body_order(entry: Entry) -> tuple[Any, ...]:
     """The longer body first; ties: smaller SHA-256."""
-    return (-len(entry.body), sha256(entry.body.encode("utf-8", "surrogatepass")).hexdigest())
+    return (
+        -len(entry.body),
+        sha256(entry.body.encode("utf-8", "surrogatepass")).hexdigest(),
+    )

@@ -57,7 +57,9 @@ class Pair(NamedTuple):
 
 
 def take_steps(
-    work: Compaction, wanted: CompactRequest, verdicts: Mapping[frozenset[str], Pair] = {}
+    work: Compaction,
+    wanted: CompactRequest,
+    verdicts: Mapping[frozenset[str], Pair] = {},
 ) -> CompactOutcome:
     """Compact the files of a run. A contradiction without a verdict, by its ids, is flagged."""
     _before_contradictions(work, wanted)
@@ -68,7 +70,11 @@ def take_steps(
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     """The pairs that `take_steps` would name, of those that may be changed."""
     _before_contradictions(work, wanted)
-    pairs = [(a, b) for a, b, _ in _opposites(work) if a.source.writable and b.source.writable]
+    pairs = [
+        (a, b)
+        for a, b, _ in _opposites(work)
+        if a.source.writable and b.source.writable
+    ]
     return [Pair(a.source.path, a.entry, b.entry) for a, b in pairs]
 
 
@@ -104,7 +110,9 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
         if text != body:
             work.changes.replace(held.spot, text)
         if now != paths or text != body:
-            told = ", ".join(f"{old} is {new} now" for old, new in sorted(names.items()))
+            told = ", ".join(
+                f"{old} is {new} now" for old, new in sorted(names.items())
+            )
             work.note("renamed", [held], told)
 
 
@@ -120,7 +128,9 @@ def _merge_same_ids(work: Compaction) -> None:
             groups[held.source.path, held.entry.id].append(held)
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
-            best = min(group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot))
+            best = min(
+                group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot)
+            )
             rest = [held for held in group if held is not best]
             _unite_counts(best, group)
             work.leave(rest, "merged")
@@ -128,31 +138,46 @@ def _merge_same_ids(work: Compaction) -> None:
 
 
 def _merge_duplicates(work: Compaction) -> None:
-    for group in work.groups(lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)):
+    for group in work.groups(
+        lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)
+    ):
         claims = [work.claim_of(held) for held in group]
-        known = [work.meanings.get((held.entry.title, held.entry.body)) for held in group]
+        known = [
+            work.meanings.get((held.entry.title, held.entry.body)) for held in group
+        ]
         near = same_meaning(known) if work.meanings else []
         for cluster in clusters(claims, more=near):
             members = [group[i] for i in cluster.members]
             if cluster.guarded:
                 i, j, why = cluster.guarded[0]
                 work.tell("alike but different", (group[i], group[j]), why)
-            elif len({held.entry.id for held in members}) > 1 and not work.edited(members):
+            elif len({held.entry.id for held in members}) > 1 and not work.edited(
+                members
+            ):
                 _merge(work, members)
 
 
 def _merge(work: Compaction, members: list[Held]) -> None:
     best = min(members, key=lambda held: importance_order(held.entry))
-    rest = sorted((held for held in members if held is not best), key=lambda held: held.spot)
+    rest = sorted(
+        (held for held in members if held is not best), key=lambda held: held.spot
+    )
     longest = min(members, key=lambda held: body_order(held.entry)).entry
     if longest.body != best.entry.body:
         work.changes.replace(best.spot, longest.body, "merged")
     _unite_counts(best, members)
-    best.grow("created_at", min(filter(None, (h.entry.created_at for h in members)), default=""))
-    merged = {i for held in members for i in (held.entry.id, *held.names("merged_from"))}
+    best.grow(
+        "created_at",
+        min(filter(None, (h.entry.created_at for h in members)), default=""),
+    )
+    merged = {
+        i for held in members for i in (held.entry.id, *held.names("merged_from"))
+    }
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
-        united = list(dict.fromkeys(v for held in [best, *rest] for v in held.names(key)))
+        united = list(
+            dict.fromkeys(v for held in [best, *rest] for v in held.names(key))
+        )
         if united != list(best.names(key)):
             best.set(**{key: united})
     work.leave(rest, "merged")
@@ -172,18 +197,30 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     import numpy as np
 
     joined = np.frombuffer(b"".join(own for own in vectors if own is not None), np.int8)
-    matrix = joined.reshape(len(places), -1).astype(np.float32)  # sums of such integers are exact
+    matrix = joined.reshape(len(places), -1).astype(
+        np.float32
+    )  # sums of such integers are exact
     found: list[tuple[int, int]] = []
     for at in range(0, len(places), _BLOCK):
-        near = np.argwhere(matrix[at : at + _BLOCK] @ matrix.T > SAME_MEANING * SCALE**2)
+        near = np.argwhere(
+            matrix[at : at + _BLOCK] @ matrix.T > SAME_MEANING * SCALE**2
+        )
         found += [(places[at + i], places[j]) for i, j in near.tolist() if at + i < j]
     return found
 
 
 def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
     """Retire the live task entries of a stage, but none that was edited; all that are of it."""
-    here = [h for h in work.held if has_stage(h.source.place, job) and h.source.writable and h.live]
-    found = [held for held in here if (held.entry.domain, held.entry.phase) == ("task", stage)]
+    here = [
+        h
+        for h in work.held
+        if has_stage(h.source.place, job) and h.source.writable and h.live
+    ]
+    found = [
+        held
+        for held in here
+        if (held.entry.domain, held.entry.phase) == ("task", stage)
+    ]
     for held in found:
         if not work.edited([held]):
             held.set(status="retired", retired_because=f"stage {stage}")
@@ -212,7 +249,9 @@ def _archive_retired(work: Compaction) -> None:
             why = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
             work.leave([held], because, status="retired", retired_because=why)
-            work.note("retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}")
+            work.note(
+                "retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}"
+            )
 
 
 def is_stale(entry: Entry, now: datetime.date) -> bool:
@@ -222,7 +261,9 @@ def is_stale(entry: Entry, now: datetime.date) -> bool:
     return has_faded(age, *weights, entry.kind, entry.extra.get("priority"))
 
 
-def has_faded(age: int, importance: float, count: int, kind: str, priority: object) -> bool:
+def has_faded(
+    age: int, importance: float, count: int, kind: str, priority: object
+) -> bool:
     """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or priority."""
     weight = importance * half_life_decay(age) * (1 + count)
     lasting = kind in LASTING_KINDS or priority in LASTING_PRIORITIES
@@ -231,19 +272,28 @@ def has_faded(age: int, importance: float, count: int, kind: str, priority: obje
 
 def _promote_recurring(work: Compaction) -> None:
     by_type = defaultdict[str, list[Held]](list)
-    project = {held.entry.id for held in work.held if held.source.place.level == "project"}
+    project = {
+        held.entry.id for held in work.held if held.source.place.level == "project"
+    }
     for held in work.held:
-        low = held.source.place[:2] in (("job", "memory"), ("task", "memory")) and held.live
+        low = (
+            held.source.place[:2] in (("job", "memory"), ("task", "memory"))
+            and held.live
+        )
         if low and held.entry.kind != "episode" and held.entry.id not in project:
             by_type[held.entry.type].append(held)
     for _, group in sorted(by_type.items()):
         unique = _by_place(group)
         claims = [work.claim_of(held) for held in unique]
-        families = [[unique[i] for i in c.members] for c in clusters(claims) if not c.guarded]
+        families = [
+            [unique[i] for i in c.members] for c in clusters(claims) if not c.guarded
+        ]
         families += [[h] for h in unique if not any(h in family for family in families)]
         for family in families:
             jobs = {held.source.place.job for held in family if held.source.place.job}
-            sessions = {session for held in family for session in sessions_of(held.entry)}
+            sessions = {
+                session for held in family for session in sessions_of(held.entry)
+            }
             if len(jobs) >= RECURS or len(sessions) >= RECURS:
                 _promote(work, family)
 
@@ -273,7 +323,9 @@ def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
         level, store, *_ = held.source.place
         if level == "project" and store == "memory" and held.live:
             like = held.entry.type == family[0].entry.type
-            same = like and any(near_duplicate(work.claim_of(held), mine) for mine in members)
+            same = like and any(
+                near_duplicate(work.claim_of(held), mine) for mine in members
+            )
             if held.entry.id in named or same:
                 return held
     return None
@@ -312,7 +364,9 @@ def _settle_contradictions(
         pair = [first, second]
         key = frozenset(held.entry.id for held in pair)
         verdict = verdicts.get(key) if mode == "resolve" else None
-        if not (first.live and second.live) or (verdict and _resolve(work, pair, verdict)):
+        if not (first.live and second.live) or (
+            verdict and _resolve(work, pair, verdict)
+        ):
             continue
         unsure = verdict is not None and verdict.what == "unsure"
         work.tell("unsure" if unsure else "contradiction", pair, detail)
@@ -335,7 +389,9 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
             told.add(frozenset((unique[i].entry.id, unique[j].entry.id)))
             yield unique[i], unique[j], guard(claims[i], claims[j]) or "opposite"
     live = {held.entry.id: held for held in work.held if held.live}
-    for held in live.values():  # pairs that say it of themselves: a merge leaves them, too
+    for (
+        held
+    ) in live.values():  # pairs that say it of themselves: a merge leaves them, too
         for other in held.names("contradicts"):
             ids = frozenset((held.entry.id, other))
             if other in live and ids not in told:
@@ -346,7 +402,9 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
 def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {entry.id: entry for entry in (verdict.first, verdict.second)}
-    same = all(shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair)
+    same = all(
+        shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair
+    )
     if verdict.what == "new" and same:
         work.tell("both hold", pair)
         return True
@@ -359,7 +417,11 @@ def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
         work.changes.strengthen(winner.spot, work.now.isoformat())
     elif verdict.what == "update":
         work.changes.supersede(winner.spot, verdict.body)
-    lost = {"status": "retired", "superseded_by": winner.entry.id, "retired_because": "superseded"}
+    lost = {
+        "status": "retired",
+        "superseded_by": winner.entry.id,
+        "retired_because": "superseded",
+    }
     work.leave([loser], "superseded", **lost)
     work.note("superseded", [winner, loser], verdict.what)
     return True

@@ -27,7 +27,9 @@ from memcli.text.secrets import find_secrets
 Status = Literal["PASS", "WARN", "FAIL", "INFO"]
 TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
 TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
-MALFORMED = "malformed"  # the word, SQLite's own, for damage that opening a file does not show
+MALFORMED = (
+    "malformed"  # the word, SQLite's own, for damage that opening a file does not show
+)
 NAMES = "readable front-matter conflicts duplicate-ids secrets values dates ids".split()
 NAMES += ["injections", "institutional"]
 """Every content check, in the order of its rows."""
@@ -46,7 +48,9 @@ class Check(NamedTuple):
 
 def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
     """The line of a key in an entry's front matter; that of the body when it cannot be told."""
-    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(memory.text, entry.start, entry.end)
+    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(
+        memory.text, entry.start, entry.end
+    )
     return line_at(memory.text, found.start()) if found else entry.line
 
 
@@ -67,9 +71,14 @@ class Repository(NamedTuple):
 
 
 def _known(app: App, root: Path, known: Repository) -> Repository:
-    merge = git.run(["check-attr", "merge", "--", "MEMORY.md"], root, timeout=3).stdout.strip()
+    merge = git.run(
+        ["check-attr", "merge", "--", "MEMORY.md"], root, timeout=3
+    ).stdout.strip()
     driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
-    names = (".memory.db", *(f.name for f in app.project.listing.files if f.place.of == "proxy"))
+    names = (
+        ".memory.db",
+        *(f.name for f in app.project.listing.files if f.place.of == "proxy"),
+    )
     there = [n for n in names if n not in known.tracked and os.path.lexists(root / n)]
     asked = list(dict.fromkeys([*there, *(TO_COME if driver else ())]))
     ask = ["check-ignore", "-q", "--no-index", "--"]
@@ -90,7 +99,9 @@ class IndexState(NamedTuple):
 class Scene:
     """What is examined, read once on first use."""
 
-    def __init__(self, app: App, files: Sequence[str] = (), *, online: bool = False) -> None:
+    def __init__(
+        self, app: App, files: Sequence[str] = (), *, online: bool = False
+    ) -> None:
         self.app = app
         self.files = files
         self.online = online
@@ -101,7 +112,9 @@ class Scene:
         listing = self.app.project.listing
         named = named_files(self.app, self.files)
         problems = [] if named else list(listing.problems)
-        return list(read_known(self.app.project, named or listing.files, problems)), problems
+        return list(
+            read_known(self.app.project, named or listing.files, problems)
+        ), problems
 
     @property
     def documents(self) -> list[KnownFile]:
@@ -119,9 +132,13 @@ class Scene:
         try:
             listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
         except OSError as error:
-            return Repository(top, f"git cannot be run: {(error.strerror or str(error)).lower()}")
+            return Repository(
+                top, f"git cannot be run: {(error.strerror or str(error)).lower()}"
+            )
         if listed.returncode:
-            return Repository(top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0])
+            return Repository(
+                top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0]
+            )
         tracked = frozenset(map(shown, filter(None, listed.stdout.split("\0"))))
         return _known(self.app, root, Repository(top, "", tracked))
 
@@ -136,7 +153,9 @@ class Scene:
                     return IndexState(path, True, f"{MALFORMED}: {fault}")
                 changed, gone = differing(index, self.app.project.listing.files)
                 return IndexState(path, True, behind=(*changed, *gone))
-        except Exception as error:  # whatever SQLite says of a file: it can be built anew
+        except (
+            Exception
+        ) as error:  # whatever SQLite says of a file: it can be built anew
             busy = bool(re.search("locked|busy", str(error)))
             return IndexState(path, True, "" if busy else str(error), busy)
 
@@ -157,7 +176,9 @@ def absolute(app: App, name: str) -> str:
 def _unlisted(app: App, path: str) -> FoundFile:
     folder, name = os.path.split(path)
     inside = os.path.basename(folder)
-    where = place("project", name, folder=inside if inside in ("tasks", "proxy-tasks") else "")
+    where = place(
+        "project", name, folder=inside if inside in ("tasks", "proxy-tasks") else ""
+    )
     top = git.work_tree(Path(folder))
     own = git.work_tree(app.project.root) if app.project.root is not None else None
     tree, base = "" if top == own else str(top), base_of(app.project, path) or "/"
@@ -178,9 +199,14 @@ def text_of(path: Path) -> str | None:
 
 def check_content(scene: Scene) -> list[Check]:
     """Every rule about content, as rows."""
-    project, named = scene.app.project, {absolute(scene.app, name) for name in scene.files}
+    project, named = (
+        scene.app.project,
+        {absolute(scene.app, name) for name in scene.files},
+    )
     today, budget = project.now.isoformat(), project.config.max_tokens
-    others = [file for file in project.listing.files if named and file.path not in named]
+    others = [
+        file for file in project.listing.files if named and file.path not in named
+    ]
     known = list(read_known(project, others, []))
     return content(*scene.read, today=today, max_tokens=budget, others=known)
 
@@ -195,11 +221,19 @@ def content(
 ) -> list[Check]:
     """The rows of these documents, a "PASS" for each check without; ids may stand in `others`."""
     hints: dict[str, tuple[Status, str]] = {
-        "unreadable": ("FAIL", "put a readable regular file of UTF-8 text there, or remove it"),
-        "defaulted": ("WARN", "move what is old to another folder: what is over is not found"),
+        "unreadable": (
+            "FAIL",
+            "put a readable regular file of UTF-8 text there, or remove it",
+        ),
+        "defaulted": (
+            "WARN",
+            "move what is old to another folder: what is over is not found",
+        ),
     }
     told = [(*hints[p.severity], p) for p in unreadable]
-    rows = [Check("readable", how, p.message, hint, p.path, p.line) for how, hint, p in told]
+    rows = [
+        Check("readable", how, p.message, hint, p.path, p.line) for how, hint, p in told
+    ]
     for document in documents:
         for check in (_damaged, _conflicts, _unnamed, _secrets, _injections):
             rows += check(document)
@@ -220,20 +254,26 @@ def _damaged(document: KnownFile) -> Iterator[Check]:
         if problem.severity == "unreadable":
             yield Check("front-matter", "FAIL", what, lost, document.path, problem.line)
         else:
-            yield Check("values", "WARN", what, "correct it there", document.path, problem.line)
+            yield Check(
+                "values", "WARN", what, "correct it there", document.path, problem.line
+            )
 
 
 def _conflicts(document: KnownFile) -> Iterator[Check]:
     hint = "resolve it and save the file; writers leave the file alone until then"
     for line in conflict_lines(document.memory.text):
-        yield Check("conflicts", "FAIL", "a conflict is not resolved", hint, document.path, line)
+        yield Check(
+            "conflicts", "FAIL", "a conflict is not resolved", hint, document.path, line
+        )
 
 
 def _unnamed(document: KnownFile) -> Iterator[Check]:
     missing = [entry for entry in document.memory.entries if not entry.identified]
     if missing and document.place.store != "archive":
         what = f"{count(len(missing), 'entry has', 'entries have')} no id"
-        yield Check("ids", "WARN", what, "mem doctor --fix", document.path, missing[0].line)
+        yield Check(
+            "ids", "WARN", what, "mem doctor --fix", document.path, missing[0].line
+        )
 
 
 def _secrets(document: KnownFile) -> Iterator[Check]:
@@ -250,7 +290,9 @@ def _injections(document: KnownFile) -> Iterator[Check]:
     hint = "reword it or take it out; recall shows a notice in its place"
     for span in find_injections(text):
         what = f"reads like an instruction to the agent ({span.kind})"
-        yield Check("injections", "WARN", what, hint, document.path, line_at(text, span.start))
+        yield Check(
+            "injections", "WARN", what, hint, document.path, line_at(text, span.start)
+        )
 
 
 def _future(document: KnownFile, today: str) -> Iterator[Check]:
@@ -259,13 +301,20 @@ def _future(document: KnownFile, today: str) -> Iterator[Check]:
             if (day := getattr(entry, key)) > today:
                 what = f"{key}: {day} lies in the future and counts as today"
                 line = key_line(document.memory, entry, key)
-                yield Check("dates", "WARN", what, "correct it there", document.path, line)
+                yield Check(
+                    "dates", "WARN", what, "correct it there", document.path, line
+                )
 
 
-def _duplicates(documents: Iterable[KnownFile], others: Iterable[KnownFile]) -> Iterator[Check]:
+def _duplicates(
+    documents: Iterable[KnownFile], others: Iterable[KnownFile]
+) -> Iterator[Check]:
     """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
     first: dict[tuple[str, str], tuple[str, int]] = {}
-    for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
+    for document, asked in (
+        *((d, False) for d in others),
+        *((d, True) for d in documents),
+    ):
         if document.place.store == "archive":
             continue
         for entry in document.memory.entries:
@@ -281,7 +330,9 @@ def _duplicates(documents: Iterable[KnownFile], others: Iterable[KnownFile]) -> 
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:
     """Institutional text that, with that above it, does not fit into half of an answer."""
-    norms = [document for document in documents if document.place.store == "institutional"]
+    norms = [
+        document for document in documents if document.place.store == "institutional"
+    ]
     full: list[KnownFile] = []
     fund = max_tokens // 2
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
@@ -293,5 +344,10 @@ def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[
             full.append(document)
             what = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
             yield Check(
-                "institutional", "WARN", what, "shorten it, or raise max_tokens", document.path, 1
+                "institutional",
+                "WARN",
+                what,
+                "shorten it, or raise max_tokens",
+                document.path,
+                1,
             )

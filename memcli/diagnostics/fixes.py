@@ -76,7 +76,10 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
     """Interrupted writes, and temporary files whose writer is no more."""
     rows = _leftovers(scene.app)
     for what, path in rows:
-        where, hint = shown_name(scene.app, path), "mem doctor --fix (so does the next write)"
+        where, hint = (
+            shown_name(scene.app, path),
+            "mem doctor --fix (so does the next write)",
+        )
         yield Check("leftovers", "WARN", what, hint, where)
     if not rows:
         yield Check("leftovers", "PASS", "no interrupted write")
@@ -87,14 +90,19 @@ def _leftovers(app: App) -> list[tuple[str, str]]:
     root, found = app.project.root, list[tuple[str, str]]()
     for path in sorted((files.state_dir() / "pending").glob("*.json")):
         with suppress(Unreadable, ValueError, KeyError, TypeError):
-            if json.loads(read_file(path).data)["root"] != str(root.resolve() if root else ""):
+            if json.loads(read_file(path).data)["root"] != str(
+                root.resolve() if root else ""
+            ):
                 continue
         found.append(("a write was interrupted", str(path)))
     folders = {os.path.dirname(file.path) for file in app.project.listing.files}
     for folder in sorted({*folders, *map(str, filter(None, (root, app.project.home)))}):
         with suppress(OSError):
             names = filter(durable.is_stale, sorted(os.listdir(folder)))
-            found += [("a temporary file was left behind", f"{folder}/{name}") for name in names]
+            found += [
+                ("a temporary file was left behind", f"{folder}/{name}")
+                for name in names
+            ]
     return found
 
 
@@ -106,7 +114,9 @@ def _mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
     with app.workspace.hold("doctor"):
         durable.sweep({Path(path).parent for _, path in rows})
     app.project.relist()
-    return Mended([*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))])
+    return Mended(
+        [*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))]
+    )
 
 
 def mend_ids(scene: Scene, dry_run: bool) -> Mended:
@@ -117,16 +127,24 @@ def mend_ids(scene: Scene, dry_run: bool) -> Mended:
 def _plan_ids(scene: Scene) -> Mended:
     project, failed = scene.app.project, list[Check]()
     done, patches = list[str](), list[Patch]()
-    listed = {f.name: f for f in named_files(scene.app, scene.files) or project.listing.files}
+    listed = {
+        f.name: f for f in named_files(scene.app, scene.files) or project.listing.files
+    }
     for document in scene.documents:
-        file, memory, changes = listed[document.path], document.memory, _missing_ids(document)
+        file, memory, changes = (
+            listed[document.path],
+            document.memory,
+            _missing_ids(document),
+        )
         if file.place.store == "archive" or not changes or not project.may_write(file):
             continue
         try:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
             done.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
-            failed.append(Check("ids", "WARN", f"not mended: {error.what}", error.hint, file.name))
+            failed.append(
+                Check("ids", "WARN", f"not mended: {error.what}", error.hint, file.name)
+            )
     return Mended(done, patches, failed)
 
 
@@ -134,7 +152,11 @@ def _missing_ids(document: KnownFile) -> list[EntryChange]:
     """The id of each entry without one; none where undo would keep a copy of a secret."""
     memory, changes = document.memory, list[EntryChange]()
     taken = {entry.id for entry in memory.entries if entry.identified}
-    without = [(at, entry.id) for at, entry in enumerate(memory.entries) if not entry.identified]
+    without = [
+        (at, entry.id)
+        for at, entry in enumerate(memory.entries)
+        if not entry.identified
+    ]
     if not without or conflict_lines(memory.text) or find_secrets(memory.text):
         return []
     for at, name in without:
@@ -150,7 +172,9 @@ def _mend_ignored(scene: Scene, dry_run: bool) -> Mended:
     if root is None or top is None or not bare:
         return Mended()
     patterns = [] if set(bare).isdisjoint(TO_COME) else [*git.EXCLUDED, *git.MOMENTS]
-    for name in (os.path.relpath(root / name, top) for name in bare if name not in TO_COME):
+    for name in (
+        os.path.relpath(root / name, top) for name in bare if name not in TO_COME
+    ):
         folder = os.path.dirname(name)
         whole = folder + "/" if os.path.basename(folder) == "proxy-tasks" else name
         patterns.append("/" + re.sub(r"([*?\[\\])", r"\\\1", whole))
@@ -171,7 +195,10 @@ def _mend_index(scene: Scene, dry_run: bool) -> Mended:
     if not state.there or state.busy or not (state.broken or state.behind):
         return Mended()
     if not dry_run:
-        told, index = len(app.notes), app.index  # what is no index of ours is moved aside, and told
+        told, index = (
+            len(app.notes),
+            app.index,
+        )  # what is no index of ours is moved aside, and told
         if MALFORMED in state.broken and len(app.notes) == told:
             index.repair(index.db.DatabaseError(state.broken))
         if app.refresh().busy:
@@ -203,14 +230,20 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     """A row for each entry that names what is gone or moved, or a file that was rewritten since."""
     found = _gone(scene, update=True)
     if found is None:
-        yield Check("stale", "INFO", "there is no git history here to hold memory against")
+        yield Check(
+            "stale", "INFO", "there is no git history here to hold memory against"
+        )
         return
     moves = anchors.moves(found)
     for entry, path, line, title, _ in _standing(scene, found):
-        detail = "; ".join(gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry])
+        detail = "; ".join(
+            gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry]
+        )
         hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
         yield Check("stale", "WARN", f"{title}: {detail}", hint, path, line)
-    untold = scene.app.index.db.execute("SELECT count(*) FROM anchors WHERE state = 'untold'")
+    untold = scene.app.index.db.execute(
+        "SELECT count(*) FROM anchors WHERE state = 'untold'"
+    )
     if number := untold.fetchone()[0]:
         what = f"what became of {count(number, 'name')} could not be told: git took too long,"
         what += " or has only a part of the history"
@@ -226,13 +259,19 @@ def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
     if scene.repository.top is None or root is None or not app.project.listing.files:
         return None
     if not update:
-        return app.kept.looked(lambda: anchors.gone(app.index)) if app.kept.exists else None
+        return (
+            app.kept.looked(lambda: anchors.gone(app.index))
+            if app.kept.exists
+            else None
+        )
     app.refresh(embed=False)
     app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
     return anchors.gone(app.index)
 
 
-def _standing(scene: Scene, entries: Iterable[str]) -> Iterator[tuple[str, str, int, str, str]]:
+def _standing(
+    scene: Scene, entries: Iterable[str]
+) -> Iterator[tuple[str, str, int, str, str]]:
     yield from scene.app.index.db.execute(
         "SELECT entry, path, line, title, json_extract(metadata, '$.created') FROM chunks"
         f" JOIN file_meta ON file_meta.id = source WHERE part = 0 AND live = 1 AND entry"
@@ -253,7 +292,9 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
         files[entry].add(name)
     for entry, path, line, title, day in _standing(scene, files.keys() - set(told)):
         for name, share in sorted(shares(day).items()) if day else ():
-            if share >= REWRITTEN and any(f"/{name}".endswith(f"/{n}") for n in files[entry]):
+            if share >= REWRITTEN and any(
+                f"/{name}".endswith(f"/{n}") for n in files[entry]
+            ):
                 what = f"{title}: {name} is new in {share:.0%} of its lines since {day}"
                 yield Check("stale", "INFO", what, f"mem edit {entry[:8]}", path, line)
 

@@ -110,7 +110,9 @@ def _health(app: App) -> HealthReport:
         tuple(app.problems),
         True,
         _spent(app),
-        app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0, make=False),
+        app.from_state(
+            lambda state: SessionLog(state).prompts_since(newest), 0, make=False
+        ),
     )
 
 
@@ -122,14 +124,18 @@ def _measured(
     if not held.broken:
         places = _places(app, held, promoted) if len(shown) < EVIDENCE else []
     if held.indexed.embedded:
-        vectors = dict(neighbours.copies(app.index.db, metrics.sample(held.texts, metrics.POOL)))
+        vectors = dict(
+            neighbours.copies(app.index.db, metrics.sample(held.texts, metrics.POOL))
+        )
     return metrics.health(items, held.indexed, shown, places, vectors)
 
 
 def _held(app: App) -> _Held:
     known, every = app.index.files(), View()
     rows = view.visible(known.values(), every, view.Filters())
-    files = {row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)}
+    files = {
+        row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)
+    }
     stores: dict[str, dict[str, list[Candidate]]] = {"memory": {}, "archive": {}}
     for candidate in app.index.entries.copies():
         store = files[candidate.source].place.store if candidate.source in files else ""
@@ -142,7 +148,9 @@ def _held(app: App) -> _Held:
     texts = {e.entry: e.text if len(e.text) < SIZE else whole(e) for e in entries}
     indexed, count = _indexed(app, files.values()), sum(map(len, memory.values()))
     broken = count < indexed.eligible - indexed.missing_files
-    return _Held(entries, archived, files, indexed._replace(entries=count), texts, broken)
+    return _Held(
+        entries, archived, files, indexed._replace(entries=count), texts, broken
+    )
 
 
 def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
@@ -150,7 +158,9 @@ def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
     expected = sum(row.entries for row in rows if row.place.store == "memory")
     known = {row.path for row in app.index.files().values()}
     lost = {file.name for file in app.project.listing.files} - known
-    lost |= {problem.path for problem in app.problems if problem.severity == "unreadable"}
+    lost |= {
+        problem.path for problem in app.problems if problem.severity == "unreadable"
+    }
     return Indexed(0, expected + len(lost), len(lost), _embedded(app))
 
 
@@ -172,11 +182,18 @@ def _embedded(app: App) -> tuple[int, int] | None:
 def _spent(app: App) -> Spent:
     since = (app.project.now - datetime.timedelta(days=LEDGER_DAYS - 1)).isoformat()
     why, none = "the ledger was not read", Spent(LEDGER_DAYS)
-    return app.from_state(lambda s: Spent(LEDGER_DAYS, *s.calls(since)), none, why, make=False)
+    return app.from_state(
+        lambda s: Spent(LEDGER_DAYS, *s.calls(since)), none, why, make=False
+    )
 
 
-def _remember(app: App, found: Health, counts: Mapping[str, Any]) -> tuple[Snapshot, ...]:
-    values, day = {n: m.value for n, m in found.metrics.items()}, app.project.now.isoformat()
+def _remember(
+    app: App, found: Health, counts: Mapping[str, Any]
+) -> tuple[Snapshot, ...]:
+    values, day = (
+        {n: m.value for n, m in found.metrics.items()},
+        app.project.now.isoformat(),
+    )
     today = Snapshot(day, found.score, counts["live"], counts["tokens"], values)
 
     def kept(state: State) -> tuple[Snapshot, ...]:
@@ -188,7 +205,11 @@ def _remember(app: App, found: Health, counts: Mapping[str, Any]) -> tuple[Snaps
 
 def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
     edges = {e.entry: {*_named(e, "supports"), *_named(e, "contradicts")} for e in live}
-    own = {e.entry for e in live if any(map(e.values.get, PROVENANCE)) or edges[e.entry] & known}
+    own = {
+        e.entry
+        for e in live
+        if any(map(e.values.get, PROVENANCE)) or edges[e.entry] & known
+    }
     return own.union(*edges.values())
 
 
@@ -200,7 +221,11 @@ def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
     )
     items = []
     for entry in held.live:
-        name, values, age = entry.entry, entry.values, ranking.age_of(entry.values, app.project.now)
+        name, values, age = (
+            entry.entry,
+            entry.values,
+            ranking.age_of(entry.values, app.project.now),
+        )
         weights = float(values["importance"]), int(values["count"])
         faded = has_faded(age, *weights, entry.kind, values["priority"])
         promoted = not here.isdisjoint(_named(entry, "promoted_to"))
@@ -231,13 +256,19 @@ def _places(app: App, held: _Held, promoted: set[str]) -> list[int]:
     hidden = (n for n, of in stores.items() if of != "memory" or n not in held.files)
     denied, places = app.index.words.denied(hidden), []
     for name in metrics.sample(titled, ASKED):
-        scores = app.index.words.best(lexical.build(titled[name].title).terms, None, denied, FIRST)
+        scores = app.index.words.best(
+            lexical.build(titled[name].title).terms, None, denied, FIRST
+        )
         best = defaultdict[str, float](float)
         for candidate in app.index.entries.candidates(scores):
             if candidate.entry not in promoted:
-                best[candidate.entry] = max(best[candidate.entry], scores[candidate.rowid])
+                best[candidate.entry] = max(
+                    best[candidate.entry], scores[candidate.rowid]
+                )
         own = best.pop(name, None)
-        ahead = sum(own is not None and score >= own * (1 - 1e-9) for score in best.values())
+        ahead = sum(
+            own is not None and score >= own * (1 - 1e-9) for score in best.values()
+        )
         places.append(0 if own is None else 1 + ahead)
     return places
 
@@ -246,7 +277,9 @@ def _counts(held: _Held) -> dict[str, Any]:
     levels = Counter(held.files[entry.source].place.level for entry in held.entries)
 
     def tally(values: Iterable[str]) -> dict[str, int]:
-        return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))
+        return dict(
+            sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
+        )
 
     return {
         "entries": len(held.entries),

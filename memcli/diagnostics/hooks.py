@@ -20,7 +20,9 @@ SPOOLED = 3  # from so many waiting sessions on it is worth a word
 def check_hooks(scene: Scene) -> Iterator[Check]:
     """Hooks of agents and of git, when they were last called, and their last failure."""
     root, environ = scene.app.project.root, scene.app.project.environ
-    installed = [each for each in harness.all_settings(root, environ) if harness.calls_mem(each)]
+    installed = [
+        each for each in harness.all_settings(root, environ) if harness.calls_mem(each)
+    ]
     yield from _agents(scene, installed)
     yield from _git_hooks(scene)
     state, log = files.state_dir() / "state.db", files.state_dir() / files.LOG
@@ -29,33 +31,50 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
         yield Check("state", "WARN", what, "mem doctor --fix", str(state))
         return
     yield from _signs_of_life(scene, installed)
-    for line in [line for line in (text_of(log) or "").splitlines() if "Error" in line][-1:]:
+    for line in [line for line in (text_of(log) or "").splitlines() if "Error" in line][
+        -1:
+    ]:
         what = f"the last failure of a hook: {line[:200]}"
         yield Check("hooks", "INFO", what, path=str(log))
 
 
-def _agents(scene: Scene, installed: Sequence[harness.AgentSettings]) -> Iterator[Check]:
+def _agents(
+    scene: Scene, installed: Sequence[harness.AgentSettings]
+) -> Iterator[Check]:
     root, environ = scene.app.project.root, scene.app.project.environ
     for each in installed:
         yield from list(_wiring(scene, each, installed)) or [
-            Check("hooks", "PASS", f"{harness.NAMES[each.harness]} calls mem", path=str(each.path))
+            Check(
+                "hooks",
+                "PASS",
+                f"{harness.NAMES[each.harness]} calls mem",
+                path=str(each.path),
+            )
         ]
     fault, bare = harness.path_fault(), harness.desktop_fault()
     if installed and (fault or bare):
         back = "mem init --remove --all takes the wiring back"
         yield Check("hooks", "WARN" if fault else "INFO", fault or bare, back)
-    plugged = [name for name in ("claude", "codex") if harness.plugin(name, root, environ)]
+    plugged = [
+        name for name in ("claude", "codex") if harness.plugin(name, root, environ)
+    ]
     if plugged:
-        yield Check("hooks", "PASS", f"the plug-in of mem is on in {' and '.join(plugged)}")
+        yield Check(
+            "hooks", "PASS", f"the plug-in of mem is on in {' and '.join(plugged)}"
+        )
     elif not installed:
         worked = _session_since(scene.app, 0)
-        what = f"{'agents work here, and ' if worked else ''}no agent calls mem by itself"
+        what = (
+            f"{'agents work here, and ' if worked else ''}no agent calls mem by itself"
+        )
         hint = "mem init --claude, or --codex"
         yield Check("hooks", "WARN" if worked else "INFO", what, hint, worked)
 
 
 def _wiring(
-    scene: Scene, each: harness.AgentSettings, installed: Sequence[harness.AgentSettings]
+    scene: Scene,
+    each: harness.AgentSettings,
+    installed: Sequence[harness.AgentSettings],
 ) -> Iterator[Check]:
     root, environ = scene.app.project.root, scene.app.project.environ
     name, path = harness.NAMES[each.harness], str(each.path)
@@ -76,7 +95,9 @@ def _faults(each: harness.AgentSettings, name: str) -> Iterator[str]:
     if each.harness == "opencode":
         return
     found = agent_settings.handlers(text_of(each.path) or "")
-    for program in sorted({one.program for one in found if not harness.is_runnable(one.program)}):
+    for program in sorted(
+        {one.program for one in found if not harness.is_runnable(one.program)}
+    ):
         yield f"{name} calls a program that is not there: {program}"
     events = [one.event for one in found]
     missing = set(agent_settings.groups(each.harness)) - set(events)
@@ -94,14 +115,18 @@ def _untrusted(
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     projects, hooks = mapping(values.get("projects")), mapping(values.get("hooks"))
     folders = {str(folder) for folder in (root, *(root.parents if root else ()))}
-    trusted = {n for n, row in projects.items() if mapping(row).get("trust_level") == "trusted"}
+    trusted = {
+        n for n, row in projects.items() if mapping(row).get("trust_level") == "trusted"
+    }
     if each.scope != "user" and not folders & trusted:
         yield "Codex does not trust this project yet, and skips its hooks without a word"
     states = mapping(hooks.get("state"))  # by file, event, group and place
     names = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
     approved = {name.removeprefix(f"{each.path}:").split(":")[0] for name in names}
     own = agent_settings.handlers(text_of(each.path) or "")
-    snake = {one.event: re.sub(r"(?<!^)(?=[A-Z])", "_", one.event).lower() for one in own}
+    snake = {
+        one.event: re.sub(r"(?<!^)(?=[A-Z])", "_", one.event).lower() for one in own
+    }
     if waiting := [event for event, name in snake.items() if name not in approved]:
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"
 
@@ -120,13 +145,19 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
             hint = "mem init --git; or mem init --remove --all"
             yield Check("hooks", "WARN", what, hint, str(folder / name))
     if found and all(map(harness.is_runnable, found.values())):
-        yield Check("hooks", "PASS", f"git calls mem: {', '.join(found)}", path=str(folder))
+        yield Check(
+            "hooks", "PASS", f"git calls mem: {', '.join(found)}", path=str(folder)
+        )
 
 
-def _signs_of_life(scene: Scene, installed: Sequence[harness.AgentSettings]) -> Iterator[Check]:
+def _signs_of_life(
+    scene: Scene, installed: Sequence[harness.AgentSettings]
+) -> Iterator[Check]:
     nothing: tuple[Mapping[str, int], Sequence[Spooled]] = ({}, ())
     beats, waiting = scene.app.from_state(
-        lambda state: (Spool(state).beats(), Spool(state).waiting()), nothing, make=False
+        lambda state: (Spool(state).beats(), Spool(state).waiting()),
+        nothing,
+        make=False,
     )
     agents = [at for event, at in beats.items() if not event.startswith("post-")]
     changed = [int(settings.path.stat().st_mtime) for settings in installed]

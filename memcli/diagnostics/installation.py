@@ -40,7 +40,9 @@ def check_root(scene: Scene) -> Iterator[Check]:
     root = scene.app.project.root
     if root is None:
         hint = "run it inside a repository, or name one with --root"
-        yield Check("root", "INFO", "no project here: the global level alone is in view", hint)
+        yield Check(
+            "root", "INFO", "no project here: the global level alone is in view", hint
+        )
     elif not os.access(root, os.W_OK):
         hint = "make it writable to add memory; recall works without"
         yield Check("root", "WARN", "the root cannot be written", hint, str(root))
@@ -49,7 +51,9 @@ def check_root(scene: Scene) -> Iterator[Check]:
     state = state_dir()
     if not os.access(next(p for p in (state, *state.parents) if p.exists()), os.W_OK):
         hint = "make it writable: without it nothing can be written or undone"
-        yield Check("state", "WARN", "the state folder cannot be written", hint, str(state))
+        yield Check(
+            "state", "WARN", "the state folder cannot be written", hint, str(state)
+        )
 
 
 def check_configuration(scene: Scene) -> Iterator[Check]:
@@ -68,7 +72,11 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
         if origin != "default":
             value = getattr(settings.config, key)
             value = shown(value) if key in ("embed_url", "store_url") else value
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = (
+                value
+                if isinstance(value, str)
+                else json.dumps(value, ensure_ascii=False)
+            )
             yield Check("setting", "INFO", f"{key} = {text} ({origin})")
 
 
@@ -78,7 +86,9 @@ def check_found(scene: Scene) -> Iterator[Check]:
     if found := sum(file.found for file in project.listing.files):
         what = f"{count(found, 'file')} that people or other tools keep, in view as they are"
         yield Check("found", "INFO", what)
-    if project.root is not None and (more := elsewhere.others(project.root, project.listing)):
+    if project.root is not None and (
+        more := elsewhere.others(project.root, project.listing)
+    ):
         what = "looks like memory and is not in view: " + ", ".join(more[:20])
         yield Check("found", "INFO", what, f"in .mem.toml: {elsewhere.line_for(more)}")
 
@@ -86,19 +96,32 @@ def check_found(scene: Scene) -> Iterator[Check]:
 def check_other_memory(scene: Scene) -> Iterator[Check]:
     """Other memory that lies beside this one."""
     root, home = scene.app.project.root, scene.app.project.home
-    folders = levels_on_disk.claude_folders(root, home, scene.app.project.environ) if root else ()
+    folders = (
+        levels_on_disk.claude_folders(root, home, scene.app.project.environ)
+        if root
+        else ()
+    )
     for path in (folder / "MEMORY.md" for folder in folders):
         if (text := text_of(path)) is not None:
             lines, size = len(text.splitlines()), len(text.encode())
             what = f"Claude Code keeps auto memory, too: {lines} lines, {size / 1000:.1f} KB"
-            over = lines > levels_on_disk.CLAUDE_LINES or size > levels_on_disk.CLAUDE_BYTES
-            hint = "Claude Code reads its first 200 lines or 25 KB only: shorten it" if over else ""
+            over = (
+                lines > levels_on_disk.CLAUDE_LINES
+                or size > levels_on_disk.CLAUDE_BYTES
+            )
+            hint = (
+                "Claude Code reads its first 200 lines or 25 KB only: shorten it"
+                if over
+                else ""
+            )
             yield Check("other-memory", "INFO", what, hint, str(path))
     for name, where in product(("memsearch", "claude-mem", "basic-memory"), ("~", ".")):
         base = home if where == "~" else root
         if base is not None and (base / f".{name}").exists():
             what = f"{name} keeps memory{' here' if where == '.' else ''}, too"
-            yield Check("other-memory", "INFO", what, path=f"{where}/.{name}".removeprefix("./"))
+            yield Check(
+                "other-memory", "INFO", what, path=f"{where}/.{name}".removeprefix("./")
+            )
 
 
 def check_history(scene: Scene) -> Iterator[Check]:
@@ -108,11 +131,18 @@ def check_history(scene: Scene) -> Iterator[Check]:
     if not project.config.history:
         yield Check("history", "INFO", "switched off (history = false)")
     elif path is None or not path.exists():
-        yield Check("history", "INFO", "nothing of what was said and committed is kept yet", hint)
+        yield Check(
+            "history",
+            "INFO",
+            "nothing of what was said and committed is kept yet",
+            hint,
+        )
     else:
         yield _record(path)
     roots = {name: _root(name) for name in sorted((state_dir() / FOLDER).glob("*.db"))}
-    if gone := [n for n, root in roots.items() if n != path and root and not os.path.isdir(root)]:
+    if gone := [
+        n for n, root in roots.items() if n != path and root and not os.path.isdir(root)
+    ]:
         names = ", ".join(f"{each.stem} ({roots[each]})" for each in gone[:5])
         hint = f"in the repository's new place: {hint} --from KEY; else delete the file"
         what = f"{count(len(gone), 'record')} of repositories that are gone: {names}"
@@ -128,7 +158,9 @@ def _record(path: Path) -> Check:
         return Check("history", "FAIL", error.what, error.hint, str(path))
     if fault:
         hint = "move it away; mem index --history reads what agents still keep"
-        return Check("history", "FAIL", f"the record is damaged: {fault}", hint, str(path))
+        return Check(
+            "history", "FAIL", f"the record is damaged: {fault}", hint, str(path)
+        )
     what = f"{count(counts['sessions'], 'session')} and {count(counts['commits'], 'commit')}"
     return Check("history", "PASS", what, path=str(path))
 
@@ -152,8 +184,16 @@ def check_git(scene: Scene) -> Iterator[Check]:
         yield Check("git", "PASS", f"work tree {repository.top}")
         yield from _tracked(scene)
         for name in repository.bare:
-            what, path = ("temporary files are", "") if name == TEMPORARY else ("is", name)
-            yield Check("ignored", "WARN", f"{what} not ignored by git", "mem doctor --fix", path)
+            what, path = (
+                ("temporary files are", "") if name == TEMPORARY else ("is", name)
+            )
+            yield Check(
+                "ignored",
+                "WARN",
+                f"{what} not ignored by git",
+                "mem doctor --fix",
+                path,
+            )
         if not repository.bare:
             yield Check("ignored", "PASS", "derived and private files are ignored")
         yield from _merge_driver(scene)
@@ -161,14 +201,20 @@ def check_git(scene: Scene) -> Iterator[Check]:
 
 def _tracked(scene: Scene) -> Iterator[Check]:
     files, bad = scene.app.project.listing.files, dict[str, str]()
-    private = {"proxy.md", "proxy.archive.md", *(f.name for f in files if f.place.of == "proxy")}
+    private = {
+        "proxy.md",
+        "proxy.archive.md",
+        *(f.name for f in files if f.place.of == "proxy"),
+    }
     for name in sorted(scene.repository.tracked):
         if os.path.basename(name).startswith(".memory.db"):
             bad[name] = "the index is tracked"
         elif name in private or name.startswith("proxy-tasks/"):
             bad[name] = "a proxy file, which is private, is tracked"
     for name, what in bad.items():
-        yield Check("tracked", "FAIL", what, f"git rm --cached {shlex.quote(name)}", name)
+        yield Check(
+            "tracked", "FAIL", what, f"git rm --cached {shlex.quote(name)}", name
+        )
     if not bad:
         yield Check("tracked", "PASS", "neither the index nor a proxy file is tracked")
 
@@ -196,7 +242,9 @@ def driver_fault(repository: Repository) -> str:
         return ".gitattributes names the merge driver, the git configuration does not know it"
     if repository.driver != git.DRIVER_COMMAND:  # which without mem is git's own merge
         return "the merge driver is not that of this mem: it may leave no markers"
-    return "" if shutil.which("mem") else "the merge driver does not find mem on your PATH"
+    return (
+        "" if shutil.which("mem") else "the merge driver does not find mem on your PATH"
+    )
 
 
 def check_worktrees(scene: Scene) -> Iterator[Check]:
@@ -211,12 +259,21 @@ def check_worktrees(scene: Scene) -> Iterator[Check]:
 
 def _linked(scene: Scene) -> Iterator[tuple[Path, str]]:
     root, top = scene.app.project.root, scene.repository.top
-    common = git.common_dir(top) if top is not None and not scene.repository.fault else None
-    if root is None or top is None or common is None or not (common / "worktrees").is_dir():
+    common = (
+        git.common_dir(top) if top is not None and not scene.repository.fault else None
+    )
+    if (
+        root is None
+        or top is None
+        or common is None
+        or not (common / "worktrees").is_dir()
+    ):
         return
     listed = git.run(["worktree", "list", "--porcelain"], root).stdout
     trees = {file.tree for file in scene.app.project.listing.files} - {"~"}
-    in_view = {os.path.realpath(path) for path in (top, *(root / tree for tree in trees))}
+    in_view = {
+        os.path.realpath(path) for path in (top, *(root / tree for tree in trees))
+    }
     for block in listed.split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines())
         path = os.path.realpath(fields.get("worktree", ""))
@@ -232,15 +289,31 @@ def _only_there(scene: Scene, top: Path, branch: str) -> Iterator[Check]:
     listing = levels_on_disk.list_files(root, project.home, jobs, globs)
     files = [f for f in listing.files if f.place.store in ("memory", "institutional")]
     found = read_known(project, (f for f in files if not f.tree), [])
-    entries = [entry for document in scene.documents for entry in document.memory.entries]
-    known = {name for entry in entries for name in (entry.id, *listed(entry, "merged_from"))}
-    lost = [(d, e) for d in found for e in d.memory.entries if e.identified and e.id not in known]
+    entries = [
+        entry for document in scene.documents for entry in document.memory.entries
+    ]
+    known = {
+        name for entry in entries for name in (entry.id, *listed(entry, "merged_from"))
+    }
+    lost = [
+        (d, e)
+        for d in found
+        for e in d.memory.entries
+        if e.identified and e.id not in known
+    ]
     if lost:
         names = ", ".join(dict.fromkeys(document.path for document, _ in lost))
         number = count(len(lost), "entry stands", "entries stand")
         what = f"{number} only in that work tree: {names}"
         hint = f"git merge {shlex.quote(branch)}, before it is removed"
-        yield Check("worktrees", "WARN", what, hint, str(root / lost[0][0].path), lost[0][1].line)
+        yield Check(
+            "worktrees",
+            "WARN",
+            what,
+            hint,
+            str(root / lost[0][0].path),
+            lost[0][1].line,
+        )
 
 
 def check_index(scene: Scene) -> Iterator[Check]:
@@ -260,7 +333,11 @@ def _index_fault(scene: Scene) -> tuple[Status, str, str]:
             return "WARN", what, "mem doctor --fix"
         return "FAIL", what, f"make {folder} writable, or name another file with MEM_DB"
     if state.busy:
-        return "WARN", "the index is locked by another process", "run mem doctor again later"
+        return (
+            "WARN",
+            "the index is locked by another process",
+            "run mem doctor again later",
+        )
     if state.behind and not _just_written(scene.app, state.behind):
         names = ", ".join(state.behind[:5]) + (" …" if len(state.behind) > 5 else "")
         what = f"{count(len(state.behind), 'file')} changed since it was built: {names}"
@@ -270,9 +347,15 @@ def _index_fault(scene: Scene) -> tuple[Status, str, str]:
 
 def _just_written(app: App, behind: Sequence[str]) -> bool:
     last = app.workspace.last_write()
-    written = {os.path.realpath(patch.path): patch.before for patch in last.patches} if last else {}
+    written = (
+        {os.path.realpath(patch.path): patch.before for patch in last.patches}
+        if last
+        else {}
+    )
     paths = [Path(os.path.realpath(app.project.path_of(name))) for name in behind]
-    return all(str(path) in written and text_of(path) == written[str(path)] for path in paths)
+    return all(
+        str(path) in written and text_of(path) == written[str(path)] for path in paths
+    )
 
 
 def _vectors(scene: Scene, name: str) -> Iterator[Check]:
@@ -288,7 +371,9 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
     elif have < should:
         what = f"{should - have} of {should} chunks have no vector"
         so: Status = "INFO" if app.embeds_here else "WARN"
-        hint = "mem index (recall does it by itself)" if app.embeds_here else "mem index"
+        hint = (
+            "mem index (recall does it by itself)" if app.embeds_here else "mem index"
+        )
         yield Check("vectors", so, what, hint, path)
     else:
         yield Check("vectors", "PASS", f"all of {count(should, 'chunk')}")
@@ -298,7 +383,11 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
     """Which embedder there is, whether it answers, and whether the index has its vectors."""
     embedder, config = scene.app.providers.embedder, scene.app.project.config
     if embedder is None and config.embedder == "none":
-        yield Check("embedder", "INFO", "switched off (embedder = none): words alone are searched")
+        yield Check(
+            "embedder",
+            "INFO",
+            "switched off (embedder = none): words alone are searched",
+        )
     elif embedder is None:
         what = "sparse-only: no embedder is installed, words alone are searched"
         hint = f"{distribution.hint('local')}, or set embedder = none"
@@ -311,14 +400,18 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
 def _answers(embedder: Embedder, url: str) -> Check:
     from memcli.providers.embed.local import Local
 
-    where = f"{embedder.provider}/{embedder.model}" + (f" at {shown(url)}" if url else "")
+    where = f"{embedder.provider}/{embedder.model}" + (
+        f" at {shown(url)}" if url else ""
+    )
     try:
         if isinstance(embedder, Local):
             embedder.words(["mem"])  # without numpy, as in a recall
         else:
             embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
     except MemError as error:
-        return Check("embedder", "FAIL", f"{where} does not answer: {error.what}", error.hint)
+        return Check(
+            "embedder", "FAIL", f"{where} does not answer: {error.what}", error.hint
+        )
     return Check("embedder", "PASS", where)
 
 
@@ -328,7 +421,9 @@ def check_llm(scene: Scene) -> Iterator[Check]:
 
     environ, llm = scene.app.project.environ, scene.app.project.config.llm
     if environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN"):
-        hint = "" if scene.online or llm == "none" else "mem doctor --online asks it once"
+        hint = (
+            "" if scene.online or llm == "none" else "mem doctor --online asks it once"
+        )
         what = f"an Anthropic API key is in the environment (never shown); llm = {llm}"
         yield Check("llm", "INFO", what, hint)
     model = scene.app.providers.model if scene.online else None

@@ -72,7 +72,9 @@ class BranchSide(NamedTuple):
 
     def is_now(self, what: str, detail: str) -> EntryDiff:
         e = self.entry
-        return EntryDiff(what, e.id, e.title, e.kind or e.type, self.path, self.level, detail)
+        return EntryDiff(
+            what, e.id, e.title, e.kind or e.type, self.path, self.level, detail
+        )
 
 
 class BranchVersion(NamedTuple):
@@ -91,15 +93,27 @@ def diff(app: App, revisions: str = "") -> DiffReport:
         raise UsageError("there is no git repository here", hint)
     base, head = _ends(root, revisions)
     places = {name: placed(project, name) for name in _changed(root, base, head)}
-    changed = [n for n, where in places.items() if where and "proxy" not in (where.store, where.of)]
+    changed = [
+        n
+        for n, where in places.items()
+        if where and "proxy" not in (where.store, where.of)
+    ]
     # What comes back from an archive leaves it as it is, so that no difference would show it.
-    names = sorted({*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))})
+    names = sorted(
+        {*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))}
+    )
     problems: list[Problem] = []
-    before, after = (_version(project, names, commit, problems) for commit in (base, head))
+    before, after = (
+        _version(project, names, commit, problems) for commit in (base, head)
+    )
     order = {what: at for at, what in enumerate(_ORDER)}
-    found = sorted(changes(before, after), key=lambda c: (c.path, order[c.what], c.title, c.id))
+    found = sorted(
+        changes(before, after), key=lambda c: (c.path, order[c.what], c.title, c.id)
+    )
     fresh = frozenset(one.id for one in found if one.what in ("added", "changed"))
-    fresh |= {unit for name in names for unit in _units(after, name) - _units(before, name)}
+    fresh |= {
+        unit for name in names for unit in _units(after, name) - _units(before, name)
+    }
     commits = [each for each in (base, head) if each]
     short = [_git(root, "rev-parse", "--short", each).strip() for each in commits]
     told = review(root, base, head, list(_standing(project, head)), fresh)
@@ -119,7 +133,9 @@ def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
         if file.place.store == "memory" and not file.name.startswith(("~", "/")):
             with suppress(Unreadable):
                 memory = parse(_text(project.root, head, file.name), file.name)
-                yield from ((file.name, one) for one in (*memory.entries, *sections(memory)))
+                yield from (
+                    (file.name, one) for one in (*memory.entries, *sections(memory))
+                )
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -127,15 +143,21 @@ def _git(root: Path, *arguments: str) -> str:
     try:
         done = git.run(arguments, root)
     except OSError as error:
-        raise RefusedError(f"git cannot be run: {error.strerror}", "install git") from None
+        raise RefusedError(
+            f"git cannot be run: {error.strerror}", "install git"
+        ) from None
     return "" if done.returncode else done.stdout
 
 
 def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
     name = f"{revision}^{{commit}}"
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name).strip()
+    found = _git(
+        root, "rev-parse", "--verify", "--quiet", "--end-of-options", name
+    ).strip()
     if needed and not found:
-        raise UsageError(f"{revision}: unknown revision", "git branch -a shows what there is")
+        raise UsageError(
+            f"{revision}: unknown revision", "git branch -a shows what there is"
+        )
     return found
 
 
@@ -156,7 +178,9 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
     options = ("--name-only", "--no-renames", "--relative", "-z")
     done = git.run(["diff", *options, *ends, "--", "."], root)
     if done.returncode:
-        raise UsageError(f"git cannot compare {' and '.join(ends)}", "git diff says why")
+        raise UsageError(
+            f"git cannot compare {' and '.join(ends)}", "git diff says why"
+        )
     out = done.stdout
     if not head:
         out += _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
@@ -165,7 +189,9 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
 
 def _text(root: Path, commit: str, name: str) -> str:
     if commit:
-        return decode(_git(root, "show", f"{commit}:./{name}").encode("utf-8", "surrogateescape"))
+        return decode(
+            _git(root, "show", f"{commit}:./{name}").encode("utf-8", "surrogateescape")
+        )
     path = root / name
     there = path.exists() and not path.is_symlink()
     return read_text(path, root).replace("\r\n", "\n") if there else ""
@@ -194,7 +220,10 @@ def placed(project: Project, name: str) -> Place | None:
         ("task", rf"{job}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
         ("job", f"{job}/{_ANY}"),
         ("task", rf"(?:projects/[^/]+/)?\.sessions/(?P<task>[^/]+)/{_ANY}"),
-        ("project", rf"{_OWN}|proxy(?:\.archive)?\.md|(?P<folder>tasks|proxy-tasks)/[^/]+\.md"),
+        (
+            "project",
+            rf"{_OWN}|proxy(?:\.archive)?\.md|(?P<folder>tasks|proxy-tasks)/[^/]+\.md",
+        ),
     ]
     for level, pattern in patterns:
         if found := re.fullmatch(pattern, name):
@@ -263,7 +292,9 @@ def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
     name = one.entry.id
     for into in after.entries.values():
         if name in into.entry.extra.get("merged_from", ()):
-            return one.is_now("merged", f"into {into.entry.title} (id {into.entry.id[:8]})")
+            return one.is_now(
+                "merged", f"into {into.entry.title} (id {into.entry.id[:8]})"
+            )
     if name in after.archived:
         because = after.archived[name].entry.extra.get("archived_because", "")
         return one.is_now("archived", str(because))
@@ -297,12 +328,16 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
         if name.endswith(ARCHIVE):
             continue
         files = (side.files.get(name) or parse("", name) for side in (before, after))
-        old, new = (Counter((s.title, s.body) for s in sections(memory)) for memory in files)
+        old, new = (
+            Counter((s.title, s.body) for s in sections(memory)) for memory in files
+        )
         gone, come = old - new, new - old
         both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
         changed = both.total()
         if gone or come:
-            yield ProseDiff(name, come.total() - changed, gone.total() - changed, changed)
+            yield ProseDiff(
+                name, come.total() - changed, gone.total() - changed, changed
+            )
 
 
 KEPT = 8  # so many commits stay laid out
@@ -319,7 +354,9 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
         return
     root = app.project.root
     if root is None or git.work_tree(root) is None:
-        raise UsageError("there is no git repository here", "--at takes what git remembers")
+        raise UsageError(
+            "there is no git repository here", "--at takes what git remembers"
+        )
     commit = _commit_at(app, root, moment)
     day = _git(root, "show", "-s", "--format=%cs", commit).strip()
     folder = _laid_out(root, commit)
@@ -334,11 +371,15 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
     commit, why = "", "unknown revision"
     if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
         day, why = day_of("at", moment, app.project.now), "no commit is that old"
-        commit = _git(root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD").strip()
+        commit = _git(
+            root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD"
+        ).strip()
     else:
         commit = _commit(root, moment, needed=False)
     if not commit:
-        raise UsageError(f"--at {moment}: {why}", "give a commit, a tag, 2026-03-01 or 30d")
+        raise UsageError(
+            f"--at {moment}: {why}", "give a commit, a tag, 2026-03-01 or 30d"
+        )
     return commit
 
 
@@ -355,9 +396,14 @@ def _laid_out(root: Path, commit: str) -> Path:
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
     listed = (
-        row.partition("\t") for row in _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
+        row.partition("\t")
+        for row in _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
     )
-    wanted = [(commit, name) for mode, _, name in listed if mode[:3] == "100" and _is_read(name)]
+    wanted = [
+        (commit, name)
+        for mode, _, name in listed
+        if mode[:3] == "100" and _is_read(name)
+    ]
     for (_, name), text in zip(wanted, blobs(root, wanted), strict=True):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text, encoding="utf-8", newline="")

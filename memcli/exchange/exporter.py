@@ -64,7 +64,9 @@ def _more(number: int) -> str:
     return f"({number} more: `mem list`)"
 
 
-def _group(group: str, notes: Sequence[ExportNote], lines: int, size: int) -> tuple[list[str], int]:
+def _group(
+    group: str, notes: Sequence[ExportNote], lines: int, size: int
+) -> tuple[list[str], int]:
     out, shown = ["", TITLES[group], ""], 0
     size -= _size(out)
     for note in notes:
@@ -85,12 +87,19 @@ def _entry(note: ExportNote) -> list[str]:
         lines.append(fences[-1])
     safe = safe_text("\n".join(lines)) if lines else ""
     title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
-    return [f"- **{title}** ({note.facts})", *(f"  {line}" for line in safe.split("\n") if safe)]
+    return [
+        f"- **{title}** ({note.facts})",
+        *(f"  {line}" for line in safe.split("\n") if safe),
+    ]
 
 
 def _norm(note: ExportNote, room: int, size: int) -> list[str]:
     text = safe_text(note.text)
-    text = _pattern("hashes").sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
+    text = (
+        _pattern("hashes")
+        .sub(lambda found: "#" * min(6, len(found[1]) + 3), text)
+        .strip()
+    )
     missing = f"({note.title}: more stands in the file)"
     kept: list[str] = []
     for part in filter(None, re.split(r"\n[ \t]*\n", text)):
@@ -129,7 +138,8 @@ def _without_imports(text: str) -> str:
     sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
     parts = _pattern("span").split(text) if sure else [text]
     return "".join(
-        part if i % 2 else _pattern("at").sub("&#64;", part) for i, part in enumerate(parts)
+        part if i % 2 else _pattern("at").sub("&#64;", part)
+        for i, part in enumerate(parts)
     )
 
 
@@ -144,7 +154,11 @@ def notes(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _note_name(title: str, id: str) -> str:
-    words = _pattern("unsafe").sub(" ", redact_secrets(strip_controls(title)))[:80].strip(". ")
+    words = (
+        _pattern("unsafe")
+        .sub(" ", redact_secrets(strip_controls(title)))[:80]
+        .strip(". ")
+    )
     return f"{words} {_pattern('unsafe').sub(' ', strip_controls(id))[:40]}".strip(". ")
 
 
@@ -158,7 +172,9 @@ def _note_text(entry: Entry, names: dict[str, str]) -> str:
         known = (names[id] for id in listed(entry, key) if id in names)
         values[key] = [f"[[{name}]]" for name in known]
     rows = [
-        f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items() if v not in ("", [])
+        f"{k}: {json.dumps(v, ensure_ascii=False)}"
+        for k, v in values.items()
+        if v not in ("", [])
     ]
     body = redact_secrets(strip_controls(strip_private(entry.body))).strip()
     return "\n".join(["---", *map(redact_secrets, rows), "---", body, ""])

@@ -65,7 +65,9 @@ def split_sections(text: str, name: str) -> list[Section]:
     """The sections of a text without their headings; what stands above the first has no path."""
     parts = []
     for one in parser.sections(parser.parse(text, name)):
-        path = tuple(one.title.split(" > ")) if _pattern("heading").match(one.body) else ()
+        path = (
+            tuple(one.title.split(" > ")) if _pattern("heading").match(one.body) else ()
+        )
         body = _pattern("heading").sub("", one.body, count=1).strip("\r\n")
         if body.strip():
             parts.append(Section(path, body, one.date))
@@ -92,7 +94,11 @@ def shortened(title: str) -> str:
 
 def words(value: object) -> tuple[str, ...]:
     """A list, or a text with commas, as texts without blanks around them."""
-    items = value if isinstance(value, (list, tuple)) else str(value or "").strip("[]").split(",")
+    items = (
+        value
+        if isinstance(value, (list, tuple))
+        else str(value or "").strip("[]").split(",")
+    )
     known = (str(item) for item in items if isinstance(item, (str, int, float)))
     return tuple(text for item in known if (text := item.strip().strip("'\"")))
 
@@ -110,9 +116,13 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
     ends = ("<!-- mem: end -->", "<!-- mem: export end -->")
-    body = _cut("comment", _cut("own section", body.replace("\r\n", "\n"), *ends), "-->")
+    body = _cut(
+        "comment", _cut("own section", body.replace("\r\n", "\n"), *ends), "-->"
+    )
     for part in split_sections(_pattern("import line").sub("", body), name):
-        made = [_rule(name, part, item) for item in _items(part.text)] or [_whole(name, part)]
+        made = [_rule(name, part, item) for item in _items(part.text)] or [
+            _whole(name, part)
+        ]
         yield from (each._replace(created=part.date, paths=paths) for each in made)
 
 
@@ -177,11 +187,15 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             yield _topic(name, values, body.strip())
             continue
         if name == "MEMORY.md":
-            body = _pattern("pointer").sub(lambda at: "" if at[1] in known else at[0], body)
+            body = _pattern("pointer").sub(
+                lambda at: "" if at[1] in known else at[0], body
+            )
         for part in split_sections(body, name):
             title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
             key = (CLAUDE, name, title, part.text)
-            yield ImportDraft(f"{CLAUDE}:{name}", key, title, part.text, created=part.date)
+            yield ImportDraft(
+                f"{CLAUDE}:{name}", key, title, part.text, created=part.date
+            )
 
 
 def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -192,7 +206,10 @@ def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
     more = _more(values)
     named, described = str(values["name"]), str(values.get("description") or "")
-    kind, title = str(more["type"]), named if " " in named or not described else described
+    kind, title = (
+        str(more["type"]),
+        named if " " in named or not described else described,
+    )
     day = str(more.get("modified") or values.get("date") or "")[:10]
     return ImportDraft(
         f"{CLAUDE}:{name}", (CLAUDE, name, body), shortened(title), body or described,
@@ -213,8 +230,14 @@ class ImportSource(NamedTuple):
 def read(path: Path, form: str = "") -> ImportSource:
     """All of `path`, in the format named or found. Raises UsageError."""
     if not path.exists():
-        raise UsageError(f"{path}: there is no such file or folder", "name what is to be imported")
-    if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", CLAUDE):
+        raise UsageError(
+            f"{path}: there is no such file or folder", "name what is to be imported"
+        )
+    if (
+        path.name == "MEMORY.md"
+        and path.parent.name == "memory"
+        and form in ("", CLAUDE)
+    ):
         path = path.parent
     files: dict[str, str] = {}
     problems = []
@@ -225,9 +248,13 @@ def read(path: Path, form: str = "") -> ImportSource:
             problems.append(Problem(str(file), error.line, str(error), "unreadable"))
     form = form or _form(path, files)
     if form not in FORMS or not (files or problems):
-        raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
+        raise UsageError(
+            f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}"
+        )
     each = (draft for name, text in files.items() for draft in rules(name, text))
-    return ImportSource(form, tuple(topics(files) if form == CLAUDE else each), tuple(problems))
+    return ImportSource(
+        form, tuple(topics(files) if form == CLAUDE else each), tuple(problems)
+    )
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:
@@ -239,7 +266,9 @@ def _files(path: Path, form: str) -> list[tuple[Path, str]]:
             return found
     if (path / "memory" / "MEMORY.md").is_file() and form in ("", CLAUDE):
         path = path / "memory"
-    return [(file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))]
+    return [
+        (file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))
+    ]
 
 
 def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
@@ -268,7 +297,11 @@ def _form(path: Path, files: dict[str, str]) -> str:
         if name.rpartition("/")[2] in NAMES or name.endswith(".mdc") or in_folder:
             return RULES
     for name, text in files.items():
-        index = name == "MEMORY.md" and path.is_dir() and not parser.parse(text, name).entries
+        index = (
+            name == "MEMORY.md"
+            and path.is_dir()
+            and not parser.parse(text, name).entries
+        )
         if index or is_topic(split_front(text)[0]):
             return CLAUDE
     return ""

@@ -100,7 +100,9 @@ def _taken(
             old = next((p for p in (*gone, *moved) if _is(anchor, p)), "")
             if old and not tree.has(anchor):
                 yield anchor, "moves" if old in moved else "removes", moved.get(old, "")
-            elif share := max((s for p, s in shares.items() if _is(anchor, p)), default=0):
+            elif share := max(
+                (s for p, s in shares.items() if _is(anchor, p)), default=0
+            ):
                 yield anchor, "rewrites", f"{share:.0%}"
 
 
@@ -124,7 +126,9 @@ def _had_target(tree: Codebase, base: str, anchor: Anchor) -> bool:
     names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
     inner = os.path.relpath(tree.root, tree.top)
     paths = (os.path.normpath(os.path.join(inner, name)) for name in names)
-    return any(has_target(anchor.text, tree.git("show", f"{base}:{p}") or "") for p in paths)
+    return any(
+        has_target(anchor.text, tree.git("show", f"{base}:{p}") or "") for p in paths
+    )
 
 
 def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
@@ -144,4 +148,6 @@ def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFindin
             for what, find in (("secret", find_secrets), ("order", find_injections)):
                 if spans := find(entry.body):
                     kinds = ", ".join(sorted({span.kind for span in spans}))
-                    yield BranchFinding(what, "", kinds, tuple(_resting([(path, entry)])))
+                    yield BranchFinding(
+                        what, "", kinds, tuple(_resting([(path, entry)]))
+                    )

@@ -18,10 +18,17 @@ from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 
 NORM_LENGTH = 500
-SOURCES, ROUGH = 5, 0.5  # sessions an entry names; share of words from which texts are compared
+SOURCES, ROUGH = (
+    5,
+    0.5,
+)  # sessions an entry names; share of words from which texts are compared
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE, LEARNED = "said twice in this session", "learned already"
-THROWN, KNOWN_NORM, ELSEWHERE = "thrown out before", "a norm already", "known in another work tree"
+THROWN, KNOWN_NORM, ELSEWHERE = (
+    "thrown out before",
+    "a norm already",
+    "known in another work tree",
+)
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
@@ -33,7 +40,9 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
             name, _, key = named.rpartition("#")
             if name and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
-    return max((i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0)
+    return max(
+        (i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0
+    )
 
 
 def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
@@ -74,7 +83,9 @@ class Outcome(NamedTuple):
     patches: tuple[Patch, ...] = ()
 
 
-def plan(drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile]) -> Outcome:
+def plan(
+    drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile]
+) -> Outcome:
     """The changes that make `drafts` known. `known`: all files and archives that may know them."""
     work = _Placement(context, known)
     for draft in drafts:
@@ -96,7 +107,9 @@ class _Alike(NamedTuple):
     rough: frozenset[str]
 
 
-_LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(5)  # what an entry that says the same is
+_LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(
+    5
+)  # what an entry that says the same is
 
 
 class _Placement:
@@ -114,8 +127,12 @@ class _Placement:
             for at, entry in enumerate(file.memory.entries)
         ]
         texts = (f.memory.text for f in known if f.place.store == "institutional")
-        self.bullets = [row for text in texts for row in text.splitlines() if row.strip()]
-        live = sorted((o for o in self.alike if not o.archived), key=lambda one: one.file.writable)
+        self.bullets = [
+            row for text in texts for row in text.splitlines() if row.strip()
+        ]
+        live = sorted(
+            (o for o in self.alike if not o.archived), key=lambda one: one.file.writable
+        )
         self.live = {one.entry.id: one for one in live}
         merged = {one.entry.id: listed(one.entry, "merged_from") for one in live}
         self.survivors = {name: now for now, names in merged.items() for name in names}
@@ -129,7 +146,9 @@ class _Placement:
         if draft.id in self.ids:
             self.dropped[LEARNED] += 1
         elif told is not None and told.file.writable:
-            self._strengthen(told, draft, asked=True)  # `remember this` of what is known
+            self._strengthen(
+                told, draft, asked=True
+            )  # `remember this` of what is known
         elif finding.institutional and scope.norms and not finding.tainted:
             self._norm(draft, scope)
         elif scope.name == "episode":
@@ -141,7 +160,10 @@ class _Placement:
 
     def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         mine = claim(_body(draft))
-        if any(where == target and near_duplicate(mine, other) for where, other in self.fresh):
+        if any(
+            where == target and near_duplicate(mine, other)
+            for where, other in self.fresh
+        ):
             self.dropped[TWICE] += 1
             return
         same = self._same(draft, self.context.targets[target][1], mine)
@@ -158,7 +180,9 @@ class _Placement:
         words, found = rough(_body(draft)), []
         for one in self.alike:
             at = one.file.place  # readers of a place see its level and those around it
-            around = at.of == place.of and at.is_around(place.level, place.job, place.task)
+            around = at.of == place.of and at.is_around(
+                place.level, place.job, place.task
+            )
             alike = len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
             if around and alike:
                 counts = one.entry.kind != "episode" and self._rank(one) < _IGNORED
@@ -172,51 +196,87 @@ class _Placement:
             return _LIVE if one.file.writable else _FOREIGN
         if one.archived and entry.id in self.live:
             return _LIVE
-        because = str(entry.extra.get("archived_because", "retired")) if one.archived else ""
+        because = (
+            str(entry.extra.get("archived_because", "retired")) if one.archived else ""
+        )
         if because == "merged":
             return _LIVE if self.survivors.get(entry.id) in self.live else _IGNORED
         stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
         over = stage and not entry.extra.get("superseded_by")
         return _STALE if because == "stale" else _IGNORED if over else _THROWN
 
-    def _strengthen(self, same: _Alike, draft: FindingDraft, *, asked: bool = False) -> None:
+    def _strengthen(
+        self, same: _Alike, draft: FindingDraft, *, asked: bool = False
+    ) -> None:
         """Note once that this session said it, too. A reminder resets the clock alone."""
         restored, session = self._rank(same) == _STALE, self.context.session
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
         entry, spot = same.entry, (same.file.memory.path, same.at)
-        known = not asked and not restored and {session.name, session.id} & sessions_of(entry)
+        known = (
+            not asked
+            and not restored
+            and {session.name, session.id} & sessions_of(entry)
+        )
         if entry.id in self.touched or known or not (restored or same.file.writable):
             why = TWICE if entry.id in self.touched else LEARNED if known else ELSEWHERE
             self.dropped[why] += 1
             return
         self.touched.add(entry.id)
-        reminder = asked or (draft.finding.kind, draft.finding.priority) == ("fact", "high")
+        reminder = asked or (draft.finding.kind, draft.finding.priority) == (
+            "fact",
+            "high",
+        )
         mine = f"{session.name}#{draft.key}"
         values = {
             "reinforcement_count": entry.reinforcement_count + (not reminder),
             "last_reinforced": max(self.context.today, entry.last_reinforced),
-            "source": [*(s for s in listed(entry, "source") if s != mine), mine][-SOURCES:],
+            "source": [*(s for s in listed(entry, "source") if s != mine), mine][
+                -SOURCES:
+            ],
         }
-        path = (self.changes.restore if restored else self.changes.set)(spot, **values) or spot[0]
-        self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
+        path = (self.changes.restore if restored else self.changes.set)(
+            spot, **values
+        ) or spot[0]
+        self._note(
+            "restored" if restored else "reinforced", entry.id, path, entry.title, draft
+        )
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        path, finding, context = self.context.targets[target][0], draft.finding, self.context
-        lists = {key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")}
-        ours = {"domain": scope.domain, "phase": context.phase, "scope": scope.name, **lists}
+        path, finding, context = (
+            self.context.targets[target][0],
+            draft.finding,
+            self.context,
+        )
+        lists = {
+            key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")
+        }
+        ours = {
+            "domain": scope.domain,
+            "phase": context.phase,
+            "scope": scope.name,
+            **lists,
+        }
         ours |= {"session_id": context.session.id, "session_task": context.task}
-        ours |= {"source": [f"{context.session.name}#{draft.key}"], "outcome": draft.outcome}
+        ours |= {
+            "source": [f"{context.session.name}#{draft.key}"],
+            "outcome": draft.outcome,
+        }
         more = {**_judged(finding, scope), **ours, **draft.extra}
         values = new_values(draft.id, draft.day or context.today, **more)
-        given = {key: value for key, value in values.items() if value not in (None, [], "")}
+        given = {
+            key: value for key, value in values.items() if value not in (None, [], "")
+        }
         self.changes.add(path, given, _body(draft))
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
     def _norm(self, draft: FindingDraft, scope: ExtractionScope) -> None:
         """A dated bullet in the level's institutional.md, unless one says it already."""
-        path = self.context.targets[scope.writes][0].removesuffix("MEMORY.md") + "institutional.md"
+        path = (
+            self.context.targets[scope.writes][0].removesuffix("MEMORY.md")
+            + "institutional.md"
+        )
         said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
         if any(near_duplicate(claim(said), claim(row)) for row in self.bullets):
             self.dropped[KNOWN_NORM] += 1
@@ -225,7 +285,9 @@ class _Placement:
         self.norms.setdefault(path, []).append(f"- [{draft.day}] {said}")
         self._note("noted", "", path, said, draft)
 
-    def _note(self, what: str, name: str, path: str, title: str, draft: FindingDraft) -> None:
+    def _note(
+        self, what: str, name: str, path: str, title: str, draft: FindingDraft
+    ) -> None:
         self.events.append(PlacedFinding(what, name, path, title, draft.finding.scope))
 
     def outcome(self) -> Outcome:
@@ -233,7 +295,11 @@ class _Placement:
         path = self.context.targets["episodes"][0]
         fresh = sum(event.scope == "episode" for event in self.events)
         entries = self.changes.file(path).entries if fresh else ()
-        live = [at for at, e in enumerate(entries) if e.kind == "episode" and e.status != "retired"]
+        live = [
+            at
+            for at, e in enumerate(entries)
+            if e.kind == "episode" and e.status != "retired"
+        ]
         over = max(0, len(live) + fresh - self.context.keep)
         ended = [str(e.extra.get("ended_at") or e.created_at) for e in entries]
         for at in sorted(live, key=lambda at: (ended[at], at))[:over]:
@@ -261,7 +327,9 @@ def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
 def _body(draft: FindingDraft) -> str:
     title, body = draft.finding.title, draft.finding.body
     first, _, rest = body.partition(". ")
-    bare = [" ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)]
+    bare = [
+        " ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)
+    ]
     if bare[0] in bare[1:]:
         body = rest.lstrip() if bare[0] != bare[1] else ""
     detail = f"### Detail\n{draft.detail}" if draft.detail else ""
@@ -274,5 +342,11 @@ def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
     end = next((s.start for s in memory.segments if s.kind == "entry"), len(text))
     kept, tail = text[:end].rstrip("\r\n \t"), text[end:]
     last = kept.rpartition("\n")[2].lstrip()
-    glue = eol if last.startswith(("- ", "* ")) else eol * 2 if kept.strip("\ufeff") else ""
+    glue = (
+        eol
+        if last.startswith(("- ", "* "))
+        else eol * 2
+        if kept.strip("\ufeff")
+        else ""
+    )
     return f"{kept}{glue}{eol.join(rows)}{eol}{eol if tail else ''}{tail}"

@@ -19,8 +19,15 @@ from memcli.text.secrets import redact_secrets
 
 TOKENS, CHARACTERS = 40_000, 4  # of a call's transcript at most; characters of a token
 # Characters kept of the head and the tail of a turn.
-PERSON, CLOSING, OTHER_AGENT, FAILED = (3000, 1500), (1400, 900), (2000, 600), (240, 240)
-FOUND = 3  # sentences kept of what an agent says on the way, those that find something out
+PERSON, CLOSING, OTHER_AGENT, FAILED = (
+    (3000, 1500),
+    (1400, 900),
+    (2000, 600),
+    (240, 240),
+)
+FOUND = (
+    3  # sentences kept of what an agent says on the way, those that find something out
+)
 CALLS, CALL = 8, 140  # calls in a row that are shown, and characters of each
 _FINDS = {"finding", "reason", "settle"}
 MEMORIES = 4_000  # characters of related memories shown beside a transcript
@@ -98,29 +105,39 @@ def _words(turn: Turn, *, closing: bool) -> str:
     if closing and spoken(turn):
         return speakers.cut(text, CLOSING)
     said = sentences(text) if spoken(turn) else []
-    found = [one.text for one in said if _FINDS & kinds_of(one.low) and len(one.text) > 40]
+    found = [
+        one.text for one in said if _FINDS & kinds_of(one.low) and len(one.text) > 40
+    ]
     return " … ".join(found[-FOUND:])
 
 
 def schema(item: Mapping[str, Any], scopes: Sequence[str] = ()) -> dict[str, Any]:
     """The schema of a reply with a list of items, of these scopes."""
     known = {"scope": scopes, "kind": KINDS, "type": TYPES}
-    enums = {key: {"type": "string", "enum": list(values)} for key, values in known.items()}
+    enums = {
+        key: {"type": "string", "enum": list(values)} for key, values in known.items()
+    }
     fields = {key: enums.get(key, value) for key, value in item["properties"].items()}
     items = {"type": "array", "items": {**item, "properties": fields}}
     return {**item, "required": ["items"], "properties": {"items": items}}
 
 
 def instruction(
-    scopes: Sequence[ExtractionScope], inputs: Mapping[str, str], segments: Sequence[Stretch] = ()
+    scopes: Sequence[ExtractionScope],
+    inputs: Mapping[str, str],
+    segments: Sequence[Stretch] = (),
 ) -> str:
     """What follows the transcript: what to look for in each scope, and what else is to be read."""
     parts = ["Name for each item the scope that it belongs to:"]
     parts += [f"- {scope.name}: {scope.looks_for}" for scope in scopes]
     if any(scope.name == "episode" for scope in scopes):
-        spans = ", ".join(f"{segment.start + 1} to {segment.end}" for segment in segments)
+        spans = ", ".join(
+            f"{segment.start + 1} to {segment.end}" for segment in segments
+        )
         parts.append(f"Segments for episodes: turns {spans}.")
-    shown = dict.fromkeys([*(name for scope in scopes for name in scope.shows), "known memories"])
+    shown = dict.fromkeys(
+        [*(name for scope in scopes for name in scope.shows), "known memories"]
+    )
     for name in (name for name in shown if inputs.get(name)):
         tag = name.strip(".").replace(" ", "-").replace(".", "-").lower()
         parts.append(fenced(tag, inputs[name]))
@@ -161,10 +178,20 @@ def parse_reply(text: str, scopes: Sequence[str], numbers: frozenset[int]) -> Pa
 
 
 def _finding(item: Mapping[str, Any], turn: int) -> Finding:
-    scope, title, body = item["scope"], _cut(item["title"], TITLE), _cut(item["text"], TEXT)
-    said: dict[str, Any] = {key: tuple(item.get(key, ())) for key in ("tags", "paths", "commands")}
+    scope, title, body = (
+        item["scope"],
+        _cut(item["title"], TITLE),
+        _cut(item["text"], TEXT),
+    )
+    said: dict[str, Any] = {
+        key: tuple(item.get(key, ())) for key in ("tags", "paths", "commands")
+    }
     renamed = {"person": "about_person", "outside": "tainted", "known": "reinforces"}
-    said |= {renamed.get(k, k): item[k] for k in ("type", "importance", *renamed) if k in item}
+    said |= {
+        renamed.get(k, k): item[k]
+        for k in ("type", "importance", *renamed)
+        if k in item
+    }
     norm = item.get("norm", False) and BY_NAME[scope].norms
     return Finding(scope, title, body, turn, item["kind"], institutional=norm, **said)
 
@@ -177,4 +204,6 @@ def _cut(text: str, longest: int) -> str:
 def parse_risks(text: str) -> tuple[tuple[str, str], ...]:
     """Title and text of each foreseen risk. Raises ProviderError."""
     items, _ = read_items(text, schema(RISK))
-    return tuple((_cut(item["title"], TITLE), _cut(item["text"], TEXT)) for item in items[:ITEMS])
+    return tuple(
+        (_cut(item["title"], TITLE), _cut(item["text"], TEXT)) for item in items[:ITEMS]
+    )

@@ -32,11 +32,18 @@ TEXTS: Mapping[str, Any] = tomllib.loads(table("extraction/prompts.toml"))
 SCOPES = tuple(ExtractionScope(**row) for row in TEXTS["scope"])
 BY_NAME: Mapping[str, ExtractionScope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
-MOMENTS: dict[str, tuple[str, ...]] = {n: (n,) for n in ("prospective", "in-flight")} | {
-    "corrective": ("corrective", "interventions")
-}
-MOMENTS["retrospective"] = tuple(n for n in NAMES if n not in {*sum(MOMENTS.values(), ())})
-FILES = ("INTENT.md", ".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")  # of a job
+MOMENTS: dict[str, tuple[str, ...]] = {
+    n: (n,) for n in ("prospective", "in-flight")
+} | {"corrective": ("corrective", "interventions")}
+MOMENTS["retrospective"] = tuple(
+    n for n in NAMES if n not in {*sum(MOMENTS.values(), ())}
+)
+FILES = (
+    "INTENT.md",
+    ".premortem.md",
+    ".assumptions.jsonl",
+    ".interventions.jsonl",
+)  # of a job
 
 
 class Skipped(NamedTuple):
@@ -56,7 +63,12 @@ class Home(NamedTuple):
 
 
 def chosen(
-    wanted: Sequence[str], inputs: Mapping[str, str], home: Home, *, llm: bool, global_on: bool
+    wanted: Sequence[str],
+    inputs: Mapping[str, str],
+    home: Home,
+    *,
+    llm: bool,
+    global_on: bool,
 ) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
     """The scopes that run, and those that do not with the reason; `inputs` are the texts there."""
 
@@ -72,7 +84,11 @@ def chosen(
                 return f"there {'is' if '.' in name else 'are'} no {name}"
         return "" if llm or scope.rules else "needs a language model"
 
-    found = [(scope, hindrance(scope)) for scope in SCOPES if not wanted or scope.name in wanted]
+    found = [
+        (scope, hindrance(scope))
+        for scope in SCOPES
+        if not wanted or scope.name in wanted
+    ]
     runs = tuple(scope for scope, why in found if not why)
     return runs, tuple(Skipped(scope.name, why) for scope, why in found if why)
 

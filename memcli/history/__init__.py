@@ -16,7 +16,9 @@ def path_of(root: Path | None) -> Path | None:
     common = git.common_dir(top) if top is not None else None
     if common is None:
         return None
-    return state_dir() / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+    return (
+        state_dir() / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+    )
 
 
 def record_path(project: Project) -> Path | None:

@@ -11,7 +11,9 @@ from memcli.memory.words import clean, sub_words
 from memcli.named import NamedTuple
 
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
-PART: Final = 2400  # characters that are searched as one; a longer text is searched in parts
+PART: Final = (
+    2400  # characters that are searched as one; a longer text is searched in parts
+)
 PARTS: Final = 64
 
 
@@ -47,7 +49,9 @@ class Doc(NamedTuple):
     def whole(self) -> str:
         """All that was said, with who said it; a commit has one voice."""
         told = self.source == "session"
-        return "\n\n".join(f"{who}: {text}" if told else text for who, text in self.said)
+        return "\n\n".join(
+            f"{who}: {text}" if told else text for who, text in self.said
+        )
 
     @property
     def facts(self) -> dict[str, object]:

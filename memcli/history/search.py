@@ -16,14 +16,19 @@ from memcli.index import lexical
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
-NEAR: Final = 4  # exchanges around the best one of a session that count as one stretch with it
+NEAR: Final = (
+    4  # exchanges around the best one of a session that count as one stretch with it
+)
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
 POOL: Final = 16  # how many of the best stretches are hits
 FEW: Final = 800
 """Matches of a term that are always scored. Of a commoner one of the three rarest terms, those with
 another of these are; of the next ones up to a thirty-third of all parts, those found so far."""
 SCORED: Final = 5000  # matches after which no more common terms are looked at
-MEASURED, WEIGHED = 400, 200  # the best parts: how long they are; of which stretches are made
+MEASURED, WEIGHED = (
+    400,
+    200,
+)  # the best parts: how long they are; of which stretches are made
 COMPARED: Final = 10  # how many of the best hits are compared with each other
 FULL: Final = 24.0
 """Points of BM25 above the background that are as strong as any need be. Measured: of unrelated
@@ -31,7 +36,9 @@ prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28 and
 _LONG: Final = 0.35
 """How much a part is held to be less for being long. FTS5's own .75 puts a bare subject before the
 message that gives the reason: of questions about commits 6 of 26 had the answer first, and 17."""
-_WHOLE: Final = 0.5  # share of a stretch's score that all of it has; its best exchange has the rest
+_WHOLE: Final = (
+    0.5  # share of a stretch's score that all of it has; its best exchange has the rest
+)
 _ALIKE: Final = 0.2
 _SHARED: Final = 5  # words of two commits beyond the task's, which all hits have
 _CLOSE: Final = 0.4
@@ -86,14 +93,23 @@ def search(
         return asked, []
     totals = {rowid: sum(points.values()) for rowid, points in parts.items()}
     lengths = record.lengths(nlargest(MEASURED, totals, key=totals.__getitem__))
-    fair = {rowid: (1.3 + 0.9 * n) / (2.2 - 1.2 * _LONG * (1 - n)) for rowid, n in lengths.items()}
+    fair = {
+        rowid: (1.3 + 0.9 * n) / (2.2 - 1.2 * _LONG * (1 - n))
+        for rowid, n in lengths.items()
+    }
     best = nlargest(WEIGHED, fair, key=lambda rowid: totals[rowid] * fair[rowid])
-    places = {place.id: place for place in record.places({rowid // PARTS for rowid in best})}
+    places = {
+        place.id: place for place in record.places({rowid // PARTS for rowid in best})
+    }
     stretches = _stretches({rowid: parts[rowid] for rowid in best}, fair, places)
     found = [each for each in stretches if keep is None or keep(places[each.id])][:POOL]
-    behind = nlargest(40, (each.points for each in stretches))[5:]  # what matches a task by chance
+    behind = nlargest(40, (each.points for each in stretches))[
+        5:
+    ]  # what matches a task by chance
     background = sum(behind) / len(behind) if behind else 0.0
-    hits = _once([_hit(record, each, places[each.id], asked, background) for each in found])
+    hits = _once(
+        [_hit(record, each, places[each.id], asked, background) for each in found]
+    )
     near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
     alike = _alike(near, record.common(), {stem(term) for term in asked.terms})
     gone = record.superseding([hit.doc for hit in hits])
@@ -106,13 +122,17 @@ def search(
     return asked, _newer_first(hits, alike)
 
 
-def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int, float]]]:
+def _scored(
+    record: HistoryRecord, task: str
+) -> tuple[Asked, dict[int, dict[int, float]]]:
     total = record.sizes()[0]
     common = max(FEW, total // 33)
     counted: dict[str, int] = {}
 
     def rarity(words: Sequence[str]) -> list[int]:
-        counted.update((w, record.count(w, common + 1)) for w in words if w not in counted)
+        counted.update(
+            (w, record.count(w, common + 1)) for w in words if w not in counted
+        )
         return [counted[word] for word in words]
 
     terms = lexical.build(task, rarity).terms
@@ -122,9 +142,16 @@ def _scored(record: HistoryRecord, task: str) -> tuple[Asked, dict[int, dict[int
     every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
     read, pairs, rarest = 0, "", [lexical.quoted(term) for _, term in known[:3]]
-    if any(n > FEW for n, _ in known[:3]):  # the newest parts in which two of these stand
-        two = " OR ".join(f"({a} AND {b})" for a, b in combinations(rarest, 2)) or rarest[0]
-        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+    if any(
+        n > FEW for n, _ in known[:3]
+    ):  # the newest parts in which two of these stand
+        two = (
+            " OR ".join(f"({a} AND {b})" for a, b in combinations(rarest, 2))
+            or rarest[0]
+        )
+        query = (
+            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+        )
         pairs = json.dumps([row[0] for row in record.rows(query, two, MEASURED)])
     for number, (n, term) in enumerate(known):
         if number >= 3 and (n > common or read > SCORED):
@@ -146,11 +173,15 @@ def _stretches(
         doc = rowid // PARTS
         if doc in places:
             _raise(docs[doc], points)
-            best[doc] = max(best.get(doc, (0.0, 1.0)), (sum(points.values()), fair[rowid]))
+            best[doc] = max(
+                best.get(doc, (0.0, 1.0)), (sum(points.values()), fair[rowid])
+            )
     units: dict[str, list[int]] = defaultdict(list)
     for doc in sorted(best, key=lambda each: -best[each][0]):
         units[places[doc].unit].append(doc)
-    found = [each for own in units.values() for each in _of_unit(own, docs, best, places)]
+    found = [
+        each for own in units.values() for each in _of_unit(own, docs, best, places)
+    ]
     return sorted(found, key=lambda each: (-each.score, each.unit, each.turn))
 
 
@@ -170,7 +201,9 @@ def _of_unit(
             _raise(points, docs[doc])
         total, mask = sum(points.values()), sum(1 << term for term in points)
         score = (1 - _WHOLE) * best[head][0] + _WHOLE * total
-        yield _Stretch(places[head].unit, turn, head, score, score * best[head][1], mask)
+        yield _Stretch(
+            places[head].unit, turn, head, score, score * best[head][1], mask
+        )
 
 
 def _raise(points: dict[int, float], more: Mapping[int, float]) -> None:
@@ -179,14 +212,20 @@ def _raise(points: dict[int, float], more: Mapping[int, float]) -> None:
 
 
 def _hit(
-    record: HistoryRecord, each: _Stretch, place: DocPlace, asked: Asked, background: float
+    record: HistoryRecord,
+    each: _Stretch,
+    place: DocPlace,
+    asked: Asked,
+    background: float,
 ) -> HistoryHit:
     first, last = max(each.turn - 1, 0), each.turn + AFTER
     own = record.stretch(each.unit, first, last) if place.source == "session" else []
     docs = tuple(own or record.docs([each.id]).values())
     best = next(at for at, doc in enumerate(docs) if doc.turn == each.turn)
     met = each.mask.bit_count()
-    strength = (each.points - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
+    strength = (
+        (each.points - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
+    )
     return HistoryHit(docs, best, each.score, min(max(strength, 0.0), 1.0), met)
 
 
@@ -194,14 +233,20 @@ def _once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
     """The hits; of commits with one subject, of a merge and its branch, the one that says all."""
     found: dict[str, HistoryHit] = {}
     names = {hit.doc.unit: _NUMBER.sub("", hit.doc.title.lower()) for hit in hits}
-    merges = {tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())}
+    merges = {
+        tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())
+    }
     for hit in hits:
         session = hit.doc.source == "session"
-        name = hit.doc.handle if session else names[merges.get(hit.doc.unit, hit.doc.unit)]
+        name = (
+            hit.doc.handle if session else names[merges.get(hit.doc.unit, hit.doc.unit)]
+        )
         if (known := found.get(name)) is None:
             found[name] = hit
             continue
-        words, own = ({w for w in words_of(each) if not w.isdigit()} for each in (known, hit))
+        words, own = (
+            {w for w in words_of(each) if not w.isdigit()} for each in (known, hit)
+        )
         of_merge = hit.doc.unit in merges or known.doc.unit in merges
         if session or not (of_merge or words <= own or own <= words):
             found[hit.doc.handle] = hit
@@ -216,7 +261,9 @@ def _alike(
     """(older, newer) of hits about one thing."""
     total = common.get("", 0) or 1
     least = max(total // 1000, 1)
-    rarity = lru_cache(None)(lambda word: lexical.idf(min(common.get(word, least), total), total))
+    rarity = lru_cache(None)(
+        lambda word: lexical.idf(min(common.get(word, least), total), total)
+    )
     words = list(map(words_of, near))
     sizes = [math.hypot(*map(rarity, each)) for each in words]
     dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
@@ -227,11 +274,15 @@ def _alike(
         and near[other].doc.unit != near[at].doc.unit
         and (both := words[at] & words[other])
         and sum(rarity(w) ** 2 for w in both) >= _ALIKE * sizes[at] * sizes[other]
-        and (near[min(at, other)].doc.source == "session" or len(both - asked) >= _SHARED)
+        and (
+            near[min(at, other)].doc.source == "session" or len(both - asked) >= _SHARED
+        )
     ]
 
 
-def _newer_first(hits: list[HistoryHit], alike: Sequence[tuple[int, int]]) -> list[HistoryHit]:
+def _newer_first(
+    hits: list[HistoryHit], alike: Sequence[tuple[int, int]]
+) -> list[HistoryHit]:
     order: list[int] = []
     newer: dict[int, str] = {}
     for at in range(len(hits)):
@@ -242,7 +293,9 @@ def _newer_first(hits: list[HistoryHit], alike: Sequence[tuple[int, int]]) -> li
             continue
         before = [other for other in later if other not in order]
         if before:
-            strong = max(hits[before[0]].strength, hits[at].strength)  # it bears on all of that
+            strong = max(
+                hits[before[0]].strength, hits[at].strength
+            )  # it bears on all of that
             hits[before[0]] = hits[before[0]]._replace(strength=strong)
         order += [*before, at]
     return [hits[at]._replace(newer=newer[at]) for at in order]
@@ -250,5 +303,7 @@ def _newer_first(hits: list[HistoryHit], alike: Sequence[tuple[int, int]]) -> li
 
 def words_of(hit: HistoryHit) -> set[str]:
     """The words of a hit, cut to what most of their forms share."""
-    words = _WORD.findall("\n".join(doc.text for doc in hit.docs[hit.best :])[:3000].lower())
+    words = _WORD.findall(
+        "\n".join(doc.text for doc in hit.docs[hit.best :])[:3000].lower()
+    )
     return set(map(stem, set(words) - lexical.STOP_WORDS))

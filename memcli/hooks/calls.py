@@ -68,13 +68,21 @@ def parse_payload(data: bytes) -> HookCall | None:
         return None
     if not isinstance(values, dict):
         return None
-    given, said = values.get("tool_input"), {k: v for k, v in values.items() if isinstance(v, str)}
+    given, said = (
+        values.get("tool_input"),
+        {k: v for k, v in values.items() if isinstance(v, str)},
+    )
     session, cwd, source, prompt, agent, event = (said.get(name, "") for name in _SAID)
     if not session or not _is_path(cwd):
         return None
     path = os.path.expanduser(said.get("transcript_path", ""))
-    path, given = path if _is_path(path) else "", given if isinstance(given, dict) else {}
-    return HookCall(session[:200], cwd, path, 0, source[:50], prompt, given, agent[:200], event)
+    path, given = (
+        path if _is_path(path) else "",
+        given if isinstance(given, dict) else {},
+    )
+    return HookCall(
+        session[:200], cwd, path, 0, source[:50], prompt, given, agent[:200], event
+    )
 
 
 def _is_path(name: str) -> bool:
@@ -89,7 +97,10 @@ def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str
     names = EVENTS.get(verb, ())
     said: dict[str, Any] = {}
     if told.text and names:
-        name, text = event if event in names else names[0], _plain(told.text)[:MOST_CHARACTERS]
+        name, text = (
+            event if event in names else names[0],
+            _plain(told.text)[:MOST_CHARACTERS],
+        )
         said["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if show and (line := person_line(told)):
         said["systemMessage"] = _plain(line)
@@ -102,8 +113,12 @@ def _plain(text: str) -> str:
 
 def person_line(told: Told) -> str:
     """One line that says what was told: "mem: 2 notes told (cart clock; never retry)"."""
-    titles = list(dict.fromkeys(told.titles))  # an episode may be called as what was learned in it
-    kept = [title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles]
+    titles = list(
+        dict.fromkeys(told.titles)
+    )  # an episode may be called as what was learned in it
+    kept = [
+        title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles
+    ]
     while len(kept) > 1 and len("; ".join(kept)) > LINE:
         kept.pop()
     more = [f"{len(titles) - len(kept)} more"] if len(kept) < len(titles) else []
@@ -132,7 +147,9 @@ class HookApp(App):
 
     def is_ready(self) -> bool:
         """Bring the index up to the files where that takes no time; False when it is empty."""
-        changed, gone = self.guarded(lambda: self.index.stale(self.project.listing.files))
+        changed, gone = self.guarded(
+            lambda: self.index.stale(self.project.listing.files)
+        )
         self.late = sum(file.size for file in changed) > LARGE
         if self.late:
             return not self.index.empty()
@@ -143,15 +160,22 @@ class HookApp(App):
     def loaded(self, call: HookCall) -> set[str]:
         """The entries that Claude Code, when it is who calls, has read by itself."""
         parts = self.project.listing.files.parts
-        for own in (p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"):
+        for own in (
+            p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"
+        ):
             kept = os.path.realpath(os.path.dirname(os.path.dirname(own.base)))
             if os.path.realpath(call.transcript).startswith(kept + os.sep):
-                with suppress(OSError, Unreadable), open_file(own.path, own.base) as file:
+                with (
+                    suppress(OSError, Unreadable),
+                    open_file(own.path, own.base) as file,
+                ):
                     begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
                     end = sum(map(len, begin.splitlines(keepends=True)[:CLAUDE_LINES]))
                     ends = "WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?"
                     select = f"SELECT entry FROM chunks JOIN file_meta f ON f.id = source {ends}"
-                    return {row[0] for row in self.index.db.execute(select, (own.name, end))}
+                    return {
+                        row[0] for row in self.index.db.execute(select, (own.name, end))
+                    }
         return set()
 
     def room(self, tokens: int, times: int = 1) -> int:
@@ -168,9 +192,16 @@ class HookApp(App):
         """Remember, in the running transaction, what is told: (context, event, why), and entry ->
         title; and what else it stands for."""
         (context, event, why), day = told, self.project.now.isoformat()
-        log.note("shown", ((context, event, key, day) for key in (*titles, *also)), "OR IGNORE")
+        log.note(
+            "shown",
+            ((context, event, key, day) for key in (*titles, *also)),
+            "OR IGNORE",
+        )
         at = f"{day}{time.strftime('T%H:%M:%S')}"
-        rows = (Telling(context, event, key, title, why, at) for key, title in titles.items())
+        rows = (
+            Telling(context, event, key, title, why, at)
+            for key, title in titles.items()
+        )
         log.note("told", rows)
 
 
@@ -182,4 +213,6 @@ def has_memory(app: App) -> bool:
 def learns_here(app: App) -> bool:
     """Whether the project keeps memory of its own: hooks never begin one."""
     names = (part.name for part in app.project.listing.files.parts)
-    return app.project.root is not None and any(not name.startswith("~/") for name in names)
+    return app.project.root is not None and any(
+        not name.startswith("~/") for name in names
+    )

@@ -31,7 +31,10 @@ RECENT_DAYS, MOST_RECENT = 14, 100
 TOP = 60  # how many of the most important lessons are weighed exactly
 LESSONS = 12
 AGAIN = 5  # of what was told before a compaction, so many are told again beside the standing block
-UNITS, UNIT_TOKENS = 5, 150  # of the newest prose so many titles are told, in so many tokens
+UNITS, UNIT_TOKENS = (
+    5,
+    150,
+)  # of the newest prose so many titles are told, in so many tokens
 NEWEST = 200  # so many of the newest entries and sections are looked through for them
 KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
@@ -68,7 +71,9 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
         if emptied:
             log.forget_context(call.session)
         told = _remembered(app, log, call, made)
-        log.forget_sessions((app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
+        log.forget_sessions(
+            (app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat()
+        )
         return told._replace(news=tuple(log.take_news()))
 
 
@@ -82,7 +87,9 @@ def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
         return _remembered(app, log, call, made)
 
 
-def _remembered(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) -> Told:
+def _remembered(
+    app: HookApp, log: SessionLog, call: HookCall, made: budget.Block
+) -> Told:
     row = call.context, call.source, call.size, app.project.now.isoformat()
     log.note("starts", [row], "OR REPLACE")
     event = "subagent-start" if call.agent else "session-start"
@@ -123,12 +130,16 @@ def _standing(app: HookApp, before: set[str] | None, loaded: set[str]) -> budget
     baseline = layers.baseline()
     ranked = [*(_proxy(app) if whole else ()), *_lessons(app, layers, again)]
     gone = app.index.entries.gone([item.key for item in (*baseline, *ranked)])
-    dead = loaded | {key for key, lost in gone.items() if lost.every}  # nothing they name is left
+    dead = loaded | {
+        key for key, lost in gone.items() if lost.every
+    }  # nothing they name is left
     pools = Pools(
         institutional=layers.institutional(),
         baseline=[item for item in baseline if item.key not in dead],
         episodes=layers.episodes() if whole else (),
-        ranked=[item for item in ranked if item.key not in dead][: LESSONS + len(again)],
+        ranked=[item for item in ranked if item.key not in dead][
+            : LESSONS + len(again)
+        ],
     )
     units = list(_units(app, layers, loaded)) if whole else []
     pools = pools._replace(ranked=[*pools.ranked, *units])
@@ -154,7 +165,10 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     where = view.select(layers.files, Filters(type=("corrective", "directive")))
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
-    chosen, most = list(dict.fromkeys([*again, *recent])), LESSONS + LESSONS // 2 + len(again)
+    chosen, most = (
+        list(dict.fromkeys([*again, *recent])),
+        LESSONS + LESSONS // 2 + len(again),
+    )
     if len(chosen) < most:
         chosen += _entries(layers, app.index.entries.foremost(where, TOP))
     return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
@@ -170,7 +184,9 @@ def _units(app: HookApp, layers: Layers, loaded: set[str]) -> Iterator[Shown]:
     near = {one.entry for one in layers.search.nearest(list(prose.values()))}
     chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
     room = UNIT_TOKENS
-    for item in (draft.made for draft in layers.showing.each("units", chosen, short=True)):
+    for item in (
+        draft.made for draft in layers.showing.each("units", chosen, short=True)
+    ):
         room -= budget.tokens(item.head) + 1
         if room >= 0:
             yield item._replace(text="", brief=None)
@@ -203,12 +219,18 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         items = tuple(item for item in found if item.key not in seen)
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
-    return Told("\n".join(filter(None, (budget.write(items, 0) if items else "", nudge))), titles)
+    return Told(
+        "\n".join(filter(None, (budget.write(items, 0) if items else "", nudge))),
+        titles,
+    )
 
 
 def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
     """Count the prompt; a word, once in a session, when many passed without a memory."""
-    turns, newest = log.turns(session), max(part.mtime for part in app.project.listing.files.parts)
+    turns, newest = (
+        log.turns(session),
+        max(part.mtime for part in app.project.listing.files.parts),
+    )
     count = turns.prompts + 1 if newest == turns.newest else 1
     nudge = count >= NUDGE_AFTER and not turns.nudged
     after = Turns(count, newest, turns.nudged or nudge)
@@ -237,7 +259,9 @@ def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
     items, left = list(made.items), limit - made.budget.used if made.items else room
     if layer and decided and layer.repeats(decided, [item.text for item in items]):
         return items
-    if decided and (kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)):
+    if decided and (
+        kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)
+    ):
         items.append(decided)
     return items
 
@@ -248,14 +272,22 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
         return None
     from memcli.recall import history_layer
 
-    gone = app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
+    gone = (
+        app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
+    )
     return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
-def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Shown | None:
+def _decided(
+    layer: "HistoryLayer", text: str, room: int, seen: set[str]
+) -> Shown | None:
     """The best excerpt of what was said or committed, when it is clearly about a prompt."""
     best = layer.hits[0] if layer.hits and room >= LEAST_EXCERPT else None
-    if best is None or best.strength < CLEAR or (met := layer.evidence(best, text)) < MET:
+    if (
+        best is None
+        or best.strength < CLEAR
+        or (met := layer.evidence(best, text)) < MET
+    ):
         return None
     item = layer.shown(best, room, short=True) if layer.gone(best.doc) is None else None
     if item is None or item.key in seen:
@@ -265,4 +297,8 @@ def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Sho
     return item if enough else None
 
 
-TOLD = {"session-start": session_start, "subagent-start": subagent_start, "prompt": prompt}
+TOLD = {
+    "session-start": session_start,
+    "subagent-start": subagent_start,
+    "prompt": prompt,
+}

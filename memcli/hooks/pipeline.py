@@ -44,8 +44,15 @@ def run(
     used: list[str] = []
     for learned in report.sessions if strengthen else ():
         used += _tried(app, partial(_reinforce, app, report, learned)) or ()
-    if strengthen and report.patches:  # what waited for these files to be written is written, too
-        used += _tried(app, lambda: count_uses(app, [patch.path for patch in report.patches])) or ()
+    if (
+        strengthen and report.patches
+    ):  # what waited for these files to be written is written, too
+        used += (
+            _tried(
+                app, lambda: count_uses(app, [patch.path for patch in report.patches])
+            )
+            or ()
+        )
     # What is due is a matter of days and stages, too; but a commit alone is no end of a session.
     due = app.project.config.compact_after_extract and report.sessions
     compacted = _tried(app, lambda: compact.compact_due(app).done) if due else None
@@ -97,14 +104,20 @@ def note_uses(app: App, session: str, said: str, turns: Sequence[Turn]) -> None:
     with app.state() as state:
         log, told = SessionLog(state), dict[str, datetime]()
         for each in log.told(session):
-            told.setdefault(each.entry, datetime.fromisoformat(each.at).astimezone(UTC) + _TICK)
+            told.setdefault(
+                each.entry, datetime.fromisoformat(each.at).astimezone(UTC) + _TICK
+            )
         deeds = list(_deeds(turns, app.project.root or app.project.cwd)) if told else []
         used = set()
         for copy in app.index.entries.copies(told) if told else ():
             text = f"{copy.title}\n{copy.text}"
             later = [deed for deed in deeds if deed.at > told[copy.entry]]
-            known = "\n".join([heard, *(deed.words for deed in deeds if deed not in later)])
-            if is_used(copy.entry, text, said, known) or is_followed(text, copy.values, later):
+            known = "\n".join(
+                [heard, *(deed.words for deed in deeds if deed not in later)]
+            )
+            if is_used(copy.entry, text, said, known) or is_followed(
+                text, copy.values, later
+            ):
                 used.add(copy.entry)
         with state.transaction():
             log.wait(session, used, app.project.now.isoformat())
@@ -123,7 +136,10 @@ def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> 
     kinds: tuple[list[str], list[str]] = [], []
     for sentence in _SENTENCES.split(text):
         kinds[bool(negated_terms(claim(sentence)))].append(sentence)
-    (asking, refusing), globs = kinds, [values.get(key) or () for key in ("paths", "commands")]
+    (asking, refusing), globs = (
+        kinds,
+        [values.get(key) or () for key in ("paths", "commands")],
+    )
 
     def is_advised(deed: Deed) -> bool:
         if any(runs(deed.commands, (), each) for each in refusing):
@@ -145,4 +161,6 @@ def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
             at = datetime.fromisoformat(turn.time)
             words = f"{turn.text} {' '.join(map(str, turn.input.values()))}"
             if any(call):
-                yield Deed(at.replace(tzinfo=at.tzinfo or UTC), files, call.commands, words)
+                yield Deed(
+                    at.replace(tzinfo=at.tzinfo or UTC), files, call.commands, words
+                )

@@ -35,14 +35,18 @@ def main(arguments: Sequence[str]) -> int:
     seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
         if outcome := _tried(lambda: _served(verb, rest)):
-            _log(f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}")
+            _log(
+                f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}"
+            )
     return 0
 
 
 def _tried(work: Callable[[], str]) -> str:
     try:
         return work()
-    except BaseException as error:  # an interrupt, too: nothing of this is the agent's business
+    except (
+        BaseException
+    ) as error:  # an interrupt, too: nothing of this is the agent's business
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
@@ -89,9 +93,13 @@ def _detached(work: Callable[[], str]) -> None:
         os._exit(0)
 
 
-def _expire(running: _thread.LockType, seconds: float, arguments: Sequence[str]) -> None:
+def _expire(
+    running: _thread.LockType, seconds: float, arguments: Sequence[str]
+) -> None:
     if not running.acquire(timeout=seconds):
-        _thread.start_new_thread(_log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",))
+        _thread.start_new_thread(
+            _log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",)
+        )
         time.sleep(LAST_WORDS)
         os._exit(0)
 
@@ -117,7 +125,9 @@ def read_stdin() -> bytes:
     data = b""
     with suppress(OSError, ValueError, AttributeError):  # there may be no input at all
         read: Callable[[int], bytes] = sys.stdin.buffer.read
-        with suppress(OSError):  # a buffer that is being read could not be closed at the end
+        with suppress(
+            OSError
+        ):  # a buffer that is being read could not be closed at the end
             read = partial(os.read, sys.stdin.fileno())
         while len(data) < MOST_BYTES and (part := read(1 << 20)):
             data += part

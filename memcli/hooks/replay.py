@@ -36,7 +36,10 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
         raise UsageError("nothing of past sessions is kept here", "mem index --history")
     done, found = 0, list[Correction]()
     query = "SELECT unit FROM docs WHERE source = 'session' GROUP BY unit ORDER BY min(date) DESC"
-    with opened(path) as record, HookApp(app.options, app.project.environ, app.project.cwd) as hook:
+    with (
+        opened(path) as record,
+        HookApp(app.options, app.project.environ, app.project.cwd) as hook,
+    ):
         assert record is not None
         if has_memory(hook):
             hook.refresh()
@@ -53,11 +56,17 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
 
 def _of_session(app: HookApp, record: HistoryRecord, unit: str) -> Iterator[Correction]:
     docs = record.stretch(unit, 0, 1 << 40)
-    said = [(at, _ORIGINS[who], text) for at, doc in enumerate(docs) for who, text in doc.said]
+    said = [
+        (at, _ORIGINS[who], text)
+        for at, doc in enumerate(docs)
+        for who, text in doc.said
+    ]
     turns = [Turn(by.partition(":")[0], text, by, str(at)) for at, by, text in said]
     began = docs[0].date
     eve = datetime.date.fromisoformat(began[:10]) - datetime.timedelta(days=1)
-    past = Past(eve.isoformat(), lambda place: place.date < began and place.unit != unit)
+    past = Past(
+        eve.isoformat(), lambda place: place.date < began and place.unit != unit
+    )
     found = [(said[turn][0], words) for turn, words in corrections(turns)]
     for at, words in [each for each in found if each[0]][:MOST]:
         yield _looked_up(app, docs[: at + 1], words, past)
@@ -70,9 +79,13 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
     layer = history_of(app, said, past)
     found += layer.items(ROOM) if layer else []
     texts = [(item, _words(f"{item.head}\n{item.text}")) for item in found]
-    known = [item for item, words in texts if len(about & words) >= max(2, SAYS * len(about))]
+    known = [
+        item for item, words in texts if len(about & words) >= max(2, SAYS * len(about))
+    ]
     for earlier in docs[-PROMPTS - 1 : -1] if known and has_memory(app) else ():
-        prompt = "\n".join(text for speaker, text in earlier.said if speaker == "person")
+        prompt = "\n".join(
+            text for speaker, text in earlier.said if speaker == "person"
+        )
         told |= {_source(item) for item in chosen(app, prompt, set(), past)}
     heads = {item.layer == "history": item.head for item in reversed(known)}
     memory, history = heads.get(False, ""), heads.get(True, "")
@@ -84,7 +97,10 @@ def _remembered(app: HookApp, text: str, past: Past) -> list[Shown]:
     own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
     layers = Layers(own, RecallRequest(text, Filters(until=past.until)))
     hits = layers.search.ranked(text, BEST)
-    return [item.made for item in layers.showing.each("ranked", [hit.item.id for hit in hits])]
+    return [
+        item.made
+        for item in layers.showing.each("ranked", [hit.item.id for hit in hits])
+    ]
 
 
 def _words(text: str) -> set[str]:

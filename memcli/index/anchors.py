@@ -29,7 +29,11 @@ _pattern = partial(matching.pattern, "index/anchors")
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
     """What an entry names, by its values and the code spans and links of its body."""
     given = values.get("paths")
-    globs = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+    globs = (
+        [one for one in given if isinstance(one, str)]
+        if isinstance(given, list)
+        else []
+    )
     found = {
         Anchor("glob" if re.search(r"[*?\[!]", one) else "path", one.strip("/"))
         for one in globs
@@ -40,7 +44,9 @@ def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
             for span in _pattern("span").findall(line):
                 found.update(_of_span(span.strip()))
             found.update(
-                Anchor("path", link) for link in _pattern("link").findall(line) if _file(link)
+                Anchor("path", link)
+                for link in _pattern("link").findall(line)
+                if _file(link)
             )
     return found
 
@@ -50,12 +56,16 @@ def _of_span(span: str) -> Iterator[Anchor]:
     if len(words) > 1 and (target := _target(words)):
         yield Anchor("script", target)
     elif len(words) > 1:
-        yield from (Anchor("path", word) for word in words if "/" in word and _file(word))
+        yield from (
+            Anchor("path", word) for word in words if "/" in word and _file(word)
+        )
     elif path := _file(span):
         yield Anchor("path", path)
     elif name := _pattern("name").fullmatch(span):
         last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1]
-        telling = _pattern("telling").search(last) or (name[1] is not None and len(last) > 3)
+        telling = _pattern("telling").search(last) or (
+            name[1] is not None and len(last) > 3
+        )
         if telling and not _pattern("stand-in").search(last):
             yield Anchor("name", last)
 
@@ -93,7 +103,9 @@ class Checked(NamedTuple):
     untold: int = 0
 
 
-def update(index: Index, root: Path, *, seconds: float = 20, again: bool = False) -> Checked:
+def update(
+    index: Index, root: Path, *, seconds: float = 20, again: bool = False
+) -> Checked:
     """Hold what entries name against the work tree; what git cannot tell in `seconds` is untold."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
@@ -106,19 +118,29 @@ def update(index: Index, root: Path, *, seconds: float = 20, again: bool = False
     named = {anchor for _, anchor in pairs}
     select = "SELECT kind, name, state, witness, removed, day, now FROM anchors"
     known = {Anchor(*row[:2]): Fate(*row[2:]) for row in db.execute(select)}
-    due = head != seen["head"] or (again and UNTOLD in (fate.state for fate in known.values()))
+    due = head != seen["head"] or (
+        again and UNTOLD in (fate.state for fate in known.values())
+    )
     if due or named - known.keys():
         known = Codebase(top, root, deadline).fates(named, known, seen["head"])
     if due or fresh:
-        with suppress(sqlite3.OperationalError), transaction(db):  # busy: the next one does it
+        with (
+            suppress(sqlite3.OperationalError),
+            transaction(db),
+        ):  # busy: the next one does it
             _keep(db, pairs, {anchor: known[anchor] for anchor in named}, head)
     states = [known[anchor].state for anchor in named]
     lost = sum(state in (GONE, MOVED) for state in states)
-    return Checked(len({entry for entry, _ in pairs}), len(named), lost, states.count(UNTOLD))
+    return Checked(
+        len({entry for entry, _ in pairs}), len(named), lost, states.count(UNTOLD)
+    )
 
 
 def _keep(
-    db: sqlite3.Connection, pairs: set[tuple[str, Anchor]], fates: Mapping[Anchor, Fate], head: str
+    db: sqlite3.Connection,
+    pairs: set[tuple[str, Anchor]],
+    fates: Mapping[Anchor, Fate],
+    head: str,
 ) -> None:
     db.execute("DELETE FROM anchored")
     db.execute("DELETE FROM anchors")
@@ -130,7 +152,9 @@ def _keep(
     db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
 
 
-def _named(db: sqlite3.Connection, chunk: int) -> tuple[set[tuple[str, Anchor]], set[str]]:
+def _named(
+    db: sqlite3.Connection, chunk: int
+) -> tuple[set[tuple[str, Anchor]], set[str]]:
     """What each entry names, and the entries that are new since a chunk."""
     parts = defaultdict[str, list[str]](list)
     values = dict[str, str]()
@@ -164,7 +188,9 @@ def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
     return found
 
 
-def moves(found: Mapping[str, Sequence[tuple[Anchor, Fate]]]) -> dict[str, dict[str, str]]:
+def moves(
+    found: Mapping[str, Sequence[tuple[Anchor, Fate]]],
+) -> dict[str, dict[str, str]]:
     """By entry, the new names of the files it names that were renamed."""
     moved = defaultdict[str, dict[str, str]](dict)
     for entry, fates in found.items():

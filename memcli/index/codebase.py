@@ -19,8 +19,18 @@ from memcli.text.matching import table
 MOST_FILES: Final = 50_000
 MOST_BYTES: Final = 300_000_000
 BATCH: Final = 50  # names that one question to git is about
-SAMPLES: Final = 7, 20  # so many commits of memory are looked at for a lost name, then so many more
-_PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")  # identifiers are only spoken of
+SAMPLES: Final = (
+    7,
+    20,
+)  # so many commits of memory are looked at for a lost name, then so many more
+_PROSE = (
+    ".md",
+    ".mdx",
+    ".rst",
+    ".txt",
+    ".adoc",
+    ".markdown",
+)  # identifiers are only spoken of
 _CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
 HERE, GONE, MOVED, NEVER, UNTOLD = "here", "gone", "moved", "never", "untold"
@@ -57,14 +67,23 @@ class Fate(NamedTuple):
 def has_target(script: str, manifest: str) -> bool:
     """Whether the text of a manifest has a target."""
     tool, target = script.split(" ", 1)
-    return bool(re.search(MANIFESTS[tool][1].format(re.escape(target)), manifest, re.MULTILINE))
+    return bool(
+        re.search(MANIFESTS[tool][1].format(re.escape(target)), manifest, re.MULTILINE)
+    )
 
 
 class Codebase:
     """A work tree at `top`, or a `revision` of it, asked with git until `deadline` (monotonic)."""
 
-    def __init__(self, top: Path, root: Path, deadline: float, revision: str = "") -> None:
-        self.top, self.root, self.deadline, self.revision = top, root, deadline, revision
+    def __init__(
+        self, top: Path, root: Path, deadline: float, revision: str = ""
+    ) -> None:
+        self.top, self.root, self.deadline, self.revision = (
+            top,
+            root,
+            deadline,
+            revision,
+        )
 
     def fates(
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
@@ -94,7 +113,9 @@ class Codebase:
 
     @cached_property
     def _ends(self) -> dict[str, list[str]]:
-        folders = {path[: cut.start()] for path in self.files for cut in re.finditer("/", path)}
+        folders = {
+            path[: cut.start()] for path in self.files for cut in re.finditer("/", path)
+        }
         found = defaultdict[str, list[str]](list)
         for path in (*self.files, *folders):
             found[path.rpartition("/")[2]].append(path)
@@ -105,12 +126,18 @@ class Codebase:
         if anchor.kind == "glob":
             below = os.path.relpath(self.root, self.top).removeprefix(".") + "/"
             cut = 0 if below == "/" else len(below)
-            inside = (path[cut:] for path in self.files if not cut or path.startswith(below))
+            inside = (
+                path[cut:] for path in self.files if not cut or path.startswith(below)
+            )
             return any(globs.covers([anchor.text], path) for path in inside)
         if anchor.kind == "script":
             names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
-            texts = (self.read(path) for name in names for path in self._ends.get(name, ()))
-            return any(has_target(anchor.text, text.decode(errors="replace")) for text in texts)
+            texts = (
+                self.read(path) for name in names for path in self._ends.get(name, ())
+            )
+            return any(
+                has_target(anchor.text, text.decode(errors="replace")) for text in texts
+            )
         return self._has_path(anchor.text)
 
     def _has_path(self, path: str) -> bool:
@@ -135,20 +162,28 @@ class Codebase:
     def _names(
         self, wanted: set[Anchor], known: Mapping[Anchor, Fate], head: str
     ) -> dict[Anchor, Fate]:
-        out = self.git("diff", "--name-only", "--no-renames", "-z", head) if head else None
+        out = (
+            self.git("diff", "--name-only", "--no-renames", "-z", head)
+            if head
+            else None
+        )
         if out is None:
             return self._seen_in(self.files, wanted)
         touched = set(out.split("\0"))
         there = {
             a: known[a]
             for a in wanted
-            if a in known and known[a].witness in self.files and known[a].witness not in touched
+            if a in known
+            and known[a].witness in self.files
+            and known[a].witness not in touched
         }
         there |= self._seen_in(touched & self.files, wanted - there.keys())
         lost = {a for a in wanted - there.keys() if a not in known or known[a].witness}
         return there | (self._seen_in(self.files, lost) if lost else {})
 
-    def _seen_in(self, files: Iterable[str], wanted: Collection[Anchor]) -> dict[Anchor, Fate]:
+    def _seen_in(
+        self, files: Iterable[str], wanted: Collection[Anchor]
+    ) -> dict[Anchor, Fate]:
         """What of `wanted` stands in these files; all of it, as untold, when time runs out."""
         left = {a.text.encode(): a for a in wanted}
         found, size = dict[Anchor, Fate](), 0
@@ -178,7 +213,11 @@ class Codebase:
         out = self.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
         for row in out.split("\0"):
             added, taken, path = [*row.split("\t"), "", ""][:3]
-            lines = self.read(path).count(b"\n") if added.isdecimal() and taken != "0" else 0
+            lines = (
+                self.read(path).count(b"\n")
+                if added.isdecimal() and taken != "0"
+                else 0
+            )
             if lines:
                 yield path, min(int(added) / lines, 1.0)
 
@@ -194,20 +233,32 @@ class Codebase:
             if out is not None:
                 heads = [each.split("\x1f") for each in out.split("\x1e")[1:]]
                 deleted = [
-                    (c, d, n.strip("\n")) for c, d, names in heads for n in names.split("\0")
+                    (c, d, n.strip("\n"))
+                    for c, d, names in heads
+                    for n in names.split("\0")
                 ]
                 for a in some:
                     one = [a.text] if a.kind == "glob" else []
-                    near = (d for d in deleted if a.end in f"/{d[2]}/" or globs.covers(one, d[2]))
+                    near = (
+                        d
+                        for d in deleted
+                        if a.end in f"/{d[2]}/" or globs.covers(one, d[2])
+                    )
                     first = next(near, None)
                     now = self._renamed(a, first[0], first[2]) if first else ""
-                    gone = Fate(MOVED if now else GONE, "", *first[:2], now) if first else None
+                    gone = (
+                        Fate(MOVED if now else GONE, "", *first[:2], now)
+                        if first
+                        else None
+                    )
                     fates[a] = gone or Fate(NEVER)
         return fates
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
         """Where a file, or the folder it was in, has gone since a commit; "" for nowhere."""
-        options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
+        options = (
+            "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
+        )
         for _ in range(5):
             fields = (self.git("show", *options, commit) or "").strip("\n").split("\0")
             pairs = zip(fields[1::3], fields[2::3], strict=False)
@@ -216,8 +267,12 @@ class Codebase:
                 return ""
             if new in self.files:
                 inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
-                return new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
-            out = self.git("log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new)
+                return (
+                    new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
+                )
+            out = self.git(
+                "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new
+            )
             commit, path = (out or "").strip(), new
             if not commit:
                 return ""
@@ -231,18 +286,24 @@ class Codebase:
             return {}
         commits, fates = out.split(), dict[Anchor, Fate]()
         coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
-        for commit in dict.fromkeys([*commits[::coarse], *commits[-1:], *commits[::fine]]):
+        for commit in dict.fromkeys(
+            [*commits[::coarse], *commits[-1:], *commits[::fine]]
+        ):
             was = set(self._at(commit, left))
             left -= was
             fates |= self._last_seen(was, commit)
-        return fates | ({a: Fate(NEVER) for a in left} if time.monotonic() < self.deadline else {})
+        return fates | (
+            {a: Fate(NEVER) for a in left} if time.monotonic() < self.deadline else {}
+        )
 
     def _at(self, commit: str, wanted: Collection[Anchor]) -> Iterator[Anchor]:
         names = [a for a in wanted if a.kind == "name"]
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             given = (part for a in some for part in ("-e", a.text))
-            words = set((self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split())
+            words = set(
+                (self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split()
+            )
             yield from (a for a in some if a.text in words)
         for anchor in (a for a in wanted if a.kind == "script"):
             for name in MANIFESTS[anchor.text.split(" ", 1)[0]][0]:
@@ -255,7 +316,9 @@ class Codebase:
         out = self.git("rev-list", "--reverse", "--first-parent", f"{commit}..HEAD")
         line = (out or "").split()
         fates = {a: Fate(GONE) for a in words}
-        spans = [(-1, len(line) - 1, words - set(self._at("HEAD", words)))] if line else []
+        spans = (
+            [(-1, len(line) - 1, words - set(self._at("HEAD", words)))] if line else []
+        )
         while spans:
             there, gone, some = spans.pop()
             if gone - there == 1 and some and time.monotonic() < self.deadline:
@@ -276,7 +339,10 @@ def is_prose(path: str) -> bool:
 
 def _specs(anchor: Anchor) -> tuple[str, ...]:
     if anchor.kind == "glob":
-        return (f":(glob){anchor.text.lstrip('/')}", f":(glob)**/{anchor.text.lstrip('/')}")
+        return (
+            f":(glob){anchor.text.lstrip('/')}",
+            f":(glob)**/{anchor.text.lstrip('/')}",
+        )
     path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 
@@ -284,6 +350,8 @@ def _specs(anchor: Anchor) -> tuple[str, ...]:
 def rewritten(top: Path, day: str) -> dict[str, float]:
     """The share of the lines of each file that is new since a day, by its path from the top."""
     tree = Codebase(top, top, time.monotonic() + 10)
-    commit = (tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or "").strip()
+    commit = (
+        tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""
+    ).strip()
     shares = tree.shares(commit) if commit else ()
     return {path: share for path, share in shares if path in tree.files}

@@ -19,7 +19,13 @@ from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
-from memcli.storage.files import moved_aside, private_dir, snapshot, state_dir, transaction
+from memcli.storage.files import (
+    moved_aside,
+    private_dir,
+    snapshot,
+    state_dir,
+    transaction,
+)
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
@@ -82,7 +88,10 @@ class Index:
         if not self.path.is_file():
             raise sqlite3.DatabaseError("no regular file")
         db = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw", timeout=1, isolation_level=None, uri=True
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            timeout=1,
+            isolation_level=None,
+            uri=True,
         )
         try:
             db.execute("PRAGMA query_only = 1")
@@ -102,7 +111,9 @@ class Index:
         why = ""
         for _ in range(3):  # another process may be mending it at the same time
             with contextlib.suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                os.close(
+                    os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                )
             self._seen, why = _inode(self.path), "no regular file"
             if os.path.isfile(self.path) or os.path.islink(self.path):
                 db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
@@ -110,12 +121,18 @@ class Index:
                     return db
                 db.close()
             self._aside(why)
-        raise RefusedError(f"the index cannot be opened: {why} ({self.path})", "mem doctor")
+        raise RefusedError(
+            f"the index cannot be opened: {why} ({self.path})", "mem doctor"
+        )
 
     def _aside(self, why: str) -> None:
-        if _inode(self.path) == self._seen != (0, 0):  # else another process was quicker
+        if (
+            _inode(self.path) == self._seen != (0, 0)
+        ):  # else another process was quicker
             kept = moved_aside(self.path, "aside")
-            self.notes.append(f"the index was {why}: moved to {kept.name} and built anew")
+            self.notes.append(
+                f"the index was {why}: moved to {kept.name} and built anew"
+            )
 
     def repair(self, error: sqlite3.DatabaseError) -> None:
         """Move a file that turned out damaged aside and start over."""
@@ -125,11 +142,15 @@ class Index:
         self.db = self._open()
         self.entries = Entries(self.db)
 
-    def files(self, where: str = "ORDER BY path", *values: object) -> dict[str, FileRow]:
+    def files(
+        self, where: str = "ORDER BY path", *values: object
+    ) -> dict[str, FileRow]:
         """Every indexed file by its path, or those `where` something holds."""
         found, none = dict[str, FileRow](), tuple[Problem, ...]()
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
-        for path, number, placed, *state, problems in self.db.execute(f"{select} {where}", values):
+        for path, number, placed, *state, problems in self.db.execute(
+            f"{select} {where}", values
+        ):
             try:
                 told = none
                 if problems != "[]":
@@ -156,7 +177,10 @@ class Index:
         """The files of all places."""
         select = "SELECT place, count(*), sum(entries) FROM file_meta GROUP BY place"
         try:
-            every = [Placed(text, _placed(text)[0], *n) for text, *n in self.db.execute(select)]
+            every = [
+                Placed(text, _placed(text)[0], *n)
+                for text, *n in self.db.execute(select)
+            ]
         except (TypeError, ValueError, RecursionError):
             raise sqlite3.DatabaseError(FORGED) from None
         return IndexedFiles(self.db, self.file, every, every)
@@ -229,14 +253,20 @@ def _fault(db: sqlite3.Connection) -> str:
     if not (application or version or tables):
         return ""
     if (application, version) != (APPLICATION, SCHEMA_VERSION):
-        return "of another version" if application == APPLICATION else "not an index of mem"
+        return (
+            "of another version"
+            if application == APPLICATION
+            else "not an index of mem"
+        )
     if tables & FOREIGN:
         return "made by somebody else (it has a view or a trigger)"
     return "" if tables >= TABLES else "damaged (a table is missing)"
 
 
 def _create(db: sqlite3.Connection) -> None:
-    with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory
+    with contextlib.suppress(
+        sqlite3.OperationalError
+    ):  # a file system without shared memory
         db.execute("PRAGMA journal_mode = WAL")
     with transaction(db):
         if db.execute("PRAGMA user_version").fetchone()[0]:
@@ -256,7 +286,10 @@ def is_foreign(path: Path) -> bool:
     if not path.is_file():
         return False
     select = "SELECT value FROM meta WHERE key = 'token'"
-    with contextlib.suppress(DataError), opened(path, ("meta",), kind="index", hint=_HINT) as db:
+    with (
+        contextlib.suppress(DataError),
+        opened(path, ("meta",), kind="index", hint=_HINT) as db,
+    ):
         if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
             token = str((db.execute(select).fetchone() or [""])[0])
             known = re.fullmatch("[0-9a-f]{32}", token)
@@ -267,7 +300,9 @@ def is_foreign(path: Path) -> bool:
 def bought(path: Path) -> list[tuple[object, ...]]:
     """The vectors that a foreign index holds, as rows of `embedding_cache`. Raises DataError."""
     with opened(path, ("embedding_cache",), kind="index", hint=_HINT) as db:
-        rows = all_rows(db, "SELECT hash, provider, model, vector FROM embedding_cache", path)
+        rows = all_rows(
+            db, "SELECT hash, provider, model, vector FROM embedding_cache", path
+        )
     kinds = [str, str, str, bytes]
     return [row for row in rows if [*map(type, row)] == kinds and len(row[3]) % 4 == 0]
 

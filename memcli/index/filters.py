@@ -33,7 +33,9 @@ def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
         found.add(("command", "" if _MAGIC & set(first) else first))
     if not commands and "`" in text:
         found |= {
-            ("span", key) for span in code_spans(text) for key in re.findall(_TOKEN, span)[:1]
+            ("span", key)
+            for span in code_spans(text)
+            for key in re.findall(_TOKEN, span)[:1]
         }
     return found
 
@@ -45,7 +47,12 @@ def _key_of_glob(glob: str) -> str:
         return max(reversed(plain), key=len)
     last = parts[-1] if parts else ""
     dot, ending = last[: last.rfind(".")], last[last.rfind(".") :]
-    whole = dot and glob.endswith(last) and not _MAGIC & set(ending) and ending.startswith(".")
+    whole = (
+        dot
+        and glob.endswith(last)
+        and not _MAGIC & set(ending)
+        and ending.startswith(".")
+    )
     return ending if whole else ""
 
 
@@ -59,7 +66,11 @@ def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
 def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
     """The keys under which entries about a command line, and the commands in it, are found."""
     first = {("command", each.split(None, 1)[0]) for each in simple if each.split()}
-    return {("command", ""), *first, *(("span", token) for token in re.findall(_TOKEN, whole))}
+    return {
+        ("command", ""),
+        *first,
+        *(("span", token) for token in re.findall(_TOKEN, whole)),
+    }
 
 
 def code_spans(body: str) -> list[str]:
@@ -68,7 +79,11 @@ def code_spans(body: str) -> list[str]:
     return [span for span in found if " " in span]
 
 
-MARKED = (("g:", "g;"), ("p:", "p;"), ("r0", "r:"))  # between these are keys of `plain_id`
+MARKED = (
+    ("g:", "g;"),
+    ("p:", "p;"),
+    ("r0", "r:"),
+)  # between these are keys of `plain_id`
 FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 _COLUMNS = """id, source, entry, part, offset, line, type, kind, date, title, text, metadata,
@@ -105,7 +120,9 @@ class Entries:
         memory, archives = scope.files.of("memory"), scope.files.of("archive")
         others = scope.files.of("institutional", "proxy")
         where, given = f"live = 1 AND source NOT {ONE_OF}", scope.files.hidden()
-        if scope.filters.archived or len(memory) < len(given):  # the shorter list says the same
+        if scope.filters.archived or len(memory) < len(
+            given
+        ):  # the shorter list says the same
             where, given = f"source {ONE_OF}", memory
             where = where if scope.filters.archived else f"live = 1 AND {where}"
         values = [json.dumps(list(given))]
@@ -115,14 +132,19 @@ class Entries:
             values += [json.dumps(list(others)), json.dumps(list(archives))]
         self.db.create_function("about_path", 2, scope.about, deterministic=True)
         conditions = _by_values(scope.filters)
-        return " AND ".join([f"({where})", *conditions]), (*values, *conditions.values())
+        return " AND ".join([f"({where})", *conditions]), (
+            *values,
+            *conditions.values(),
+        )
 
     def _first(
         self, scope: Scope, which: str, *values: object, order: str, most: int, by: str
     ) -> list[Candidate]:
         where, more = self._condition(scope)
         whole = f"part = 0 AND {which} AND {where} ORDER BY {order}, entry LIMIT ?"
-        return _found(self.db, whole, *values, *more, most, table=f"chunks INDEXED BY {by}")
+        return _found(
+            self.db, whole, *values, *more, most, table=f"chunks INDEXED BY {by}"
+        )
 
     def allowed(self, scope: Scope) -> frozenset[int]:
         """The ids of the chunks that pass."""
@@ -135,16 +157,22 @@ class Entries:
         where, values = self._condition(scope)
         return _found(self.db, f"part = 0 AND {where}", *values)
 
-    def pressing(self, scope: Scope, kinds: Collection[str], most: int) -> list[Candidate]:
+    def pressing(
+        self, scope: Scope, kinds: Collection[str], most: int
+    ) -> list[Candidate]:
         """Of the entries of these kinds that pass, `most` of high priority, most pressing first."""
         which = f"kind != '' AND rank <= 2 AND kind {ONE_OF}"
         order, given = "rank, importance DESC, date DESC", json.dumps(list(kinds))
-        return self._first(scope, which, given, order=order, most=most, by="chunks_pressing")
+        return self._first(
+            scope, which, given, order=order, most=most, by="chunks_pressing"
+        )
 
     def latest(self, scope: Scope, most: int) -> list[Candidate]:
         """Of the episodes that pass, the latest by when they ended or were made."""
         which = "kind = 'episode'"
-        return self._first(scope, which, order="moment DESC", most=most, by="chunks_episodes")
+        return self._first(
+            scope, which, order="moment DESC", most=most, by="chunks_episodes"
+        )
 
     def foremost(
         self, scope: Scope, most: int, since: str = "", *, headings: bool = False
@@ -152,7 +180,10 @@ class Entries:
         """Of the entries that pass, made on a day or later, the most important; or of the latest
         the sections of prose with a title."""
         if not headings:
-            order, by = "importance DESC, date DESC", "chunks_date" if since else "chunks_important"
+            order, by = (
+                "importance DESC, date DESC",
+                "chunks_date" if since else "chunks_important",
+            )
             return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
         where, values = self._condition(scope)
         order = "ORDER BY date DESC, source, offset DESC, entry"
@@ -182,7 +213,9 @@ class Entries:
         """The first chunk of every place where these entries, or any, stand."""
         if entries is None:
             return _found(self.db, "part = 0")
-        return _found(self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries)))
+        return _found(
+            self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries))
+        )
 
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
         """(id, file) of the first chunk of every place where these entries stand."""
@@ -194,7 +227,10 @@ class Entries:
         select = "SELECT entry FROM chunks WHERE source = ? AND part = 0 AND offset"
         ways = ("< ? ORDER BY offset DESC", "> ? ORDER BY offset")
         return [
-            [row[0] for row in self.db.execute(f"{select} {way} LIMIT 2", (source, offset))]
+            [
+                row[0]
+                for row in self.db.execute(f"{select} {way} LIMIT 2", (source, offset))
+            ]
             for way in ways
         ]
 
@@ -208,7 +244,9 @@ class Entries:
 
     def ids(self, prefix: str) -> list[tuple[str, int]]:
         """(key, file) of every entry whose id, or key, begins with `prefix`."""
-        select = "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ?"
+        select = (
+            "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ?"
+        )
         bounds = (prefix, prefix + "\U0010ffff"), *MARKED
         found = {row for each in bounds for row in self.db.execute(select, each)}
         return sorted(
@@ -220,7 +258,9 @@ class Entries:
     def repeated(self) -> list[tuple[str, int, int]]:
         """(entry id, file, line) of every written id that stands in more than one place."""
         same = "SELECT 1 FROM meta AS a JOIN meta AS b USING (value)"
-        if self.db.execute(f"{same} WHERE a.key = 'listing' AND b.key = 'apart'").fetchone():
+        if self.db.execute(
+            f"{same} WHERE a.key = 'listing' AND b.key = 'apart'"
+        ).fetchone():
             return []
         found = self.db.execute(
             "SELECT entry, source, line FROM chunks WHERE part = 0 AND entry IN"
@@ -228,9 +268,7 @@ class Entries:
             " ORDER BY entry, source, offset"
         ).fetchall()
         if not found:  # nor will it, as long as no file changes
-            note = (
-                "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"
-            )
+            note = "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"
             with suppress(sqlite3.OperationalError):
                 self.db.execute(note)
         return found
@@ -248,14 +286,18 @@ class Entries:
         """(entry, relation, other) of every edge from or to `entry`, and to what is similar."""
         from memcli.index.vectors import similar
 
-        select = "SELECT entry, relation, other FROM relations WHERE ? IN (entry, other)"
+        select = (
+            "SELECT entry, relation, other FROM relations WHERE ? IN (entry, other)"
+        )
         said = self.db.execute(f"{select} ORDER BY 2, 1, 3", (entry,)).fetchall()
         near = similar(self.db, [entry])
         return [*said, *((one, "similar", other) for one, other, _ in near)]
 
     def gone(self, entries: Collection[str]) -> dict[str, Lost]:
         """What these entries name that the code has no more, as far as it was looked for."""
-        if not self.db.execute("SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')").fetchone():
+        if not self.db.execute(
+            "SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')"
+        ).fetchone():
             return {}
         named = self.db.execute(
             "SELECT entry, state IN ('gone', 'moved') AS lost, name, removed, now FROM anchored"
@@ -297,7 +339,9 @@ def _by_values(filters: Filters) -> dict[str, str]:
         "substr(moment, 1, 10) >= ?": filters.since,
         f"substr({_START}, 1, 10) BETWEEN '0' AND ?": filters.until,
     }
-    found = {condition: json.dumps(given) for condition, given in lists.items() if given}
+    found = {
+        condition: json.dumps(given) for condition, given in lists.items() if given
+    }
     return found | {condition: day for condition, day in days.items() if day}
 
 
@@ -308,7 +352,11 @@ def _found(
     try:
         for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
             metadata, end = read(row[11])
-            if (*map(type, row[:11]), type(metadata), end) != (*_TYPES, dict, len(row[11])):
+            if (*map(type, row[:11]), type(metadata), end) != (
+                *_TYPES,
+                dict,
+                len(row[11]),
+            ):
                 raise ValueError
             found.append(tuple.__new__(Candidate, (*row[:11], metadata, row[12])))
     except (TypeError, ValueError, RecursionError):

@@ -19,8 +19,12 @@ from memcli.text.matching import regex, table
 K = TypeVar("K")
 MAX_TERMS = 64
 MAX_LENGTH = 200_000  # characters of a task: more adds no term that would still count
-PHRASE_WORDS = 3  # up to so many words in a row count extra when they stand so in an entry
-MAX_PARTS = 16  # of a phrase: the time of matching one grows with its length and repetitions
+PHRASE_WORDS = (
+    3  # up to so many words in a row count extra when they stand so in an entry
+)
+MAX_PARTS = (
+    16  # of a phrase: the time of matching one grows with its length and repetitions
+)
 BEGINNING, SYLLABLES, ENDING = 5, 2, 3
 """Letters that a word keeps, Korean syllables that it does, and what its ending has at most."""
 
@@ -35,7 +39,9 @@ _SCORES = (
     f"SELECT rowid, -bm25(chunks_fts, {', '.join(map(str, COLUMN_WEIGHTS))})"
     " FROM chunks_fts WHERE chunks_fts MATCH ?"
 )
-_AMONG = f" AND +rowid {ONE_OF}"  # the plus keeps SQLite from asking FTS5 anew for each row
+_AMONG = (
+    f" AND +rowid {ONE_OF}"  # the plus keeps SQLite from asking FTS5 anew for each row
+)
 
 _WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
@@ -43,7 +49,9 @@ _PIECE = re.compile(r"[^\W_]+")
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
 EITHER = " | "  # stands between terms any of which is as good
 PART = 6  # letters from which on the name of a concept may be a part of a word
-_ENGLISH = frozenset("and are does how is of that the this to what when where which why".split())
+_ENGLISH = frozenset(
+    "and are does how is of that the this to what when where which why".split()
+)
 # What says as little as a stop word in a script without spaces.
 _FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您这那哪].?"
 
@@ -57,18 +65,24 @@ class Query(NamedTuple):
     english: str = ""
 
 
-def build(task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None) -> Query:
+def build(
+    task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None
+) -> Query:
     """The query for any task; of too many words the rarest by `rarity` are kept."""
     words = _WORD.findall(clean(task[:MAX_LENGTH]).replace("’", "'"))
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
     terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
     if len(terms) > MAX_TERMS:
         if rarity is not None:
-            ranked = sorted((count, i) for i, count in enumerate(rarity(terms)) if count)
+            ranked = sorted(
+                (count, i) for i, count in enumerate(rarity(terms)) if count
+            )
             terms = [terms[i] for _, i in ranked]
         return Query(tuple(terms[:MAX_TERMS]), ())
     phrases = dict.fromkeys(_phrases(words))
-    return Query(tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms))
+    return Query(
+        tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms)
+    )
 
 
 def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
@@ -101,7 +115,9 @@ def concepts(task: str) -> dict[str, str]:
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
         near = [name for name in names if name in low]
-        if near and (named := {n for n in near if len(n) >= PART or n > "\u0e00" or n in words}):
+        if near and (
+            named := {n for n in near if len(n) >= PART or n > "\u0e00" or n in words}
+        ):
             at = names.index("|")
             foreign = foreign or not named.isdisjoint(names[at:])
             others = [name for name in names if name not in named]
@@ -131,7 +147,10 @@ def _terms(word: str) -> list[str]:
             )
         if not runs or "".join(runs) != piece:
             parts = (part.lower() for part in humps(piece) if len(part) > 1)
-            found += [piece.lower(), *(part for part in parts if part not in STOP_WORDS)]
+            found += [
+                piece.lower(),
+                *(part for part in parts if part not in STOP_WORDS),
+            ]
     return found
 
 
@@ -186,7 +205,9 @@ class Lexical:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self._number = cache(lambda sql, *values: int(db.execute(sql, values).fetchone()[0]))
+        self._number = cache(
+            lambda sql, *values: int(db.execute(sql, values).fetchone()[0])
+        )
 
     def size(self) -> int:
         """How many chunks there are."""
@@ -203,7 +224,9 @@ class Lexical:
         return self.db.execute(found).fetchone() is not None
 
     def _matching(self, expression: str) -> int:
-        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", expression)
+        return self._number(
+            "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", expression
+        )
 
     def idf(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: see `idf`."""
@@ -217,7 +240,9 @@ class Lexical:
         None: of all but the `denied`. The idf is kept positive, which is possible when asked term
         by term."""
         terms, total = list(dict.fromkeys(terms)), self.size()
-        counted = sorted((n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n)
+        counted = sorted(
+            (n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n
+        )
         rare = [(idf(n, total), n, term) for n, term in counted]
         many = sum(n for n, _ in counted) > SCORED
         among = [json.dumps(self._leaders(rare, allowed, denied))] if many else []
@@ -225,35 +250,47 @@ class Lexical:
         for rarity, n, term in rare:
             rows = self._matching(quoted(term)) if self._has_passages else n
             # The idf inside FTS5's bm25 is floored where a term stands in more than half of all.
-            factor = rarity / (math.log(max((total - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6)
+            factor = rarity / (
+                math.log(max((total - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6
+            )
             select = _SCORES + _AMONG if among else _SCORES
             for rowid, points in self.db.execute(select, (quoted(term), *among)):
                 if (allowed is None or rowid in allowed) and rowid not in denied:
                     scores[rowid] = scores.get(rowid, 0.0) + points * factor
                     covered[rowid] = covered.get(rowid, 0.0) + rarity
         every = sum(rarity for rarity, *_ in rare)
-        return top({i: discounted(s, covered[i], every) for i, s in scores.items()}, pool)
+        return top(
+            {i: discounted(s, covered[i], every) for i, s in scores.items()}, pool
+        )
 
     def _leaders(
         self, rare: Sequence[tuple[float, int, str]], allowed: _Ids | None, denied: _Ids
     ) -> list[int]:
         """The chunks that cover most of the query, where common words match very many."""
         covered: Counter[int] = Counter()
-        select = "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        select = (
+            "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        )
         for rarity, _, term in rare:
             found = json.loads(self.db.execute(select, (quoted(term),)).fetchone()[0])
             for _ in range(min(round(rarity / rare[-1][0]), MOST_WEIGHT)):
                 covered.update(found)  # counting whole numbers is done in C
         seen: Mapping[int, int] = covered
         if allowed is not None:
-            seen = {i: n for i, n in covered.items() if i in allowed and i not in denied}
+            seen = {
+                i: n for i, n in covered.items() if i in allowed and i not in denied
+            }
         elif denied:
             seen = {i: n for i, n in covered.items() if i not in denied}
         if len(seen) <= LEADERS:
             return list(seen)
         last = nlargest(LEADERS, seen.values())[-1]
         above = [i for i, count in seen.items() if count > last]
-        return above if len(above) >= POOL else [i for i, count in seen.items() if count >= last]
+        return (
+            above
+            if len(above) >= POOL
+            else [i for i, count in seen.items() if count >= last]
+        )
 
     def denied(self, hidden: Iterable[int]) -> frozenset[int]:
         """Chunks that no plain search shows: not live, or of a file that is not in view."""

@@ -27,7 +27,8 @@ Progress = Callable[[int], object]  # told how many are done
 RECALL_WAIT = 0.2  # seconds for a busy index; then the answer comes from what is there
 BUILD_WAIT = 10.0
 _NO_ROOM = {
-    getattr(sqlite3, f"SQLITE_{name}") for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
+    getattr(sqlite3, f"SQLITE_{name}")
+    for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
 }
 FOREIGN = "the index beside the memory was not made by you: mem index --trust takes its vectors"
 
@@ -87,7 +88,9 @@ class ProjectIndex:
             self.index.db.executemany(insert, rows)
         return len(rows)
 
-    def refresh(self, wait: float | None, progress: Progress, *, rebuild: bool) -> Refreshed:
+    def refresh(
+        self, wait: float | None, progress: Progress, *, rebuild: bool
+    ) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
         root = self.project.root
         done = self.guarded(lambda: self._refresh(wait, progress, rebuild=rebuild))
@@ -95,7 +98,9 @@ class ProjectIndex:
             what = f"the index is being built by another process ({self.index.path})"
             raise RefusedError(what, "run again")
         if done.busy:
-            self.notes.append("the index is busy: this answer may miss the latest edits")
+            self.notes.append(
+                "the index is busy: this answer may miss the latest edits"
+            )
         if done.changed and root is not None and self.index.path.parent == root:
             from memcli.project.git import exclude
 
@@ -103,12 +108,18 @@ class ProjectIndex:
         return done
 
     def _refresh(
-        self, wait: float | None = BUILD_WAIT, progress: Progress = id, *, rebuild: bool = False
+        self,
+        wait: float | None = BUILD_WAIT,
+        progress: Progress = id,
+        *,
+        rebuild: bool = False,
     ) -> Refreshed:
         files = self.project.listing.files
         if not rebuild and self.index.is_noted(files):
             return Refreshed()
-        from memcli.index.refresh import refresh  # it reads files: not loaded without need
+        from memcli.index.refresh import (
+            refresh,
+        )  # it reads files: not loaded without need
 
         if not rebuild and not any(self.index.stale(files)):
             with suppress(sqlite3.OperationalError):
@@ -125,7 +136,9 @@ class ProjectIndex:
                 self._open = Index(self.path(make=False), self.notes, look=True)
             return work()
         except sqlite3.DatabaseError as error:
-            self.notes.append(f"the index cannot be used ({error}): mem index builds it anew")
+            self.notes.append(
+                f"the index cannot be used ({error}): mem index builds it anew"
+            )
             return None
 
     def guarded(self, work: Callable[[], T]) -> T:
@@ -133,7 +146,9 @@ class ProjectIndex:
         try:
             return work()
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(
+                error
+            ):
                 self.close()
                 self._of_this_run(error, self.index.path)
                 return work()
@@ -170,8 +185,12 @@ def _beside(project: Project) -> Path | None:
     if project.root is None:
         return None
     path = project.root / ".memory.db"
-    own = any(part.tree != "~" and not part.found for part in project.listing.files.parts)
-    linked = any(os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal"))
+    own = any(
+        part.tree != "~" and not part.found for part in project.listing.files.parts
+    )
+    linked = any(
+        os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal")
+    )
     there = path.exists()
     usable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
     return path if (own or there) and usable and not linked else None
@@ -257,7 +276,11 @@ def locate_one(
 def twins(index: Index, key: str) -> Iterator[str]:
     """What to say of each entry that has the same id in another repository."""
     paths = {row.id: path for path, row in index.files().items()}
-    keys = {each for each, _ in index.entries.ids(plain_id(key)) if plain_id(each) == plain_id(key)}
+    keys = {
+        each
+        for each, _ in index.entries.ids(plain_id(key))
+        if plain_id(each) == plain_id(key)
+    }
     for c in index.entries.copies(keys - {key}):
         yield f"{c.entry} is another entry with that id ({paths[c.source]}:{c.line})"
 
@@ -265,7 +288,13 @@ def twins(index: Index, key: str) -> Iterator[str]:
 def the_one(prefix: str, names: Collection[str]) -> str:
     """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
     if prefix in names or (prefix and len({plain_id(name) for name in names}) == 1):
-        return prefix if prefix in names else min(names, key=lambda name: (len(name), name))
+        return (
+            prefix
+            if prefix in names
+            else min(names, key=lambda name: (len(name), name))
+        )
     listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in sorted(names)[:8])
     what = "several entries begin so" if names else "no entry has that id"
-    raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
+    raise UsageError(
+        f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids"
+    )

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1024  # how many chunks share a row of sign bits
-WORDS = -1  # blocks of words are numbered downward from here, those of chunks upward from 0
+WORDS = (
+    -1
+)  # blocks of words are numbered downward from here, those of chunks upward from 0
 _WIDTH = DIM // 8  # bytes of the sign bits of a word
 
 
@@ -43,7 +45,10 @@ class Chosen(NamedTuple):
             if given:
                 rule += f" AND {column} {ONE_OF}"
                 values.append(json.dumps(given))
-        return f"live = 1 AND coalesce(json_extract(metadata, '$.embed'), {rule})", values
+        return (
+            f"live = 1 AND coalesce(json_extract(metadata, '$.embed'), {rule})",
+            values,
+        )
 
 
 class VectorState(NamedTuple):
@@ -91,7 +96,9 @@ class Vectors:
 
     def keep(self, state: VectorState) -> None:
         """Write down what the vectors are, in the running transaction."""
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),))
+        self.db.execute(
+            "INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),)
+        )
 
     def dimension(self) -> int:
         """The dimension of the vectors, 0 where there are none."""
@@ -133,22 +140,38 @@ class Vectors:
             blocks.setdefault(number // BLOCK, {})[number % BLOCK] = own
         for block, places in blocks.items():
             number = first - block if first < 0 else block
-            row = self.db.execute("SELECT bits FROM signs WHERE block = ?", (number,)).fetchone()
+            row = self.db.execute(
+                "SELECT bits FROM signs WHERE block = ?", (number,)
+            ).fetchone()
             width = len(next(iter(places.values())))
             data = bytearray(row[0]) if row else bytearray()
             data.extend(bytes(max(0, (max(places) + 1) * width - len(data))))
             for place, own in places.items():
                 data[place * width : (place + 1) * width] = own
-            self.db.execute("INSERT OR REPLACE INTO signs VALUES (?, ?)", (number, bytes(data)))
+            self.db.execute(
+                "INSERT OR REPLACE INTO signs VALUES (?, ?)", (number, bytes(data))
+            )
 
     def nearest(
-        self, query: bytes, most: int, *, allowed: Collection[int] | None, denied: Collection[int]
+        self,
+        query: bytes,
+        most: int,
+        *,
+        allowed: Collection[int] | None,
+        denied: Collection[int],
     ) -> list[int]:
         """The chunks whose sign bits differ least from those of `query`; `allowed` None: all."""
         bits, width = int.from_bytes(vector.signs(query)), (len(query) + 7) // 8
-        found, empty = dict[int, int](), bits.bit_count()  # as far as a place without a chunk
-        for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
-            apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
+        found, empty = (
+            dict[int, int](),
+            bits.bit_count(),
+        )  # as far as a place without a chunk
+        for block, data in self.db.execute(
+            "SELECT block, bits FROM signs WHERE block >= 0"
+        ):
+            apart = vector.distances(
+                bits, _sound(data, len(data) // width * width), width
+            )
             found.update(enumerate(apart, block * BLOCK))
             for place in (i for i, far in enumerate(apart) if far == empty):
                 if not any(data[place * width : (place + 1) * width]):
@@ -166,7 +189,9 @@ class Vectors:
             (json.dumps(list(rowids)),),
         )
         return {
-            rowid: Near(_sound(data, dimension), array("I", _sound(words, len(words) // 4 * 4)))
+            rowid: Near(
+                _sound(data, dimension), array("I", _sound(words, len(words) // 4 * 4))
+            )
             for rowid, data, words in rows
         }
 
@@ -184,10 +209,15 @@ class Vectors:
         blocks = json.dumps(list({WORDS - i // BLOCK for i in ids}))
         data, found = dict(self.db.execute(select, (blocks,)).fetchall()), list[int]()
         for block, own in groupby(ids, lambda i: i // BLOCK):
-            bits, places = data.get(WORDS - block, b""), [i % BLOCK * _WIDTH for i in own]
+            bits, places = (
+                data.get(WORDS - block, b""),
+                [i % BLOCK * _WIDTH for i in own],
+            )
             if max(places) + _WIDTH > len(bits):
                 raise Damaged
-            found += map(int.from_bytes, [bits[place : place + _WIDTH] for place in places])
+            found += map(
+                int.from_bytes, [bits[place : place + _WIDTH] for place in places]
+            )
         return found
 
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
@@ -230,10 +260,14 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
         return list(_at_once(db, entries))
     edges = []
     for name, own in copies(db, entries):
-        close = Vectors(db).nearest(own, CLOSE, allowed=None, denied=()) if any(own) else []
+        close = (
+            Vectors(db).nearest(own, CLOSE, allowed=None, denied=()) if any(own) else []
+        )
         names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
         rows = db.execute(names, (json.dumps(close),)).fetchall()
-        edges += _best(name, vector.cosines(own, dict(copies(db, [row[0] for row in rows]))))
+        edges += _best(
+            name, vector.cosines(own, dict(copies(db, [row[0] for row in rows])))
+        )
     return edges
 
 
@@ -259,13 +293,19 @@ def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]
 
     known, entries = dict(copies(db)), set(entries)
     names = list(known)
-    table = np.frombuffer(b"".join(known.values()), np.int8).reshape(len(names) or 1, -1)
+    table = np.frombuffer(b"".join(known.values()), np.int8).reshape(
+        len(names) or 1, -1
+    )
     rows = [i for i, name in enumerate(names) if name in entries]
     for start in range(0, len(rows), TILE):
         some = rows[start : start + TILE]
         mine = table[some].astype(np.float32)
-        tiles = (table[i : i + 8192].astype(np.float32) for i in range(0, len(table), 8192))
+        tiles = (
+            table[i : i + 8192].astype(np.float32) for i in range(0, len(table), 8192)
+        )
         parts = np.concatenate([mine @ tile.T for tile in tiles], axis=1)
         for i, products in zip(some, parts, strict=True):
             near = np.flatnonzero(products >= LEAST * vector.FULL).tolist()
-            yield from _best(names[i], {names[j]: float(products[j]) / vector.FULL for j in near})
+            yield from _best(
+                names[i], {names[j]: float(products[j]) / vector.FULL for j in near}
+            )

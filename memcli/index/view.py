@@ -50,7 +50,11 @@ class IndexedFiles(Mapping[int, FileRow]):
     """The indexed files of some of `every` place, by number, each read when it is asked for."""
 
     def __init__(
-        self, db: sqlite3.Connection, file: ReadFile, every: list[Placed], shown: list[Placed]
+        self,
+        db: sqlite3.Connection,
+        file: ReadFile,
+        every: list[Placed],
+        shown: list[Placed],
     ) -> None:
         self.db, self.file, self.every, self.shown = db, file, every, shown
         self._places = {placed.place for placed in shown}
@@ -59,7 +63,9 @@ class IndexedFiles(Mapping[int, FileRow]):
     def __getitem__(self, number: int) -> FileRow:
         if number not in self._read:
             row = self.file(number)
-            self._read[number] = row if row is not None and row.place in self._places else None
+            self._read[number] = (
+                row if row is not None and row.place in self._places else None
+            )
         if (found := self._read[number]) is None:
             raise KeyError(number)
         return found
@@ -123,7 +129,9 @@ class Signals(NamedTuple):
 
     def among(self, keys: Collection[int]) -> "Signals":
         """The signals of these candidates alone."""
-        return Signals._make({key: own[key] for key in own if key in keys} for own in self)
+        return Signals._make(
+            {key: own[key] for key in own if key in keys} for own in self
+        )
 
 
 class Lane(NamedTuple):
@@ -228,7 +236,9 @@ def check(filters: Filters, now: datetime.date) -> Filters:
         for name in (name for name in given if name not in allowed):
             hint = f"one of {', '.join(allowed)}{extra}"
             raise UsageError(f"--{what} {name}: unknown {what}", hint)
-    since, until = (day_of(option, getattr(filters, option), now) for option in ("since", "until"))
+    since, until = (
+        day_of(option, getattr(filters, option), now) for option in ("since", "until")
+    )
     return filters._replace(level=level, since=since, until=until)
 
 
@@ -238,7 +248,9 @@ def day_of(option: str, text: str, now: datetime.date) -> str:
         return ""
     if back := re.fullmatch(r"([0-9]{1,5})([dwmy])", text):
         days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
-        return (now - datetime.timedelta(days=min(days, now.toordinal() - 1))).isoformat()
+        return (
+            now - datetime.timedelta(days=min(days, now.toordinal() - 1))
+        ).isoformat()
     if is_day(text[:10]) and (len(text) == 10 or text[10] in "T "):
         return text[:10]
     hint = "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago"
@@ -291,7 +303,9 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
     return [row for row in files if seen(row.place) and row.place.level in levels]
 
 
-def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str], set[str]]:
+def _chosen(
+    files: Sequence[Any], view: View, filters: Filters
+) -> tuple[set[str], set[str]]:
     here = {view.job} if view.inside else set()
     if filters.job:
         return set(filters.job), set(filters.task)
@@ -302,11 +316,17 @@ def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str
 
 
 def select(
-    files: IndexedFiles, filters: Filters, relative: Callable[[str], str] = lambda path: path
+    files: IndexedFiles,
+    filters: Filters,
+    relative: Callable[[str], str] = lambda path: path,
 ) -> Scope:
     """The scope of a search over files in view; `relative` as in `path_matcher`."""
     stores = set(filters.store) or {"memory"}
-    stores |= {name for name, on in (("proxy", filters.proxy), ("archive", filters.archived)) if on}
+    stores |= {
+        name
+        for name, on in (("proxy", filters.proxy), ("archive", filters.archived))
+        if on
+    }
 
     def wanted(place: Place) -> bool:
         private = place.store == "archive" and place.of == "proxy"
@@ -326,7 +346,9 @@ def path_matcher(relative: Callable[[str], str]) -> About:
     return about_path
 
 
-def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View) -> Candidate:
+def nearest(
+    copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View
+) -> Candidate:
     """The copy whose file is nearest to the working directory: the levels one is in, inside out."""
 
     def distance(copy: Candidate) -> tuple[Any, ...]:
@@ -335,11 +357,20 @@ def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: Vie
         around = place.job in ("", view.job) and place.task in ("", view.task)
         elsewhere = "/worktree/" not in path  # a task is written to in its worktree
         kept = place.store == "archive"
-        return (not around, -depth if around else depth, kept, elsewhere, path, copy.offset)
+        return (
+            not around,
+            -depth if around else depth,
+            kept,
+            elsewhere,
+            path,
+            copy.offset,
+        )
 
     return min(copies, key=distance)
 
 
 def outermost(copies: Iterable[Candidate], files: Mapping[int, FileRow]) -> str:
     """The outermost level at which an entry stands; it gives the weight."""
-    return min((files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__)
+    return min(
+        (files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__
+    )

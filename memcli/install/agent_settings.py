@@ -62,10 +62,17 @@ def parse(text: str) -> dict[str, Any]:
     try:
         values = json.loads(body, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        line, why = getattr(error, "lineno", 1), getattr(error, "msg", "").lower() or error
-        raise UsageError(f"{line}: not valid JSON ({why})", "mend that line first") from None
+        line, why = (
+            getattr(error, "lineno", 1),
+            getattr(error, "msg", "").lower() or error,
+        )
+        raise UsageError(
+            f"{line}: not valid JSON ({why})", "mend that line first"
+        ) from None
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
+    if not isinstance(hooks, dict) or not all(
+        isinstance(each, list) for each in hooks.values()
+    ):
         what = '1: no settings (an object, with "hooks" an object of lists)'
         raise UsageError(what, "mend that file first")
     return values  # type: ignore[no-any-return]
@@ -132,7 +139,9 @@ def _written(values: Mapping[str, Any], like: str) -> str:
     indents = re.findall(r"^([ \t]+)\S", body, re.MULTILINE)
     flat = "\n" not in body.strip()
     indent = None if flat else min(indents, key=len, default="  ")
-    separators = (",", ":") if flat and '": ' not in body else (", " if flat else ",", ": ")
+    separators = (
+        (",", ":") if flat and '": ' not in body else (", " if flat else ",", ": ")
+    )
     text = json.dumps(values, indent=indent, separators=separators, ensure_ascii=False)
     text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
     text += "\n" if body.endswith("\n") else ""

@@ -56,9 +56,13 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
         return None
     tail = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE)
     last = tail.search(text, first.end())
-    if last is None or re.search(rf"^{head}", text[first.end() : last.start()], re.MULTILINE):
+    if last is None or re.search(
+        rf"^{head}", text[first.end() : last.start()], re.MULTILINE
+    ):
         line = text.count("\n", 0, first.start()) + 1
-        raise UsageError(f"{line}: a section of mem without its end", f"add the line {marks.end}")
+        raise UsageError(
+            f"{line}: a section of mem without its end", f"add the line {marks.end}"
+        )
     start, glue = first.start(), len(first[2] or "")
     for _ in range(glue):
         if text.endswith("\n", 0, start):
@@ -69,7 +73,11 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
 def lines_of(text: str | None) -> list[str]:
     """The lines of the section."""
     found = find(text or "")
-    return (text or "")[found.begin : found.end].splitlines()[1:-1] if found is not None else []
+    return (
+        (text or "")[found.begin : found.end].splitlines()[1:-1]
+        if found is not None
+        else []
+    )
 
 
 def put(
@@ -90,7 +98,11 @@ def put(
         before, after = (before, "") if at < 0 else (before[:at], before[at:])
         glue = (not before.endswith("\n")) + (blank and at < 0) if before else 0
         ends = glue
-    return before + eol * ends + eol.join([marks.begin(glue, own=own), *lines, marks.end, after])
+    return (
+        before
+        + eol * ends
+        + eol.join([marks.begin(glue, own=own), *lines, marks.end, after])
+    )
 
 
 def drop(text: str, marks: Marks = HASH) -> str | None:

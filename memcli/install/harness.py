@@ -39,9 +39,16 @@ def is_runnable(name: str) -> bool:
 
 def path_fault() -> str:
     """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
-    known, own = shutil.which("mem"), os.path.join(os.path.dirname(sys.executable), "mem")
+    known, own = (
+        shutil.which("mem"),
+        os.path.join(os.path.dirname(sys.executable), "mem"),
+    )
     where = f": it lies in {os.path.dirname(own)}" if os.access(own, os.X_OK) else ""
-    return "" if known else f"mem is not on your PATH, and hooks are silent until it is{where}"
+    return (
+        ""
+        if known
+        else f"mem is not on your PATH, and hooks are silent until it is{where}"
+    )
 
 
 def desktop_fault() -> str:
@@ -68,7 +75,12 @@ LAYOUTS = {
     "claude": ("CLAUDE_CONFIG_DIR", "~/.claude", ".claude", "settings.json"),
     "codex": ("CODEX_HOME", "~/.codex", ".codex", "hooks.json"),
     "gemini": ("", "~/.gemini", ".gemini", "settings.json"),
-    "opencode": ("OPENCODE_CONFIG_DIR", "~/.config/opencode", ".opencode", "plugin/mem.js"),
+    "opencode": (
+        "OPENCODE_CONFIG_DIR",
+        "~/.config/opencode",
+        ".opencode",
+        "plugin/mem.js",
+    ),
 }
 """Of an agent: what moves its home, its home, its folder in a repository, the file in either."""
 
@@ -79,7 +91,9 @@ def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
     return Path(os.path.expanduser(environ.get(variable) or home)).absolute()
 
 
-def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]) -> AgentSettings:
+def settings_of(
+    harness: str, scope: str, root: Path, environ: Mapping[str, str]
+) -> AgentSettings:
     """Where an agent reads its hooks. All but Claude Code have one file in a repository."""
     _, _, inner, name = LAYOUTS[harness]
     if scope == "user":
@@ -92,7 +106,9 @@ def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
     """Every file that calls of mem may stand in, there or not."""
-    pairs = product(LAYOUTS, ("local", "shared", "user") if root is not None else ("user",))
+    pairs = product(
+        LAYOUTS, ("local", "shared", "user") if root is not None else ("user",)
+    )
     found = (settings_of(*pair, root or Path(), environ) for pair in pairs)
     return list({item.path: item for item in found}.values())
 
@@ -123,14 +139,20 @@ def values_of(path: Path) -> dict[str, Any]:
 
 
 def targets(
-    project: Project, pairs: Iterable[tuple[str, str]], notes: list[str], *, remove: bool
+    project: Project,
+    pairs: Iterable[tuple[str, str]],
+    notes: list[str],
+    *,
+    remove: bool,
 ) -> list[Target]:
     """The files of agents at scopes; none where the plug-in is on: it runs already."""
     found, root = [], project.root
     top = git.work_tree(root) if root is not None else None
     for name, scope in pairs:
         if on := "" if remove else plugin(name, root, project.environ):
-            notes.append(f"{NAMES[name]} has the plug-in {on}, which calls mem: left alone")
+            notes.append(
+                f"{NAMES[name]} has the plug-in {on}, which calls mem: left alone"
+            )
         else:
             each = settings_of(name, scope, root or Path(), project.environ)
             found.append(_target(each, top, project.home))
@@ -147,9 +169,13 @@ def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
     within = (each.folder, home) if each.scope == "user" else (each.folder,)
     private, what = not shared and each.scope != "user", f"hooks of {name}"
     if each.harness == "opencode":
-        return Target(each.path, _with_plugin, _no_plugin, within, what, next, private=private)
+        return Target(
+            each.path, _with_plugin, _no_plugin, within, what, next, private=private
+        )
     put, drop = partial(agent_settings.with_hooks, harness=each.harness), without_hooks
-    return Target(each.path, put, drop, within, what, next, private=private, copied=True)
+    return Target(
+        each.path, put, drop, within, what, next, private=private, copied=True
+    )
 
 
 def _with_plugin(text: str | None) -> str:
@@ -182,9 +208,13 @@ class Hooks(NamedTuple):
 
 def hooks_of(top: Path) -> Hooks:
     """Where git looks for hooks, by its own word; for husky the folder that people write to."""
-    named = git.run(["rev-parse", "--git-path", "hooks"], top, hooks=True).stdout.rstrip("\n")
+    named = git.run(
+        ["rev-parse", "--git-path", "hooks"], top, hooks=True
+    ).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))
-    if folder.name == "_" and (folder.parent.name == ".husky" or (folder / "husky.sh").exists()):
+    if folder.name == "_" and (
+        folder.parent.name == ".husky" or (folder / "husky.sh").exists()
+    ):
         folder = folder.parent
     common = git.common_dir(top)
     if common is not None and _inside(folder, common):
@@ -197,7 +227,12 @@ def hooks_of(top: Path) -> Hooks:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
-    return git.run(["ls-files", "--error-unmatch", "--", f":(literal){path}"], top).returncode == 0
+    return (
+        git.run(
+            ["ls-files", "--error-unmatch", "--", f":(literal){path}"], top
+        ).returncode
+        == 0
+    )
 
 
 def _inside(path: Path, folder: Path) -> bool:

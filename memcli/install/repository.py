@@ -42,10 +42,16 @@ def base(root: Path, top: Path | None) -> list[Target]:
     return [memory, marked] if top is not None else [memory]
 
 
-def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> list[Target]:
+def hooks(
+    top: Path | None, notes: list[str], *, user: bool, remove: bool
+) -> list[Target]:
     """The hooks that git runs; `user` allows a folder that serves all repositories."""
     if top is None:
-        notes += [] if remove else ["no work tree of git here: there is no hook that git would run"]
+        notes += (
+            []
+            if remove
+            else ["no work tree of git here: there is no hook that git would run"]
+        )
         return []
     found = harness.hooks_of(top)
     if found.foreign and not user:
@@ -57,14 +63,24 @@ def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> li
         folders = {found.folder, common / "hooks" if common else found.folder}
         names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
         pairs = [(each, name) for each in sorted(folders) for name in names]
-        return [*_lefthook(top), *(_hook(top, harness.Hooks(each), name) for each, name in pairs)]
+        return [
+            *_lefthook(top),
+            *(_hook(top, harness.Hooks(each), name) for each, name in pairs),
+        ]
     if any((top / name).is_file() for name in harness.LEFTHOOK):
         return _lefthook(top)
     for path in (found.folder / name for name in git_hooks.HOOKS):
         # Husky runs its own by name.
-        if path.is_file() and not os.access(path, os.X_OK) and found.folder.name != ".husky":
+        if (
+            path.is_file()
+            and not os.access(path, os.X_OK)
+            and found.folder.name != ".husky"
+        ):
             notes.append(f"{path} is not executable: git does not run it")
-    return [_hook(top, found, hook_file(found.folder, name).name) for name in git_hooks.HOOKS]
+    return [
+        _hook(top, found, hook_file(found.folder, name).name)
+        for name in git_hooks.HOOKS
+    ]
 
 
 def hook_file(folder: Path, hook: str) -> Path:
@@ -92,8 +108,13 @@ def _lefthook(top: Path) -> list[Target]:
     """Lefthook writes git's hooks from its configuration; the local one is a person's own."""
     names = ("lefthook-local.yml", ".lefthook-local.yml")
     path = next((top / name for name in names if (top / name).exists()), top / names[0])
-    next_, what = "let lefthook write its hooks: lefthook install", "calls of mem for lefthook"
-    return [Target(path, _with_lefthook, git_hooks.drop, (top,), what, next_, private=True)]
+    next_, what = (
+        "let lefthook write its hooks: lefthook install",
+        "calls of mem for lefthook",
+    )
+    return [
+        Target(path, _with_lefthook, git_hooks.drop, (top,), what, next_, private=True)
+    ]
 
 
 def _with_lefthook(text: str | None) -> str:
@@ -123,7 +144,9 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
 def _includes(path: Path) -> bool:
     """Whether a CLAUDE.md takes AGENTS.md in: who reads the one reads the other."""
     with suppress(Unreadable):
-        return bool(re.search(r"^@(\./)?AGENTS\.md\s*$", text_of(path) or "", re.MULTILINE))
+        return bool(
+            re.search(r"^@(\./)?AGENTS\.md\s*$", text_of(path) or "", re.MULTILINE)
+        )
     return False
 
 
@@ -135,7 +158,11 @@ def excluded(
     if common is None or not (common / "HEAD").is_file() or (remove and not everything):
         return []
     private = [target.path for target in targets if target.private]
-    private = [path for path in private if not (path.exists() and harness.is_tracked(path, top))]
+    private = [
+        path
+        for path in private
+        if not (path.exists() and harness.is_tracked(path, top))
+    ]
     asked = ["check-ignore", "-q", "--no-index", "--"]
     private = [path for path in private if git.run([*asked, str(path)], top).returncode]
     names = (path.relative_to(top).as_posix() for path in private)
@@ -143,10 +170,18 @@ def excluded(
     patterns = (*git.EXCLUDED, *git.MOMENTS, *own)
 
     def put(text: str | None) -> str | None:
-        missing = [pattern for pattern in patterns if pattern not in (text or "").splitlines()]
-        return git_hooks.put(text, [*git_hooks.lines_of(text), *missing]) if missing else text
+        missing = [
+            pattern for pattern in patterns if pattern not in (text or "").splitlines()
+        ]
+        return (
+            git_hooks.put(text, [*git_hooks.lines_of(text), *missing])
+            if missing
+            else text
+        )
 
-    def drop(text: str) -> str | None:  # with the lines that an index made without init has put
+    def drop(
+        text: str,
+    ) -> str | None:  # with the lines that an index made without init has put
         kept = git_hooks.drop(text)
         return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
@@ -158,7 +193,9 @@ def workflow(top: Path, spec: str) -> Target:
     """The workflow file; `spec` is what pip is to install there."""
     next = f"commit {WORKFLOW}; for a protected branch, let Actions create pull requests (settings)"
     put = partial(_with_workflow, spec=spec)
-    return Target(top / WORKFLOW, put, _without_workflow, (top,), "compaction in CI", next)
+    return Target(
+        top / WORKFLOW, put, _without_workflow, (top,), "compaction in CI", next
+    )
 
 
 def workflow_text(spec: str) -> str:
@@ -166,7 +203,11 @@ def workflow_text(spec: str) -> str:
     quoted = "'" + spec.replace("'", "'\\''") + "'"
     body = table("install/templates/ci.yml").replace("@SPEC@", quoted)
     for name in ("compact", "diff"):
-        script = table(f"install/templates/{name}.sh").rstrip("\n").replace("\n", "\n          ")
+        script = (
+            table(f"install/templates/{name}.sh")
+            .rstrip("\n")
+            .replace("\n", "\n          ")
+        )
         body = body.replace(f"@{name.upper()}@", re.sub(r"(?m)^ +$", "", script))
     return f"{_stamp(body)}\n{body}"
 

@@ -51,7 +51,12 @@ class Left(Exception):
 
 
 def apply(
-    app: "App", targets: Sequence[Target], notes: list[str], *, remove: bool, dry_run: bool
+    app: "App",
+    targets: Sequence[Target],
+    notes: list[str],
+    *,
+    remove: bool,
+    dry_run: bool,
 ) -> Changes:
     """Bring every file to its new text, or with `remove` to that of before: all of them or none."""
     project, own = app.project, app.workspace
@@ -67,7 +72,9 @@ def apply(
         for workspace, group in _by_workspace(project, own, targets):
             with workspace.hold("init"):
                 planned = _plan(group, [], remove=remove)
-                links = (p for p in planned if not _is_below(project, p.path))  # the user's own
+                links = (
+                    p for p in planned if not _is_below(project, p.path)
+                )  # the user's own
                 real = {p: p._replace(path=os.path.realpath(p.path)) for p in links}
                 workspace.write([real.get(p, p) for p in planned], "init")
         for path, copy in copies.items():
@@ -106,7 +113,10 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
 
 def _place(target: Target) -> str:
     """The first of the folders that a file may lie in which holds its real place, "" for none."""
-    within, real = map(os.path.realpath, target.within), Path(os.path.realpath(target.path))
+    within, real = (
+        map(os.path.realpath, target.within),
+        Path(os.path.realpath(target.path)),
+    )
     return next((folder for folder in within if real.is_relative_to(folder)), "")
 
 
@@ -129,7 +139,10 @@ def _by_workspace(
 
     for name, group in groupby(sorted(targets, key=apart), key=apart):
         base, now = Path(name), moment(project.now)
-        yield Workspace(base, state_dir(), now, allowed=[base]) if name else own, list(group)
+        yield (
+            Workspace(base, state_dir(), now, allowed=[base]) if name else own,
+            list(group),
+        )
 
 
 def _with_copy(target: Target) -> Target:
@@ -175,7 +188,11 @@ def _sha(text: str) -> str:
 
 
 def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
-    path = state_dir() / "init" / f"{digest(os.fsencode(project.root or project.home))}.json"
+    path = (
+        state_dir()
+        / "init"
+        / f"{digest(os.fsencode(project.root or project.home))}.json"
+    )
     known = {*map(str, _kept(path) or ()), *folders}
     if remove:
         for folder in sorted(known, key=len, reverse=True):
@@ -186,7 +203,11 @@ def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None
 
 
 def _said(
-    project: Project, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
+    project: Project,
+    targets: Sequence[Target],
+    patches: Sequence[Patch],
+    *,
+    remove: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     changed = {patch.path: patch for patch in patches}
     rows: dict[tuple[str, str], list[str]] = {}
@@ -195,8 +216,12 @@ def _said(
         if patch is not None:
             key = (_verb(target, patch, remove=remove), target.what)
             rows.setdefault(key, []).append(project.name_of(target.path))
-    done = [f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()]
-    next = [target.next for target in targets if target.next and str(target.path) in changed]
+    done = [
+        f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()
+    ]
+    next = [
+        target.next for target in targets if target.next and str(target.path) in changed
+    ]
     return tuple(done), () if remove else tuple(dict.fromkeys(next))
 
 

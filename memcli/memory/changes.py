@@ -9,7 +9,14 @@ from memcli.errors import DataError
 from memcli.memory import front_matter
 from memcli.memory.diff import apply_edits
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
-from memcli.memory.grammar import BLANKS, HEADING, body_digest, derived_id, eol_of, with_line_feeds
+from memcli.memory.grammar import (
+    BLANKS,
+    HEADING,
+    body_digest,
+    derived_id,
+    eol_of,
+    with_line_feeds,
+)
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Edit, Entry, archive_of, source_of
 
@@ -76,7 +83,9 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
             body = safe_body(change.body)
             values = {**change.values, "written": body_digest(body)}
             changes[i] = change._replace(body=body, values=values)
-    planned = (_plan(file, change.at, change) for change in changes if change.at is not None)
+    planned = (
+        _plan(file, change.at, change) for change in changes if change.at is not None
+    )
     parts = [apply_edits(file.text, [*chain.from_iterable(planned)])]
     eol, tail = eol_of(parts[0]), parts[0][-4000:]
     for change in (change for change in changes if change.at is None):
@@ -102,8 +111,12 @@ def _plan(file: MemoryFile, at: int, change: EntryChange) -> list[Edit]:
     eol = eol_of(text[entry.start : entry.end])
     edits: list[Edit] = []
     if change.values:
-        planned = front_matter.plan_values(with_line_feeds(text[inner:close]), change.values, eol)
-        edits = [Edit(edit.start + inner, edit.end + inner, edit.new) for edit in planned]
+        planned = front_matter.plan_values(
+            with_line_feeds(text[inner:close]), change.values, eol
+        )
+        edits = [
+            Edit(edit.start + inner, edit.end + inner, edit.new) for edit in planned
+        ]
     if change.body is not None:
         new = change.body.replace("\n", eol)
         start = text.index(entry.body, body)
@@ -119,7 +132,11 @@ def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
     scan = with_line_feeds(text[entry.start : entry.end])
     rules = re.finditer(r"^---[ \t]*\r?(?:\n|\Z)", scan, re.MULTILINE)
     opening, closing = next(rules), next(rules)
-    return entry.start + opening.end(), entry.start + closing.start(), entry.start + closing.end()
+    return (
+        entry.start + opening.end(),
+        entry.start + closing.start(),
+        entry.start + closing.end(),
+    )
 
 
 def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -> None:
@@ -138,8 +155,12 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
 
 def _prose(file: MemoryFile) -> list[str]:
     # By lines, since what an entry parted may stand together when it is gone.
-    parts = [file.text[seg.start : seg.end] for seg in file.segments if seg.kind == "prose"]
-    return [line for part in parts for line in re.split(r"[\r\n]", part) if line.strip()]
+    parts = [
+        file.text[seg.start : seg.end] for seg in file.segments if seg.kind == "prose"
+    ]
+    return [
+        line for part in parts for line in re.split(r"[\r\n]", part) if line.strip()
+    ]
 
 
 def _essence(entry: Entry) -> tuple[Any, ...]:
@@ -169,7 +190,9 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
     raw = dict(front_matter.read(with_line_feeds(file.text[inner:close])).values)
     body = entry.body
     for change in changes:
-        raw |= {key: front_matter.as_written(value) for key, value in change.values.items()}
+        raw |= {
+            key: front_matter.as_written(value) for key, value in change.values.items()
+        }
         if change.body is not None:
             eol = eol_of(file.text[entry.start : entry.end])
             body = change.body.replace("\n", eol).strip(BLANKS)
@@ -177,10 +200,16 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
     return make_entry(values, body)._replace(identified=bool(values["id"]))
 
 
-def adopted(memory: MemoryFile, only: Collection[str] = ()) -> tuple[MemoryFile, list[str]]:
+def adopted(
+    memory: MemoryFile, only: Collection[str] = ()
+) -> tuple[MemoryFile, list[str]]:
     """`memory` with units of its prose (`only` these) as entries, and the ids that they keep."""
     units = (unit for unit in sections(memory) if not only or unit.id in only)
-    found = [unit for unit in units if not re.match(r"---[ \t]*\r?$", unit.body, re.MULTILINE)]
+    found = [
+        unit
+        for unit in units
+        if not re.match(r"---[ \t]*\r?$", unit.body, re.MULTILINE)
+    ]
     edits = [_insertion(memory.text, section) for section in found]
     after = parse(apply_edits(memory.text, edits), memory.path)
     bodies = {entry.id: entry.body for entry in after.entries}
@@ -225,10 +254,14 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def copied_values(entry: Entry, id: str, today: str, keys: Iterable[str]) -> dict[str, Any]:
+def copied_values(
+    entry: Entry, id: str, today: str, keys: Iterable[str]
+) -> dict[str, Any]:
     """Front matter of a copy: the judgement of an entry, and what it has of `keys`."""
     own = ("type", "domain", "importance", "phase", "reinforcement_count")
-    same = {key: getattr(entry, key) for key in own} | {key: entry.extra.get(key) for key in keys}
+    same = {key: getattr(entry, key) for key in own} | {
+        key: entry.extra.get(key) for key in keys
+    }
     last = entry.last_reinforced or today
     return new_values(id, today, last_reinforced=last, kind=entry.kind or None, **same)
 
@@ -252,10 +285,14 @@ class ChangeSet:
     def _archived(self, spot: Spot, because: str, more: Mapping[str, Any]) -> str:
         """The entry verbatim, with when, whence and why it left in its front matter."""
         memory, entry = self.files[spot[0]], self.original(spot)
-        raw = memory.text[entry.start : entry.end].rstrip("\r\n \t") + eol_of(memory.text)
+        raw = memory.text[entry.start : entry.end].rstrip("\r\n \t") + eol_of(
+            memory.text
+        )
         why = dict(zip(ARCHIVE_KEYS, (self.today, memory.path, because), strict=True))
         values = why if entry.identified else {**why, "id": entry.id}
-        return edited(parse(raw, memory.path), [EntryChange(0, {**values, **more})]).text
+        return edited(
+            parse(raw, memory.path), [EntryChange(0, {**values, **more})]
+        ).text
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
         """Take a file in (in place of the one of that path); `changed` when its text is new."""
@@ -282,7 +319,9 @@ class ChangeSet:
     def set(self, spot: Spot, **values: Any) -> None:
         """Set values of an entry; None removes a key."""
         entry = self.entry(spot)
-        known = {k: v for k, v in values.items() if k in Entry._fields and v is not None}
+        known = {
+            k: v for k, v in values.items() if k in Entry._fields and v is not None
+        }
         others = {k: v for k, v in values.items() if k not in Entry._fields}
         extra = {k: v for k, v in {**entry.extra, **others}.items() if v is not None}
         self._values.setdefault(spot, {}).update(values)
@@ -305,7 +344,11 @@ class ChangeSet:
         """Give an entry other words; those of before are archived under an id that is returned."""
         entry = self.original(spot)
         old = derived_id(entry.id, entry.body)
-        lost = {"status": "retired", "superseded_by": entry.id, "retired_because": "superseded"}
+        lost = {
+            "status": "retired",
+            "superseded_by": entry.id,
+            "retired_because": "superseded",
+        }
         self.keep(spot, "superseded", id=old, **lost)
         self.replace(spot, body)
         return old
@@ -331,7 +374,11 @@ class ChangeSet:
 
     def restore(self, spot: Spot, **values: Any) -> str:
         """Bring an archived entry back into its file, which is told."""
-        archive, entry, home = self.files[spot[0]], self.original(spot), source_of(spot[0])
+        archive, entry, home = (
+            self.files[spot[0]],
+            self.original(spot),
+            source_of(spot[0]),
+        )
         raw = archive.text[entry.start : entry.end].strip("\r\n") + "\n"
         change = EntryChange(0, {**dict.fromkeys(ARCHIVE_KEYS), **values})
         self.append(home, edited(parse(raw, archive.path), [change]).text)
@@ -348,16 +395,26 @@ class ChangeSet:
     def texts(self) -> dict[str, str]:
         """The new texts by path; raises DataError when one would not read back as planned."""
         new = {path: list(texts) for path, texts in self._added.items()}
-        for spot, (because, more) in sorted(self._kept.items(), key=lambda item: item[0]):
-            new.setdefault(archive_of(spot[0]), []).append(self._archived(spot, because, more))
-        changes: dict[str, list[EntryChange]] = {path: [] for path in sorted(self._fresh)}
+        for spot, (because, more) in sorted(
+            self._kept.items(), key=lambda item: item[0]
+        ):
+            new.setdefault(archive_of(spot[0]), []).append(
+                self._archived(spot, because, more)
+            )
+        changes: dict[str, list[EntryChange]] = {
+            path: [] for path in sorted(self._fresh)
+        }
         for spot in sorted({*self._values, *self._bodies, *self._leaving}):
-            change = EntryChange(spot[1], self._values.get(spot, {}), self._bodies.get(spot))
+            change = EntryChange(
+                spot[1], self._values.get(spot, {}), self._bodies.get(spot)
+            )
             if spot in self._leaving:
                 change = EntryChange(spot[1], remove=True)
             changes.setdefault(spot[0], []).append(change)
         for path, added in new.items():
-            changes.setdefault(path, []).extend(EntryChange(text=text) for text in added)
+            changes.setdefault(path, []).extend(
+                EntryChange(text=text) for text in added
+            )
         return {path: _ended(self.file(path), mine) for path, mine in changes.items()}
 
 

@@ -8,7 +8,15 @@ from typing import Any
 
 from memcli.memory import values as known
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
-from memcli.memory.values import DOMAINS, KINDS, PHASES, PRIORITIES, STATUSES, TYPES, Entry
+from memcli.memory.values import (
+    DOMAINS,
+    KINDS,
+    PHASES,
+    PRIORITIES,
+    STATUSES,
+    TYPES,
+    Entry,
+)
 from memcli.memory.words import is_day
 from memcli.text import matching
 
@@ -30,7 +38,9 @@ _JUDGED = (*_LISTS, *_TOPS, "success_count")
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
 _CHOICES = {"kind": KINDS, "priority": PRIORITIES, "type": TYPES, "domain": DOMAINS}
 _CHOICES |= {"phase": PHASES, "status": STATUSES}
-_ODD = frozenset({bool, list, dict})  # no number, day or word; and not all can be looked up
+_ODD = frozenset(
+    {bool, list, dict}
+)  # no number, day or word; and not all can be looked up
 
 
 def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -39,7 +49,9 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
 
     def used(key: str, default: Any = "") -> Any:
         given = raw.get(key)
-        value, why = _judged(key, (str(given),) if type(given) in _ODD else given, default)
+        value, why = _judged(
+            key, (str(given),) if type(given) in _ODD else given, default
+        )
         if why:
             text = str(given)
             shown = repr(text if len(text) <= 40 else text[:39] + "…")
@@ -77,17 +89,25 @@ def _judged(key: str, value: Any, default: str) -> tuple[Any, str]:
     """What is used for a value, and why it is not the value itself."""
     if allowed := _CHOICES.get(key):
         why = f"is none of {', '.join(allowed)}; {default or 'none'} is used"
-        return (value, "") if value in allowed else (default, "" if value is None else why)
+        return (
+            (value, "") if value in allowed else (default, "" if value is None else why)
+        )
     if key == "id":
         text = str(value).strip() if type(value) in (str, int) else ""
         if _pattern("id").match(text) and known.plain_id(text) == text:
             return text, ""
-        return "", "" if value is None else "cannot be an id; one is derived from the place"
+        return (
+            "",
+            "" if value is None else "cannot be an id; one is derived from the place",
+        )
     if key in ("last_reinforced", "created_at"):
         found = _pattern("day").match("" if value is None else str(value))
         if found and is_day(found[0]):
             return found[0], ""
-        return "", "" if value in (None, "") else "is no date (YYYY-MM-DD); it is left out"
+        return "", "" if value in (
+            None,
+            "",
+        ) else "is no date (YYYY-MM-DD); it is left out"
     number = _number((0.5 if key == "importance" else 0) if value is None else value)
     if key == "importance":
         used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
@@ -111,11 +131,19 @@ def _list(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     items = value if isinstance(value, list) else [value]
-    return [str(item) for item in items if item is not None and not isinstance(item, (dict, list))]
+    return [
+        str(item)
+        for item in items
+        if item is not None and not isinstance(item, (dict, list))
+    ]
 
 
 def make_entry(
-    values: Mapping[str, Any], body: str, day: str = "", line: int = 0, span: Sequence[int] = (0, 0)
+    values: Mapping[str, Any],
+    body: str,
+    day: str = "",
+    line: int = 0,
+    span: Sequence[int] = (0, 0),
 ) -> Entry:
     """An `Entry` from effective values; title and date (else `day`) are found in the body."""
     plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
@@ -139,7 +167,11 @@ def make_entry(
 def _headline(body: str) -> tuple[str, str, str]:
     """The first heading outside code, its date, and the first line below it, or of the body."""
     heading = next(HEADING.find(body, 0, len(body)), None)
-    fenced = heading and heading.start() and any(m[2] for m in MARK.find(body, 0, heading.start()))
+    fenced = (
+        heading
+        and heading.start()
+        and any(m[2] for m in MARK.find(body, 0, heading.start()))
+    )
     if heading is None or fenced or DETAIL.match(body, heading.start(1)):
         return "", "", _line(body)
     title, below = heading_text(heading), _line(body[heading.end() :])
@@ -166,7 +198,11 @@ def _first_line(body: str) -> str:
 @cache
 def _month_of() -> dict[str, int]:
     lines = _pattern("<MONTH>").pattern.removeprefix("(?:").splitlines()
-    return {name: at for at, line in enumerate(lines, 1) for name in re.findall(r"\w+", line)}
+    return {
+        name: at
+        for at, line in enumerate(lines, 1)
+        for name in re.findall(r"\w+", line)
+    }
 
 
 def date_in(text: str) -> str:
@@ -190,5 +226,9 @@ def _day(found: re.Match[str]) -> str:
     if found["iso"]:
         return found["iso"]
     number = next(n for n in "12345" if found[f"y{n}"])
-    month = _month_of()[found[f"n{number}"].lower()] if number in "45" else found[f"m{number}"]
+    month = (
+        _month_of()[found[f"n{number}"].lower()]
+        if number in "45"
+        else found[f"m{number}"]
+    )
     return f"{found[f'y{number}']}-{int(month):02}-{int(found[f'd{number}']):02}"

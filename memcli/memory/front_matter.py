@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 from memcli.memory.values import Edit
 from memcli.text import matching
 
-MAX_BLOCK = 65_536  # characters; longer front matter is not looked at: no memory needs it
+MAX_BLOCK = (
+    65_536  # characters; longer front matter is not looked at: no memory needs it
+)
 MAX_DEPTH = 16
 MAX_DIGITS = 40  # a longer number stays text
 
 _WORDS = frozenset("true false yes no on off null y n".split())
-_pattern = partial(matching.pattern, "memory/front_matter")  # a digest is always in quotes
+_pattern = partial(
+    matching.pattern, "memory/front_matter"
+)  # a digest is always in quotes
 
 
 class Malformed(Exception):
@@ -60,7 +64,10 @@ def _read_lines(block: str) -> dict[str, Any] | None:
 
 def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
-    last, indent = "", ""  # the key that list items belong to, and how far they are indented
+    last, indent = (
+        "",
+        "",
+    )  # the key that list items belong to, and how far they are indented
     for key, value in filter(None, lines):
         if key == "-":
             indent = value[0] if last and values[last] is None else indent
@@ -83,7 +90,11 @@ def _read_line(line: str) -> tuple[str, Any] | tuple[()] | None:
         if key.lower() in _WORDS:
             return None
         value = _items(flow) if flow is not None else _one_of(*scalar)
-        return None if value is None and (flow is not None or any(scalar)) else (key, value)
+        return (
+            None
+            if value is None and (flow is not None or any(scalar))
+            else (key, value)
+        )
     if listed := _pattern("listed").match(line):
         indent, *scalar = listed.groups()
         item = _one_of(*scalar)
@@ -122,7 +133,9 @@ def _compose(block: str) -> Any:
         node = yaml.compose(block, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Malformed(f"not valid YAML: {error.problem}", mark.index if mark else 0) from None
+        raise Malformed(
+            f"not valid YAML: {error.problem}", mark.index if mark else 0
+        ) from None
     except (yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
         raise Malformed(f"not valid YAML: {type(error).__name__}") from None
     if not isinstance(node, yaml.MappingNode):
@@ -141,7 +154,9 @@ def _refuse_unsafe(events: Any) -> None:
         if name in ("MappingStartEvent", "SequenceStartEvent"):
             depth += 1
             if depth > MAX_DEPTH:
-                raise Malformed(f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index)
+                raise Malformed(
+                    f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index
+                )
         elif name in ("MappingEndEvent", "SequenceEndEvent"):
             depth -= 1
 
@@ -160,9 +175,15 @@ def _value(node: Any) -> Any:
         if kind in ("int", "float") and len(text) > MAX_DIGITS:
             return text
         if kind == "int":
-            return int(text.replace("_", ""), 0) if not re.match(r"[-+]?0[0-9]", text) else text
+            return (
+                int(text.replace("_", ""), 0)
+                if not re.match(r"[-+]?0[0-9]", text)
+                else text
+            )
         if kind == "float":
-            return float(re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", text.replace("_", "")))
+            return float(
+                re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", text.replace("_", ""))
+            )
     except ValueError:
         return text
     if kind == "bool":
@@ -174,7 +195,11 @@ def as_written(value: Any) -> Any:
     """What `value` is once written and read again: six decimals are kept, tuples are lists."""
     if isinstance(value, float):
         return round(value, 6)
-    return [as_written(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [as_written(item) for item in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def render_value(value: Any, style: str = "", *, flow: bool = False) -> str:
@@ -197,7 +222,9 @@ def _quoted(text: str, style: str, *, flow: bool) -> str:
         escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
         return (
             '"'
-            + _pattern("unprintable").sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+            + _pattern("unprintable").sub(
+                lambda found: f"\\u{ord(found[0]):04x}", escaped
+            )
             + '"'
         )
     if style == '"' and '"' not in text and "\\" not in text:
@@ -210,20 +237,29 @@ def _quoted(text: str, style: str, *, flow: bool) -> str:
     if style != "'" and bare and not (flow and "," in text):
         return text
     return (
-        text if not style and _pattern("uuid").match(text) else "'" + text.replace("'", "''") + "'"
+        text
+        if not style and _pattern("uuid").match(text)
+        else "'" + text.replace("'", "''") + "'"
     )
 
 
 def render(values: Mapping[str, Any], eol: str = "\n") -> str:
     """A whole block, delimiters included, keys in the order given."""
-    lines = ["---", *(f"{key}: {render_value(value)}" for key, value in values.items()), "---", ""]
+    lines = [
+        "---",
+        *(f"{key}: {render_value(value)}" for key, value in values.items()),
+        "---",
+        "",
+    ]
     return eol.join(lines)
 
 
 def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
     """Edits within `block` that set each key to its value, or remove it where that is None."""
     node = _compose(block)
-    edits = list(_removals(block, node, {key for key, value in changes.items() if value is None}))
+    edits = list(
+        _removals(block, node, {key for key, value in changes.items() if value is None})
+    )
     set_to = {key: value for key, value in changes.items() if value is not None}
     for key, (at, value) in {_key(pair[0]): pair for pair in node.value}.items():
         if key in set_to:
@@ -248,10 +284,17 @@ def _replacement(
     end = start + len(block[start : _end(node)].rstrip())
     text = _in_style(node, value, flow=flow)
     if start == end:  # `key:` without a value
-        return [Edit(start, end, (" " if ":" in block[after_key:start] else ": ") + text)]
+        return [
+            Edit(start, end, (" " if ":" in block[after_key:start] else ": ") + text)
+        ]
     if node.start_mark.line == key.end_mark.line:
         return [Edit(start, end, text)]
-    if isinstance(value, (list, tuple)) and value and node.id == "sequence" and not node.flow_style:
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and node.id == "sequence"
+        and not node.flow_style
+    ):
         # One item a line as before; items that are only added leave the others as they stand.
         old, new = _value(node), as_written(value)
         glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
@@ -283,12 +326,18 @@ def _removals(block: str, node: Any, gone: set[str]) -> Iterator[Edit]:
             kept = True
         elif not node.flow_style:
             stop = block.find("\n", max(_end(value) - 1, start))
-            yield Edit(block.rfind("\n", 0, start) + 1, len(block) if stop < 0 else stop + 1, "")
+            yield Edit(
+                block.rfind("\n", 0, start) + 1,
+                len(block) if stop < 0 else stop + 1,
+                "",
+            )
         elif kept:  # with the comma before it
             yield Edit(node.value[at - 1][1].end_mark.index, value.end_mark.index, "")
         else:
             rest = node.value[at + 1 :]
-            yield Edit(start, (rest[0][0].start_mark if rest else value.end_mark).index, "")
+            yield Edit(
+                start, (rest[0][0].start_mark if rest else value.end_mark).index, ""
+            )
 
 
 def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list[Edit]:
@@ -298,7 +347,17 @@ def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list
         return []
     if flow:
         at = node.value[-1][1].end_mark.index if node.value else node.end_mark.index - 1
-        return [Edit(at, at, "".join(f", {pair}" for pair in pairs)[0 if node.value else 2 :])]
+        return [
+            Edit(
+                at, at, "".join(f", {pair}" for pair in pairs)[0 if node.value else 2 :]
+            )
+        ]
     indent = " " * (node.value[0][0].start_mark.column if node.value else 0)
     glue = "" if not block or block.endswith(("\n", "\r")) else eol
-    return [Edit(len(block), len(block), glue + "".join(indent + pair + eol for pair in pairs))]
+    return [
+        Edit(
+            len(block),
+            len(block),
+            glue + "".join(indent + pair + eol for pair in pairs),
+        )
+    ]

@@ -131,7 +131,11 @@ def body_digest(body: str) -> str:
     if "\r" in text or " \n" in text or "\t\n" in text:
         text = "\n".join([line.rstrip("\r \t") for line in text.split("\n")])
     text = text.rstrip("\r \t\n").lstrip("\n")
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] if text else NO_BODY
+    return (
+        sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        if text
+        else NO_BODY
+    )
 
 
 def eol_of(text: str) -> str:

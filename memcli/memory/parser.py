@@ -8,7 +8,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter, grammar
-from memcli.memory.entry_values import CORE_KEYS, date_in, date_in_path, make_entry, read_values
+from memcli.memory.entry_values import (
+    CORE_KEYS,
+    date_in,
+    date_in_path,
+    make_entry,
+    read_values,
+)
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
 from memcli.text import matching
 
@@ -73,7 +79,9 @@ class _Reader:
         self.marks = list(grammar.MARK.find(self.scan, self.top, len(text)))
         self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
         self._block = cache(self._find_block)
-        self.faults: list[tuple[int, tuple[str, str]]] = []  # where, message and severity
+        self.faults: list[
+            tuple[int, tuple[str, str]]
+        ] = []  # where, message and severity
         self.line = grammar.line_numbers(self.scan)
 
     def read(self) -> MemoryFile:
@@ -94,26 +102,44 @@ class _Reader:
             segments.append(Segment("entry", block.start, end))
             if end < limit:
                 segments.append(Segment("prose", end, limit))
-        problems = tuple(Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults))
-        return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), problems)
+        problems = tuple(
+            Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults)
+        )
+        return MemoryFile(
+            self.path, self.text, tuple(segments), tuple(entries), problems
+        )
 
-    def _body_end(self, block: EntryBlock, written: object, limit: int) -> tuple[int, bool]:
+    def _body_end(
+        self, block: EntryBlock, written: object, limit: int
+    ) -> tuple[int, bool]:
         """Where an entry ends, and whether a person has edited its body since `mem` wrote it."""
         bound = self._heading_bound(block.body, limit)
-        end = bound if written is None else self._written_end(block.body, bound, str(written))
+        end = (
+            bound
+            if written is None
+            else self._written_end(block.body, bound, str(written))
+        )
         if end is None or written is None:
             return bound, end is None
         return (end if self.scan[end:limit].strip() else limit), False
 
     def _heading_bound(self, start: int, limit: int) -> int:
         first = re.compile(r"\S").search(self.scan, start, limit)
-        line = max(self.scan.rfind("\n", start, first.start()) + 1, start) if first else start
+        line = (
+            max(self.scan.rfind("\n", start, first.start()) + 1, start)
+            if first
+            else start
+        )
         own = grammar.HEADING.first.match(self.scan, line, limit)
         rank = len(own[1]) if own else 2
         fences: list[tuple[int, int]] | None = None
         for head in grammar.HEADING.later.finditer(self.scan, line, limit):
             if len(head[1]) <= rank:
-                fences = grammar.code_fences(self.scan, start, limit) if fences is None else fences
+                fences = (
+                    grammar.code_fences(self.scan, start, limit)
+                    if fences is None
+                    else fences
+                )
                 if not grammar.within(fences, head.start(1)):
                     return head.start() + 1
         return limit
@@ -123,13 +149,17 @@ class _Reader:
         if written == grammar.NO_BODY:
             return start
         body = self.scan[start : min(bound, start + _MAX_BODY)]
-        if bound - start <= _MAX_BODY and grammar.body_digest(body) == written:  # as it mostly is
+        if (
+            bound - start <= _MAX_BODY and grammar.body_digest(body) == written
+        ):  # as it mostly is
             stop = body.find("\n", len(body.rstrip("\r\n \t")))
             return start + stop + 1 if stop >= 0 else bound
         for end, digest in grammar.line_digests(body):
             if digest == written:
                 return (
-                    start + end if _pattern("apart").match(self.scan, start + end, bound) else None
+                    start + end
+                    if _pattern("apart").match(self.scan, start + end, bound)
+                    else None
                 )
         return None
 
@@ -169,11 +199,19 @@ class _Reader:
         if first is None:
             return len(self.marks)
         marks = [self.marks[i] for i in behind]
-        closing = (n for n, mark in enumerate(marks) if grammar.closes(mark, self.marks[at][2]))
+        closing = (
+            n for n, mark in enumerate(marks) if grammar.closes(mark, self.marks[at][2])
+        )
         end = next(closing, None)
-        if end is not None and grammar.pair_up(marks[end + 1 :]) and not grammar.pair_up(marks):
+        if (
+            end is not None
+            and grammar.pair_up(marks[end + 1 :])
+            and not grammar.pair_up(marks)
+        ):
             return behind[end] + 1
-        self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
+        self._problem(
+            self.marks[at].start(2), "code fence is not closed before the next entry"
+        )
         return first
 
     def _find_block(self, at: int) -> EntryBlock | None:
@@ -190,9 +228,7 @@ class _Reader:
             closing = self.marks[self.rules[rule]]
             place = (start, inner, closing.start(1), self._next_line(closing.end()))
             if place[2] - inner > front_matter.MAX_BLOCK:
-                why = (
-                    f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
-                )
+                why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
         if why:  # what was meant as an entry stays apart from its neighbours, as prose
             meant = _pattern("meant").match(self.scan, inner)
             return EntryBlock(*place, None, damage=(start, why)) if meant else None
@@ -203,7 +239,9 @@ class _Reader:
             values, repeated = front_matter.read(block)
         except front_matter.Malformed as error:
             damage = (inner + error.offset, f"front matter cannot be read: {error}")
-            another = _pattern("next").match(self.scan, place[3])  # its end is that of another one
+            another = _pattern("next").match(
+                self.scan, place[3]
+            )  # its end is that of another one
             if another and _pattern("torn").search(block, 0, error.offset):
                 damage = (start, UNCLOSED)
             meant = _pattern("meant").search(block)
@@ -220,11 +258,16 @@ class _Reader:
     def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
         self.faults.append((offset, (message, severity)))
 
-    def _entry(self, block: EntryBlock, raw_values: dict[str, Any], end: int, at: int) -> Entry:
+    def _entry(
+        self, block: EntryBlock, raw_values: dict[str, Any], end: int, at: int
+    ) -> Entry:
         raw = self.text[block.body : end]
         body = raw.strip(grammar.BLANKS)
         values, faults = read_values(raw_values)
-        twice = [(key, f"key {key!r} stands twice; the last one counts") for key in block.repeated]
+        twice = [
+            (key, f"key {key!r} stands twice; the last one counts")
+            for key in block.repeated
+        ]
         if twice or faults:  # with the place where each key stands for the last time
             keys = _pattern("key").finditer(self.scan, block.inner, block.close)
             places = {found[1]: found.start(1) for found in keys}
@@ -247,7 +290,9 @@ def sections(file: MemoryFile) -> list[Entry]:
     prose = (segment for segment in file.segments if segment.kind == "prose")
     parts = (part for segment in prose for part in _split_headings(scan, segment))
     pieces = (
-        (part[0], *at) for part in parts for at in _pieces(scan, *part[1:], titled=bool(part[0]))
+        (part[0], *at)
+        for part in parts
+        for at in _pieces(scan, *part[1:], titled=bool(part[0]))
     )
     for path, start, end in pieces:
         raw = file.text[start:end]
@@ -259,7 +304,9 @@ def sections(file: MemoryFile) -> list[Entry]:
         ordinal = seen[title, body] = seen.get((title, body), -1) + 1
         values, _ = read_values({"title": title} if title else {})
         values["id"] = grammar.derived_id(file.path, title, body, str(ordinal))
-        unit = make_entry(values, body, day, number(start + raw.index(body)), (start, end))
+        unit = make_entry(
+            values, body, day, number(start + raw.index(body)), (start, end)
+        )
         date = next(filter(None, map(date_in, reversed(path))), unit.date)
         found.append(unit._replace(written=False, identified=False, date=date))
     return found
@@ -270,10 +317,14 @@ def _pieces(scan: str, start: int, end: int, *, titled: bool) -> list[tuple[int,
     first = (scan.find("\n", start, end) + 1 or end) if titled else start
     starts = list(_list_starts(scan, first, end))
     ends = [place for place, _ in starts[1:]] + [end]
-    listed = [stop - at for (at, bullet), stop in zip(starts, ends, strict=False) if bullet]
+    listed = [
+        stop - at for (at, bullet), stop in zip(starts, ends, strict=False) if bullet
+    ]
     if len(listed) < (3 if titled else 2) or 2 * sum(listed) < end - first:
         return [(start, end)]
-    return list(pairwise([start, *(place for place, _ in starts if place > start), end]))
+    return list(
+        pairwise([start, *(place for place, _ in starts if place > start), end])
+    )
 
 
 def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
@@ -297,17 +348,24 @@ def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
         blank = False
 
 
-def _split_headings(scan: str, segment: Segment) -> Iterator[tuple[tuple[str, ...], int, int]]:
+def _split_headings(
+    scan: str, segment: Segment
+) -> Iterator[tuple[tuple[str, ...], int, int]]:
     """(heading path, start, end) of each section; headings inside fences do not count."""
     start = segment.start + int(scan.startswith("\ufeff", segment.start))
     fences = grammar.code_fences(scan, start, segment.end)
     found = grammar.HEADING.find(scan, start, segment.end)
     heads = [head for head in found if not grammar.within(fences, head.start(1))]
-    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in heads] + [segment.end]
+    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in heads] + [
+        segment.end
+    ]
     if scan[segment.start : places[0]].strip("\ufeff" + grammar.BLANKS):
         yield (), segment.start, places[0]
     path: list[tuple[int, str]] = []
     for head, place, end in zip(heads, places, places[1:], strict=False):
         depth = len(head[1])
-        path = [*(item for item in path if item[0] < depth), (depth, grammar.heading_text(head))]
+        path = [
+            *(item for item in path if item[0] < depth),
+            (depth, grammar.heading_text(head)),
+        ]
         yield tuple(name for _, name in path), place, end

@@ -50,7 +50,12 @@ def _clamp(value: float, bounds: tuple[float, float]) -> float:
 
 
 def prominence(
-    importance: float, kind: str, age: float, n: int, rule: Rule, stability: float | None = None
+    importance: float,
+    kind: str,
+    age: float,
+    n: int,
+    rule: Rule,
+    stability: float | None = None,
 ) -> Prominence:
     """The prominence of an entry of `age` days that was reinforced `n` times, with its factors."""
     importance = importance if rule.use_importance else 1.0
@@ -62,7 +67,9 @@ def prominence(
     elif rule.decay == "linear":
         decay = max(FLOOR, 1 - max(age, 0) / 180)
     else:
-        decay = retrievability(age, initial_stability() if stability is None else stability)
+        decay = retrievability(
+            age, initial_stability() if stability is None else stability
+        )
     return Prominence(importance, decay, grown, importance * decay * grown)
 
 
@@ -75,7 +82,9 @@ def half_life_decay(age: float, half_life: float = 90.0) -> float:
 
 def retrievability(age: float, stability: float) -> float:
     """FSRS-6 forgetting curve, (1 + f t/S)^-w20 with f = 0.9^(-1/w20) - 1 and t in whole days."""
-    return float((1 + _FACTOR * int(max(age, 0)) / _clamp(stability, STABILITY_RANGE)) ** -W[20])
+    return float(
+        (1 + _FACTOR * int(max(age, 0)) / _clamp(stability, STABILITY_RANGE)) ** -W[20]
+    )
 
 
 def initial_stability(surprise: float = 0.0) -> float:
@@ -83,7 +92,9 @@ def initial_stability(surprise: float = 0.0) -> float:
     return W[2] * (1 + 0.5 * _clamp(surprise, (0.0, 1.0)))
 
 
-def review(stability: float, difficulty: float, days: float, rating: str) -> tuple[float, float]:
+def review(
+    stability: float, difficulty: float, days: float, rating: str
+) -> tuple[float, float]:
     """Stability and difficulty after a review (FSRS-6) `days` after the last; unknown is good."""
     grade = RATINGS.get(rating, RATINGS["good"])
     s, d = _clamp(stability, STABILITY_RANGE), _clamp(difficulty, DIFFICULTY_RANGE)
@@ -95,9 +106,13 @@ def review(stability: float, difficulty: float, days: float, rating: str) -> tup
         long_term = W[11] * d ** -W[12] * ((s + 1) ** W[13] - 1) * lost
         after = min(long_term, s / math.exp(W[17] * W[18]))
     else:
-        factor = (W[15] if rating == "hard" else 1.0) * (W[16] if rating == "easy" else 1.0)
+        factor = (W[15] if rating == "hard" else 1.0) * (
+            W[16] if rating == "easy" else 1.0
+        )
         gain = math.exp(W[8]) * (11 - d) * s ** -W[9]
-        after = s * (1 + gain * (math.exp(W[10] * (1 - retrievability(days, s))) - 1) * factor)
+        after = s * (
+            1 + gain * (math.exp(W[10] * (1 - retrievability(days, s))) - 1) * factor
+        )
     damped = d + (10 - d) / 9 * -W[6] * (grade - 3)
     easiest = W[4] - math.exp(W[5] * 3) + 1
     harder = _clamp(W[7] * easiest + (1 - W[7]) * damped, DIFFICULTY_RANGE)
@@ -110,11 +125,15 @@ def growth(n: int, mode: str = "log") -> float:
     return 1.0 + count if mode == "linear" else 1 + math.log2(count + 1) / 8
 
 
-def age_days(last_reinforced: str, created_at: str, date: str, now: datetime.date) -> int:
+def age_days(
+    last_reinforced: str, created_at: str, date: str, now: datetime.date
+) -> int:
     """Whole days since the first of the three that is an ISO date, 30 if none is; future is 0."""
     for text in (last_reinforced, created_at, date):
         with suppress(ValueError):
-            return max(0, now.toordinal() - type(now).fromisoformat(text[:10]).toordinal())
+            return max(
+                0, now.toordinal() - type(now).fromisoformat(text[:10]).toordinal()
+            )
     return UNKNOWN_AGE
 
 
@@ -124,7 +143,10 @@ _LONG_WORD = r"[^\W\d_]{4,}"
 
 def stronger(entry: Entry, today: str) -> dict[str, Any]:
     """One count more, and today's date."""
-    return {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": today}
+    return {
+        "reinforcement_count": entry.reinforcement_count + 1,
+        "last_reinforced": today,
+    }
 
 
 def reviewed(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:

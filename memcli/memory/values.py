@@ -9,14 +9,18 @@ from memcli.named import NamedTuple
 TYPES = ("declarative", "procedural", "directive", "corrective")
 DOMAINS = ("task", "team")
 STATUSES = ("active", "retired", "compacted")
-PHASES = tuple("specification planning design implementation review maintenance unknown".split())
+PHASES = tuple(
+    "specification planning design implementation review maintenance unknown".split()
+)
 LEVEL_WEIGHTS = {"global": 1.0, "project": 1.2, "job": 1.2, "task": 1.5}
 LEVELS = tuple(LEVEL_WEIGHTS)
 OUTERMOST = {level: depth for depth, level in enumerate(LEVELS)}
 LEVEL_WORDS = {"team": "task", "dispatch": "task", "session": "job"}
 """Other names people use for a level; they are accepted wherever a level is."""
 STORES = ("memory", "institutional", "proxy", "archive")
-KINDS = tuple("policy workflow pitfall architecture decision preference fact episode".split())
+KINDS = tuple(
+    "policy workflow pitfall architecture decision preference fact episode".split()
+)
 PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 
 
@@ -89,7 +93,9 @@ JOBS_DIRS = (".teaparty/jobs", ".mem/jobs")
 ARCHIVE = ".archive.md"
 
 
-_ANOTHER = re.compile(r"\A(?:[gp]|r\d+):")  # home, Claude Code's own memory, below the root
+_ANOTHER = re.compile(
+    r"\A(?:[gp]|r\d+):"
+)  # home, Claude Code's own memory, below the root
 
 
 def plain_id(key: str) -> str:
@@ -112,7 +118,9 @@ class Place(NamedTuple):
         return same and OUTERMOST[self.level] <= OUTERMOST[level]
 
 
-def place(level: str, name: str, *, folder: str = "", job: str = "", task: str = "") -> Place:
+def place(
+    level: str, name: str, *, folder: str = "", job: str = "", task: str = ""
+) -> Place:
     """The place of a file in one of the folders that are looked at."""
     stem = name.removesuffix(ARCHIVE).removesuffix(".md")
     of = "institutional" if stem == "institutional" and not folder else "memory"
@@ -134,7 +142,9 @@ def source_of(path: str) -> str:
 def listed(entry: Entry, key: str) -> list[str]:
     """A list of the front matter as texts; one text is a list of one."""
     value = entry.extra.get(key) or ()
-    return [str(item) for item in (value if isinstance(value, (list, tuple)) else (value,))]
+    return [
+        str(item) for item in (value if isinstance(value, (list, tuple)) else (value,))
+    ]
 
 
 def sessions_of(entry: Entry) -> set[str]:

@@ -8,10 +8,14 @@ from functools import lru_cache
 from itertools import chain
 
 SIZE = 1600
-OVERLAP = 320  # characters of a chunk of a long entry, and of what it shares with the next
+OVERLAP = (
+    320  # characters of a chunk of a long entry, and of what it shares with the next
+)
 LONGEST = 32
 # The front matter of a topic file: its title says it, and its text begins below.
-MATTER = r"\A---[ \t]*\r?\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*\r?(?:\n|\Z)\s*"
+MATTER = (
+    r"\A---[ \t]*\r?\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*\r?(?:\n|\Z)\s*"
+)
 
 # This one and _SPACELESS are compiled when the first text needs them.
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
@@ -20,7 +24,8 @@ _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
 _CASES = bytes(
-    65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 or 48 <= c <= 57 else 32 for c in range(256)
+    65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 or 48 <= c <= 57 else 32
+    for c in range(256)
 )
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
@@ -35,7 +40,9 @@ def clean(text: str) -> str:
     """`text` without what SQLite or its tokenizer cannot take."""
     if text.isprintable():
         return text
-    data = text.encode("utf-8", "surrogatepass")  # faster to look through; \xed begins a surrogate
+    data = text.encode(
+        "utf-8", "surrogatepass"
+    )  # faster to look through; \xed begins a surrogate
     odd = b"\xed" in data or len(data.translate(None, _CONTROLS)) < len(data)
     return re.sub(_CONTROL, " ", text) if odd else text
 
@@ -57,13 +64,17 @@ def body_of(text: str, title: str) -> str:
 def sub_words(text: str) -> str:
     """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks are."""
     words = _WORD.findall(text) if _has_joint(text) else ()
-    found = [hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)]
+    found = [
+        hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)
+    ]
     runs = () if text.isascii() else re.findall(_SPACELESS, text)
     return " ".join([*found, *(pair for run in runs for pair in bigrams(run))])
 
 
 def _has_joint(text: str) -> bool:
-    cases = text.encode("utf-8", "surrogatepass").translate(_CASES)  # four times faster than _JOINT
+    cases = text.encode("utf-8", "surrogatepass").translate(
+        _CASES
+    )  # four times faster than _JOINT
     return re.search(rb"A(?:(?<=aA)|(?=Aa))", cases) is not None
 
 
@@ -89,7 +100,9 @@ def word_forms(text: str) -> Iterator[str]:
 @lru_cache(maxsize=1 << 16)  # texts are many, their words are few
 def _forms(word: str) -> tuple[str, ...]:
     if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
-        return tuple(p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1)
+        return tuple(
+            p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1
+        )
     return tuple(part for part in humps(word) or (word,) if len(part) <= LONGEST)
 
 
@@ -137,5 +150,7 @@ def each_text(value: object, change: Callable[[str], str]) -> object:
     if isinstance(value, (list, tuple)):
         return [each_text(item, change) for item in value]
     if isinstance(value, Mapping):
-        return {change(str(key)): each_text(item, change) for key, item in value.items()}
+        return {
+            change(str(key)): each_text(item, change) for key, item in value.items()
+        }
     return None if isinstance(value, float) and not math.isfinite(value) else value

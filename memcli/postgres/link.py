@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-PATIENCE = 1.5  # seconds of waiting for all calls, the driver's loading included, in a search
+PATIENCE = (
+    1.5  # seconds of waiting for all calls, the driver's loading included, in a search
+)
 LEAST = 0.05  # seconds that any call has
 
 
 class Link:
     """A connection, opened on first use; `patience` seconds for all calls, None no limit."""
 
-    def __init__(self, url: str, environ: Mapping[str, str], patience: float | None = None) -> None:
+    def __init__(
+        self, url: str, environ: Mapping[str, str], patience: float | None = None
+    ) -> None:
         began = time.monotonic()
         self.where = shown(url, environ)
         self.failed = False
@@ -71,8 +75,12 @@ def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
     """A connection to the server."""
     import psycopg
 
-    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs is raised, too
-    return psycopg.connect(url, autocommit=autocommit, connect_timeout=10, application_name="mem")
+    logging.getLogger("psycopg").addHandler(
+        logging.NullHandler()
+    )  # what it logs is raised, too
+    return psycopg.connect(
+        url, autocommit=autocommit, connect_timeout=10, application_name="mem"
+    )
 
 
 def shown(url: str, environ: Mapping[str, str]) -> str:
@@ -91,7 +99,9 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         with suppress(ProgrammingError):
             parts = conninfo_to_dict(url)
     if parts is None or not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
-        hint = "write postgresql://user@host:5432/database; the password goes to ~/.pgpass"
+        hint = (
+            "write postgresql://user@host:5432/database; the password goes to ~/.pgpass"
+        )
         raise UsageError("store_url is no PostgreSQL URL", hint)
     host = parts.get("host") or environ.get("PGHOST", "localhost")
     port = parts.get("port") or environ.get("PGPORT", "5432")
@@ -109,7 +119,9 @@ def explained(error: BaseException, where: str) -> BaseException:
     hint = f"bring it up to date, or report it: {name}"
     what: str = f"the shared index failed: {name}"
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
-        return RefusedError(f"another push of this project is under way ({where})", "run again")
+        return RefusedError(
+            f"another push of this project is under way ({where})", "run again"
+        )
     if isinstance(error, errors.InsufficientPrivilege):
         what = "this role may not do that in the shared index"
         hint = "ask for the rights of docs/shared-index.md, and check store_team"
@@ -135,8 +147,14 @@ _LOCK = 0x6D656D
 
 def version(connection: psycopg.Connection[Any]) -> int:
     """The version of the tables, 0 without any."""
-    [(there,)] = connection.execute("SELECT to_regclass('mem.version') IS NOT NULL").fetchall()
-    rows = connection.execute("SELECT version FROM mem.version").fetchall() if there else []
+    [(there,)] = connection.execute(
+        "SELECT to_regclass('mem.version') IS NOT NULL"
+    ).fetchall()
+    rows = (
+        connection.execute("SELECT version FROM mem.version").fetchall()
+        if there
+        else []
+    )
     return int(rows[0][0]) if rows else 0
 
 
@@ -150,7 +168,9 @@ def require(found: int) -> None:
         if older:
             hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
         side = "older" if older else "newer"
-        raise ProviderError(f"the shared index is of version {found}, {side} than {VERSION}", hint)
+        raise ProviderError(
+            f"the shared index is of version {found}, {side} than {VERSION}", hint
+        )
 
 
 def make(connection: psycopg.Connection[Any]) -> bool:
@@ -162,7 +182,9 @@ def make(connection: psycopg.Connection[Any]) -> bool:
         extension = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         if connection.execute(extension).fetchone() is None:
             hint = "install pgvector 0.8 or later on the server"
-            raise ProviderError("the server lacks the extension vector (pgvector)", hint)
+            raise ProviderError(
+                "the server lacks the extension vector (pgvector)", hint
+            )
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
         connection.execute(table("postgres/schema.sql").encode())
@@ -179,7 +201,11 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
     asked = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mem.chunks'::regclass"
     if connection.execute(asked).fetchone() != (True,):
         return
-    name = f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
+    name = (
+        f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
+    )
     connection.execute(
-        sql.SQL(statement("vectors")).format(name=sql.Identifier(name), dim=dim, model=model)
+        sql.SQL(statement("vectors")).format(
+            name=sql.Identifier(name), dim=dim, model=model
+        )
     )

@@ -88,9 +88,13 @@ def _wanted(app: App, archived: bool) -> tuple[dict[str, FileRow], tuple[str, ..
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
     found, listed = list[str](), sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
-        done = git.run([*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120)
+        done = git.run(
+            [*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120
+        )
         if done.returncode:
-            raise ProviderError(f"git {command[0]} failed: {done.stderr.strip()}", "git status")
+            raise ProviderError(
+                f"git {command[0]} failed: {done.stderr.strip()}", "git status"
+            )
         found += [name for name in done.stdout.split("\0") if name]
     return found
 
@@ -100,8 +104,12 @@ def _push(
 ) -> PushReport:
     key, identity, facts = to.identity.key, to.identity, to.known.facts
     team = to.app.project.config.store_team or facts.team
-    team = team or to.server.ask(lambda c: str(c.execute("SELECT current_user").fetchall()[0][0]))
-    now = writer.Facts(team, identity.commit, identity.remote, identity.name, to.model, to.dim)
+    team = team or to.server.ask(
+        lambda c: str(c.execute("SELECT current_user").fetchall()[0][0])
+    )
+    now = writer.Facts(
+        team, identity.commit, identity.remote, identity.name, to.model, to.dim
+    )
     if to.dim:
         to.server.ask(lambda c: link.index_vectors(c, to.model, to.dim))
     # What another team or model had is not changed but sent anew.
@@ -116,7 +124,11 @@ def _push(
     gone = [writer.number(name) for name in have_files if name not in files]
     touched = [*gone, *(file.number for file in changed)] if same else []
     select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
-    rows = to.server.ask(lambda c: c.execute(select, (key, touched)).fetchall()) if touched else []
+    rows = (
+        to.server.ask(lambda c: c.execute(select, (key, touched)).fetchall())
+        if touched
+        else []
+    )
     have = {row[0] for row in rows}
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
     new = _new(to, team, [pair for i, pair in wanted.items() if i not in have])
@@ -131,10 +143,14 @@ def _push(
     )  # fmt: skip
 
 
-def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
+def _read(
+    app: App, row: FileRow, identity: str, problems: list[Problem]
+) -> writer.FileChange:
     file = app.project.found(row.path)
     path = file.path if file else app.project.path_of(row.path)
-    changed = writer.FileChange(writer.number(row.path), row.path, identity, row.place, ())
+    changed = writer.FileChange(
+        writer.number(row.path), row.path, identity, row.place, ()
+    )
     try:
         data = read_file(path, base_of(app.project, path)).data
         text = strip_private(decode(data), lines=True)
@@ -143,7 +159,9 @@ def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> wri
         return changed
     if digest(data) != row.hash:
         raise RefusedError(f"{row.path} is being changed", "run again")
-    sent = writer.chunks(parse(text, row.path), row.path, live=row.place.store == "memory")
+    sent = writer.chunks(
+        parse(text, row.path), row.path, live=row.place.store == "memory"
+    )
     return changed._replace(chunks=sent)
 
 
@@ -153,7 +171,10 @@ def _new(
     sent = [one for _, one in added]
     with closing(Tokenizer()) as tokenizer:
         labels = (f"=t:{team}", f"=p:{to.identity.key}")
-        rows = [(r.title, r.text, r.tags, r.date, r.parts) for r in (one.row for one in sent)]
+        rows = [
+            (r.title, r.text, r.tags, r.date, r.parts)
+            for r in (one.row for one in sent)
+        ]
         words = tokenizer.words(rows, labels)
     chosen = [one for one in sent if to.dim and one.row.live and _chosen(to.app, one)]
     texts = [embedded_text(one.row.title, one.row.text) for one in chosen]
@@ -185,7 +206,9 @@ def _chosen(app: App, sent: writer.Sent) -> bool:
     chosen, row, values = app.chosen, sent.row, json.loads(sent.row.metadata)
     if values.get("embed") is not None:
         return bool(values["embed"])
-    fits = row.kind in (chosen.kinds or (row.kind,)) and row.type in (chosen.types or (row.type,))
+    fits = row.kind in (chosen.kinds or (row.kind,)) and row.type in (
+        chosen.types or (row.type,)
+    )
     return fits and float(values.get("importance") or 0) >= chosen.importance
 
 

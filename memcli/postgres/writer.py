@@ -44,7 +44,9 @@ def identify(root: Path) -> Identity:
     top = git.work_tree(root)
     if top is None:
         what = "the shared index knows projects by their first commit"
-        raise UsageError(f"{what}: {root} is in no git repository", "run it in a repository")
+        raise UsageError(
+            f"{what}: {root} is in no git repository", "run it in a repository"
+        )
 
     def ask(*arguments: str) -> str:
         return (git.ask(top, *arguments) or "").strip()
@@ -56,10 +58,14 @@ def identify(root: Path) -> Identity:
     first = ask("rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")[-1]
     if not commit or not first:
         raise UsageError(f"{top} has no commit yet", "commit the memory files first")
-    path = Path(os.path.relpath(os.path.realpath(root), os.path.realpath(top))).as_posix()
+    path = Path(
+        os.path.relpath(os.path.realpath(root), os.path.realpath(top))
+    ).as_posix()
     remote = re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", ask("remote", "get-url", "origin"))
     parts = [
-        part for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git")) if part
+        part
+        for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git"))
+        if part
     ]
     name = "/".join(parts[-2:] if ":" in remote else parts[-1:])
     name = name or os.path.basename(os.path.realpath(top))
@@ -96,12 +102,18 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     """The chunks of a file in their order, which tells equal entries apart."""
     found: list[Sent] = []
     times: Counter[str] = Counter()
-    for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):
+    for entry in sorted(
+        (*sections(memory), *memory.entries), key=lambda entry: entry.start
+    ):
         head = 0
         extra = {key: each_text(value, _cleaned) for key, value in entry.extra.items()}
-        public = entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
+        public = entry._replace(
+            title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra
+        )
         for row in rows(public, live=live):
-            weighed = "\0".join(map(str, (*row[:2], *row[4:11], row.metadata, row.around)))
+            weighed = "\0".join(
+                map(str, (*row[:2], *row[4:11], row.metadata, row.around))
+            )
             digest = blake2b(weighed.encode(), digest_size=12).hexdigest()
             values = json.loads(row.metadata)
             # jsonb knows no NUL
@@ -110,7 +122,9 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
             own = number(path, digest, row.type, row.kind, times[digest])
             times[digest] += 1
             head = head if row.part else own
-            begins = str(values.get("started_at") or values.get("created") or row.date)[:10]
+            begins = str(values.get("started_at") or values.get("created") or row.date)[
+                :10
+            ]
             ends = str(values.get("ended_at") or begins)[:10]
             found.append(Sent(own, head, row.line, row, begins, ends))
     return found
@@ -185,12 +199,17 @@ def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
 
 def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
     """The dimensions that vectors of a model have in the projects one may see."""
-    rows = connection.execute("SELECT DISTINCT dim FROM mem.projects WHERE model = %s", (model,))
+    rows = connection.execute(
+        "SELECT DISTINCT dim FROM mem.projects WHERE model = %s", (model,)
+    )
     return {row[0] for row in rows}
 
 
 def write(
-    connection: psycopg.Connection[Any], identity: Identity, version: int, change: Change
+    connection: psycopg.Connection[Any],
+    identity: Identity,
+    version: int,
+    change: Change,
 ) -> None:
     """Apply a change, all or nothing. Raises Stale when the project is not of this version."""
     key, facts, new = identity.key, change.facts, change.new
@@ -203,13 +222,19 @@ def write(
             raise Stale
         removed = _remove(cursor, key, change)
         for file in change.files:
-            heads = [(sent.id, sent.line) for sent in file.chunks if sent.id == sent.head]
+            heads = [
+                (sent.id, sent.line) for sent in file.chunks if sent.id == sent.head
+            ]
             ids, lines = [number for number, _ in heads], [line for _, line in heads]
             named = (key, file.number, facts.team, file.path, file.hash)
             cursor.execute(statement("write file"), (*named, *file.place, ids, lines))
-        cursor.executemany(statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new])
+        cursor.executemany(
+            statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new]
+        )
         _count(cursor, key, facts.team, new, [terms for _, terms in removed])
-        length = sum(chunk.words.length for chunk in new) - sum(own for own, _ in removed)
+        length = sum(chunk.words.length for chunk in new) - sum(
+            own for own, _ in removed
+        )
         values = (
             key, facts.team, facts.name, identity.root_commit, identity.path, facts.remote,
             facts.commit, change.archived, facts.model, facts.dim, len(new) - len(removed), length,
@@ -218,11 +243,15 @@ def write(
         cursor.execute(statement("write project"), values)
 
 
-def _remove(cursor: psycopg.Cursor[Any], key: UUID, change: Change) -> list[tuple[int, list[str]]]:
+def _remove(
+    cursor: psycopg.Cursor[Any], key: UUID, change: Change
+) -> list[tuple[int, list[str]]]:
     for table in ("projects", "files", "chunks", "terms") if change.anew else ():
         cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
     cursor.execute(statement("remove files"), (key, list(change.gone)))
-    return cursor.execute(statement("remove chunks"), (key, list(change.dropped))).fetchall()
+    return cursor.execute(
+        statement("remove chunks"), (key, list(change.dropped))
+    ).fetchall()
 
 
 def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
@@ -237,11 +266,17 @@ def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
 
 
 def _count(
-    cursor: psycopg.Cursor[Any], key: UUID, team: str, new: Sequence[NewChunk], gone: list[Any]
+    cursor: psycopg.Cursor[Any],
+    key: UUID,
+    team: str,
+    new: Sequence[NewChunk],
+    gone: list[Any],
 ) -> None:
     """Add to the number of chunks that each term stands in; those in none leave."""
     terms = Counter(term for chunk in new for term in chunk.words.terms)
     terms.subtract(term for own in gone for term in own if not term.startswith("="))
     changed = [(key, term, team, n) for term, n in sorted(terms.items()) if n]
     cursor.executemany(statement("write term"), changed)
-    cursor.execute(statement("remove terms"), (key, [term for term, n in terms.items() if n < 0]))
+    cursor.execute(
+        statement("remove terms"), (key, [term for term, n in terms.items() if n < 0])
+    )

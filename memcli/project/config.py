@@ -141,7 +141,11 @@ def _judged(origin: str, key: str, raw: Any) -> Any:
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
     """The user's configuration file."""
     base = environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if os.path.isabs(base) else home / ".config") / "mem" / "config.toml"
+    return (
+        (Path(base) if os.path.isabs(base) else home / ".config")
+        / "mem"
+        / "config.toml"
+    )
 
 
 class TomlFile(NamedTuple):
@@ -166,7 +170,9 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
         return TomlFile(str(path))
     place, hint, text = str(path), "mend that line", ""
     try:
-        text = decode(read_file(path, root or "", most=MOST_BYTES).data).removeprefix("\ufeff")
+        text = decode(read_file(path, root or "", most=MOST_BYTES).data).removeprefix(
+            "\ufeff"
+        )
         return TomlFile(str(path), _parsed(text), text)
     except Unreadable as error:
         place += f":{error.line}" * ("UTF-8" in str(error))
@@ -182,13 +188,17 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
 def _parsed(text: str) -> dict[str, Any]:
     if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
         part = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-        if re.search(rf"(?<![\w.\\-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text):
+        if re.search(
+            rf"(?<![\w.\\-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text
+        ):
             raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
     import tomllib
 
     values = tomllib.loads(text)
     if len(values) > MOST_KEYS:
-        raise UsageError(f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md")
+        raise UsageError(
+            f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md"
+        )
     return values
 
 
@@ -211,14 +221,20 @@ def with_value(text: str, key: str, value: str) -> str | None:
 
 
 def load(
-    *, home: Path, root: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]
+    *,
+    home: Path,
+    root: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
 ) -> Settings:
     """Read the files and the environment, and resolve them. Nothing is raised for bad values."""
     files = [("user file", read_settings(user_file(home, environ)))]
     if root is not None:
         files.append(("project file", read_settings(root / ".mem.toml", root)))
     layers = [(origin, file.values, file.where) for origin, file in files]
-    layers.append(("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}"))
+    layers.append(
+        ("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}")
+    )
     settings = resolve([*layers, ("flag", flags, lambda key: f"--set {key}")])
     faults = [fault for _, file in files for fault in file.faults]
     return settings._replace(faults=(*faults, *settings.faults))

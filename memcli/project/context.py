@@ -15,7 +15,13 @@ from memcli.project import config, git, levels_on_disk
 from memcli.project.git import may_be_root
 from memcli.project.levels_on_disk import Names
 from memcli.project.listing import FoundFile, Listing, shown
-from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text, refuse_links
+from memcli.storage.files import (
+    MEMORY_BYTES,
+    SMALL_BYTES,
+    Unreadable,
+    read_text,
+    refuse_links,
+)
 
 if TYPE_CHECKING:
     from memcli.memory.changes import ChangeSet
@@ -56,9 +62,15 @@ class Project:
         """Today; MEM_NOW (an ISO date) stands in for it."""
         given = self.environ.get("MEM_NOW")
         try:
-            return datetime.datetime.fromisoformat(given).date() if given else datetime.date.today()
+            return (
+                datetime.datetime.fromisoformat(given).date()
+                if given
+                else datetime.date.today()
+            )
         except ValueError:
-            raise UsageError(f"MEM_NOW is no date: {given}", "write it as 2026-03-01") from None
+            raise UsageError(
+                f"MEM_NOW is no date: {given}", "write it as 2026-03-01"
+            ) from None
 
     @cached_property
     def root(self) -> Path | None:
@@ -76,11 +88,15 @@ class Project:
     def key(self) -> str:
         """The identity of this project for the state file: git common directory and root."""
         top = git.work_tree(self.root) if self.root is not None else None
-        return f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
+        return (
+            f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
+        )
 
     @cached_property
     def settings(self) -> config.Settings:
-        return config.load(home=self.home, root=self.root, environ=self.environ, flags=self._flags)
+        return config.load(
+            home=self.home, root=self.root, environ=self.environ, flags=self._flags
+        )
 
     @cached_property
     def config(self) -> config.Config:
@@ -119,14 +135,20 @@ class Project:
     @cached_property
     def view(self) -> View:
         """The job and task that the working directory is in."""
-        return view_of(self.cwd, self.root, self.jobs_dirs) if self.root is not None else View()
+        return (
+            view_of(self.cwd, self.root, self.jobs_dirs)
+            if self.root is not None
+            else View()
+        )
 
     @cached_property
     def tree(self) -> str:
         """The git work tree one stands in: "" for the root's own, else a task's folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {part.tree for part in self.listing.files.parts if part.tree}
-        inside = [name for name in trees if here == name or here.startswith(name + os.sep)]
+        inside = [
+            name for name in trees if here == name or here.startswith(name + os.sep)
+        ]
         return max(inside, key=len, default="")
 
     def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
@@ -150,7 +172,9 @@ class Project:
 
     def path_of(self, name: str) -> str:
         """The absolute path of a memory file from its name."""
-        base, inner = (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
+        base, inner = (
+            (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
+        )
         return str((base or self.home) / inner)
 
     def name_of(self, path: str | Path) -> str:
@@ -167,11 +191,17 @@ class Project:
         root = str(self.root or self.cwd)
         if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
             return os.path.relpath(absolute, root)
-        return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
+        return (
+            absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
+        )
 
 
 def read_known(
-    project: Project, files: Iterable[FoundFile], problems: list[Problem], *, to_write: bool = False
+    project: Project,
+    files: Iterable[FoundFile],
+    problems: list[Problem],
+    *,
+    to_write: bool = False,
 ) -> "Iterator[KnownFile]":
     """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a problem."""
     from memcli.memory.parser import KnownFile
@@ -179,7 +209,9 @@ def read_known(
     read = project.read_to_write if to_write else project.read
     for file in files:
         try:
-            yield KnownFile(read(file), file.place, project.may_write(file), file.found, file.tree)
+            yield KnownFile(
+                read(file), file.place, project.may_write(file), file.found, file.tree
+            )
         except Unreadable as error:
             problems.append(Problem(file.name, error.line, str(error), "unreadable"))
 
@@ -194,16 +226,26 @@ def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
 
 def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
     """The patches that make changes to files as they were read."""
-    known = {name: file.path for name in changes.texts() if (file := project.found(name))}
-    rows = [(n, known.get(n) or project.path_of(n), text) for n, text in changes.texts().items()]
+    known = {
+        name: file.path for name in changes.texts() if (file := project.found(name))
+    }
+    rows = [
+        (n, known.get(n) or project.path_of(n), text)
+        for n, text in changes.texts().items()
+    ]
     there = {name: os.path.lexists(path) for name, path, _ in rows}
-    return tuple(Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows)
+    return tuple(
+        Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows
+    )
 
 
 def own_tokens(project: Project) -> int:
     """The bound of the user's own part of an answer when the project's file bounds the rest."""
     settings = project.settings
-    if settings.origins["max_tokens"] != "project file" or not settings.config.max_tokens:
+    if (
+        settings.origins["max_tokens"] != "project file"
+        or not settings.config.max_tokens
+    ):
         return 0
     user = config.load(home=project.home, root=None, environ=project.environ, flags={})
     return user.config.max_tokens or config.Config().max_tokens
@@ -217,17 +259,24 @@ def moment(today: datetime.date) -> datetime.datetime:
 def base_of(project: Project, path: str | Path) -> str:
     """The folder that no link on the way to a file may leave: root or home, "" elsewhere."""
     named, folders = os.path.abspath(path), filter(None, (project.root, project.home))
-    return next((f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)), "")
+    return next(
+        (f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)),
+        "",
+    )
 
 
-def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
+def text_of(
+    project: Project, path: str | Path, *, most: int = MEMORY_BYTES
+) -> str | None:
     """The text of a file, None where there is nothing. Raises `Unreadable`."""
     if not os.path.lexists(path):
         return None
     return read_text(path, base_of(project, path), most=most)
 
 
-def text_to_write(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
+def text_to_write(
+    project: Project, path: str | Path, *, most: int = MEMORY_BYTES
+) -> str | None:
     """The text of a file to be written, or None. Raises DataError, RefusedError for a link."""
     refuse_links(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
     with nothing_written(project.name_of(path)):
@@ -272,7 +321,9 @@ def task_folder(project: Project, job: str, task: str) -> str:
 def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
     root, hint = need_root(project), f"its folder would be {folders[-1]}"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
-        raise UsageError(f"--{what} {name}: no name of a {what}", "give the name of its folder")
+        raise UsageError(
+            f"--{what} {name}: no name of a {what}", "give the name of its folder"
+        )
     if found := next((folder for folder in folders if (root / folder).is_dir()), ""):
         return found
     raise UsageError(f"--{what} {name}: no such {what}", hint)
@@ -297,7 +348,10 @@ def write_blocker(project: Project) -> str:
     if project.root is None:
         return ""
     project.relist()
-    trees = {part.tree for part in project.listing.files.parts} - {"~", levels_on_disk.PRIVATE}
+    trees = {part.tree for part in project.listing.files.parts} - {
+        "~",
+        levels_on_disk.PRIVATE,
+    }
     for top in {git.work_tree(project.root / tree) for tree in ("", *trees)}:
         if top is not None and (word := git.under_way(top)):
             return f"git is in the middle of a {word}"
@@ -337,7 +391,9 @@ def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
     parts, own = cwd.parts[len(folder.parts) :], tuple[str, ...]()
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
-        own = config.jobs_dirs(config.read_settings(folder / ".mem.toml", folder).values)
+        own = config.jobs_dirs(
+            config.read_settings(folder / ".mem.toml", folder).values
+        )
     kind, depth = _stands(parts, (*jobs_dirs, *own))
     if (kind, depth) == ("task", 4):
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
@@ -352,6 +408,10 @@ def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
     if kind != "job":
         return View("", name, inside)
     task = parts[depth : depth + 2]
-    if task[:1] == ("tasks",) and len(task) == 2 and (root / inside / Path(*task)).is_dir():
+    if (
+        task[:1] == ("tasks",)
+        and len(task) == 2
+        and (root / inside / Path(*task)).is_dir()
+    ):
         return View(name, shown(task[1]), "/".join((inside, *task)))
     return View(name, "", inside)

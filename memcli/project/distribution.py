@@ -39,7 +39,9 @@ def requirement(extra: str = "") -> str:
 def for_ci(top: Path) -> str:
     """What CI is to install: an address with its commit, or a folder here. Raises UsageError."""
     (address, folder), real = _origin(), os.path.realpath(top)
-    if address and not urlsplit(address).scheme.endswith("file"):  # git+file: is this machine, too
+    if address and not urlsplit(address).scheme.endswith(
+        "file"
+    ):  # git+file: is this machine, too
         return f"{NAME} @ {address}"
     if folder is not None and folder.is_relative_to(real):
         return f"./{folder.relative_to(real).as_posix()}"
@@ -58,10 +60,17 @@ def _origin() -> tuple[str, Path | None]:
 
         return "", Path(os.path.realpath(url2pathname(unquote(urlsplit(url).path))))
     if isinstance(vcs, dict):
-        tail = f"#subdirectory={folder}" if (folder := record.get("subdirectory")) else ""
-        return f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}{tail}", None
+        tail = (
+            f"#subdirectory={folder}" if (folder := record.get("subdirectory")) else ""
+        )
+        return (
+            f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}{tail}",
+            None,
+        )
     checkout = Path(__file__).parents[2]  # run from there, never installed
-    return url, checkout if not url and (checkout / "pyproject.toml").is_file() else None
+    return url, checkout if not url and (
+        checkout / "pyproject.toml"
+    ).is_file() else None
 
 
 def _direct_url() -> dict[str, Any]:

@@ -17,7 +17,8 @@ from memcli.text.matching import table
 def _words() -> re.Pattern[str]:
     """Words between others that are no letters; in scripts without blanks, anywhere."""
     words, anywhere = (
-        "|".join(part.split()) for part in table("project/memory_words.txt").split("\n\n")
+        "|".join(part.split())
+        for part in table("project/memory_words.txt").split("\n\n")
     )
     return re.compile(rf"(?:^|[^a-zа-яß-ÿ])(?:{words})(?=$|[^a-zа-яß-ÿ])|{anywhere}")
 

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     import subprocess
 
 
-EXCLUDED = (".memory.db*", ".*.mem-tmp-*")  # derived and temporary, never to be committed
-MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")  # of a running job
+EXCLUDED = (
+    ".memory.db*",
+    ".*.mem-tmp-*",
+)  # derived and temporary, never to be committed
+MOMENTS = (
+    ".premortem.md",
+    ".assumptions.jsonl",
+    ".interventions.jsonl",
+)  # of a running job
 Text = str | None
 DRIVER = "merge.mem.driver"
 DRIVER_COMMAND = (
@@ -29,7 +36,8 @@ DRIVER_COMMAND = (
 def work_tree(folder: Path) -> Path | None:
     """The top of the git work tree that holds `folder`."""
     return next(
-        (path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")), None
+        (path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")),
+        None,
     )
 
 
@@ -46,14 +54,20 @@ def git_dir(top: Path) -> Path | None:
 def read_first_line(path: Path) -> str:
     """The first line of a small file of git's, "" where there is none."""
     with suppress(Unreadable):
-        return os.fsdecode(read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]).strip()
+        return os.fsdecode(
+            read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]
+        ).strip()
     return ""
 
 
 def common_dir(top: Path) -> Path | None:
     """The directory that all work trees of a repository share."""
     own = git_dir(top)
-    return Path(os.path.normpath(own / read_first_line(own / "commondir"))) if own else None
+    return (
+        Path(os.path.normpath(own / read_first_line(own / "commondir")))
+        if own
+        else None
+    )
 
 
 _UNDER_WAY = {
@@ -83,7 +97,9 @@ def head_of(top: Path) -> str:
 def under_way(top: Path) -> str:
     """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
     own = git_dir(top)
-    words = (word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name))
+    words = (
+        word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name)
+    )
     return next(words, "")
 
 
@@ -95,7 +111,9 @@ def points_back(top: Path) -> bool:
     named = read_first_line(folder / "gitdir")
     if named and os.path.realpath(folder / named) == os.path.realpath(dot):
         return True
-    done = run(["config", "--file", str(folder / "config"), "--get", "core.worktree"], top)
+    done = run(
+        ["config", "--file", str(folder / "config"), "--get", "core.worktree"], top
+    )
     named = done.stdout.rstrip("\n")
     return bool(named) and os.path.realpath(folder / named) == here
 
@@ -133,7 +151,12 @@ _PLAIN = {
 
 
 def run(
-    words: Sequence[str], cwd: Path, timeout: float = 30, *, hooks: bool = False, given: Text = None
+    words: Sequence[str],
+    cwd: Path,
+    timeout: float = 30,
+    *,
+    hooks: bool = False,
+    given: Text = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run git; never raises for its exit code, which is 124 after so many seconds.
 
@@ -159,8 +182,12 @@ def ask(top: Path, *words: str, timeout: float = 30) -> str | None:
 def _without_filters(cwd: Path) -> dict[str, str]:
     """Settings under which no filter that is configured is run, however it is called."""
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
-    found = {name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")} - {""}
-    off = product(sorted(found), (("clean", ""), ("process", ""), ("required", "false")))
+    found = {
+        name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")
+    } - {""}
+    off = product(
+        sorted(found), (("clean", ""), ("process", ""), ("required", "false"))
+    )
     rows = {f"{name}.{key}": value for name, (key, value) in off}
     keys = {f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(rows)}
     values = {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(rows.values())}
@@ -180,7 +207,9 @@ def start(
     What it says is decoded to the byte; the descriptors in `keep` stay open in it."""
     import subprocess  # most commands only read git's files
 
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    }
     how: dict[str, Any] = {"timeout": timeout, "pass_fds": keep}
     how |= {"input": (given or "").encode("utf-8", "surrogateescape")}
     command = ["git", *words]
@@ -190,7 +219,9 @@ def start(
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", "git took too long")
-    said = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
+    said = (
+        each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr)
+    )
     return subprocess.CompletedProcess(command, done.returncode, *said)
 
 
@@ -203,7 +234,9 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
         files = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for path, text in zip(files, (ours, base, theirs), strict=True):
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        done = run(["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd())
+        done = run(
+            ["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd()
+        )
     if not 0 <= done.returncode < 128 or (done.returncode and not done.stdout):
         raise DataError("git cannot merge it", "merge the two versions by hand")
     return done.stdout, done.returncode
@@ -242,11 +275,17 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 @lru_cache
 def _safe_directories() -> tuple[str, ...]:
     """What the user's and the system's git configuration say; a repository's own is not asked."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("GIT_CONFIG")
+    }
     with suppress(OSError):
         asked = ["config", "--get-all", "safe.directory"]
         lines = start(asked, Path("/"), 2, None, (), **kept).stdout.splitlines()
-        since = max((at for at, line in enumerate(lines, 1) if not line), default=0)  # "": anew
+        since = max(
+            (at for at, line in enumerate(lines, 1) if not line), default=0
+        )  # "": anew
         return tuple(map(os.path.expanduser, lines[since:]))
     return ()
 
@@ -274,7 +313,9 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
         done = run(["ls-files", "-z", "--full-name", "--", *literal], top, timeout=1)
         known = {name.casefold() for name in done.stdout.split("\0")}
         names = {path: os.path.relpath(path, top).casefold() for path in plain}
-        return frozenset(p for p in plain if not done.returncode and names[p] not in known)
+        return frozenset(
+            p for p in plain if not done.returncode and names[p] not in known
+        )
     return frozenset()
 
 
@@ -285,5 +326,7 @@ def names_of(root: Path, path: str) -> list[str]:
     names = [os.path.relpath(real, root)] if real.startswith(f"{root}{os.sep}") else []
     own, other = work_tree(root), work_tree(Path(real).parent)
     if own and other and own != other and common_dir(own) == common_dir(other):
-        names.append(os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own)))
+        names.append(
+            os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own))
+        )
     return names or [real.lstrip(os.sep)]

@@ -92,7 +92,13 @@ def _set(mark: str, inner: str) -> str:
         for low, high, one in ranges
         if not low or low <= high
     ]
-    return f"[{'^' if mark else ''}{''.join(parts)}]" if parts else "." if mark else "[^\\s\\S]"
+    return (
+        f"[{'^' if mark else ''}{''.join(parts)}]"
+        if parts
+        else "."
+        if mark
+        else "[^\\s\\S]"
+    )
 
 
 def _piece(letters: Sequence[str]) -> _Piece:
@@ -127,7 +133,9 @@ def _rule(line: str) -> _Rule | None:
     if len(names) == 1 and not line.startswith("/"):
         names = ["**", *names]
     names = [
-        name for name, after in zip(names, [*names[1:], ""], strict=True) if name + after != "****"
+        name
+        for name, after in zip(names, [*names[1:], ""], strict=True)
+        if name + after != "****"
     ]
     if names[-1] == "**" and len(names) > 1:
         names.append("*")  # what lies inside, not the folder itself
@@ -139,17 +147,23 @@ def _rule(line: str) -> _Rule | None:
 def named(patterns: Iterable[str], name: str) -> bool:
     """Whether patterns of the configuration name a file itself, not a folder that it is in."""
     rules = [f"/{pattern.removeprefix('./')}" for pattern in patterns]
-    return any(covers([r], name) and not covers([r], name.rpartition("/")[0]) for r in rules)
+    return any(
+        covers([r], name) and not covers([r], name.rpartition("/")[0]) for r in rules
+    )
 
 
 def covers(patterns: Iterable[str], path: str) -> bool:
     """Whether patterns in gitignore syntax name a path; the last one that matches decides."""
     rules = (_rule(line) for _, line in zip(range(MOST), patterns, strict=False))
-    names = [part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")]
+    names = [
+        part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")
+    ]
     return _decided(rules, names, decided=False)
 
 
-def _decided(rules: Iterable[_Rule | None], names: Sequence[str], *, decided: bool) -> bool:
+def _decided(
+    rules: Iterable[_Rule | None], names: Sequence[str], *, decided: bool
+) -> bool:
     path = "/".join(names)
     for rule in rules:
         if rule is not None and rule.negated == decided and rule.hint in path:
@@ -190,14 +204,24 @@ class Ignored:
     def __call__(self, path: str) -> bool:
         parts, ignored = path.split("/"), False
         for depth in range(len(parts)):
-            ignored = _decided(self._of("/".join(parts[:depth])), parts[depth:], decided=ignored)
+            ignored = _decided(
+                self._of("/".join(parts[:depth])), parts[depth:], decided=ignored
+            )
         return ignored
 
     def _of(self, folder: str) -> list[_Rule]:
         if folder not in self._rules:
-            names = [f"{folder}/.gitignore"] if folder else [".git/info/exclude", ".gitignore"]
-            lines = [line for name in names for line in self._lines(f"{self.root}/{name}")]
-            self._rules[folder] = [rule for line in lines if (rule := _rule(line)) is not None]
+            names = (
+                [f"{folder}/.gitignore"]
+                if folder
+                else [".git/info/exclude", ".gitignore"]
+            )
+            lines = [
+                line for name in names for line in self._lines(f"{self.root}/{name}")
+            ]
+            self._rules[folder] = [
+                rule for line in lines if (rule := _rule(line)) is not None
+            ]
         return self._rules[folder]
 
     def _lines(self, path: str) -> list[str]:
@@ -218,14 +242,22 @@ class Walk:
     def find(self, pattern: str) -> list[str]:
         """The paths below the root that a pattern names, sorted; `**` stands for any folders."""
         names = [part for part in pattern.split("/") if part not in ("", ".")]
-        parts = [None if name == "**" else _pieces(name, escapes=False) for name in names]
+        parts = [
+            None if name == "**" else _pieces(name, escapes=False) for name in names
+        ]
         todo = [("", _past_stars({0}, parts))] if len(pattern) <= LONGEST else []
         found = []
         while todo and not self.cut:
             folder, reached = todo.pop()
-            plain = [names[at] for at in reached - {len(names)} if not set(names[at]) & {*"*?["}]
+            plain = [
+                names[at]
+                for at in reached - {len(names)}
+                if not set(names[at]) & {*"*?["}
+            ]
             known = len(plain) == len(reached)
-            for name, is_folder in self._named(folder, plain) if known else self._entries(folder):
+            for name, is_folder in (
+                self._named(folder, plain) if known else self._entries(folder)
+            ):
                 path, after = f"{folder}{name}", _step(parts, reached, name)
                 if len(parts) in after:
                     found.append(path)

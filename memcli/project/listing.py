@@ -18,7 +18,9 @@ _BATCH = 500
 _REGULAR = stat.S_ISREG
 _STATUS = methodcaller("stat", follow_symlinks=False)
 _FIELDS = attrgetter("st_ino", "st_mtime_ns", "st_size", "st_dev", "st_mode")
-_Key = tuple[int, int, str]  # device and inode, and the work tree: a file is listed once in each
+_Key = tuple[
+    int, int, str
+]  # device and inode, and the work tree: a file is listed once in each
 
 
 class FoundFile(NamedTuple):
@@ -64,8 +66,14 @@ class Folder(NamedTuple):
             names, rows = [entry.name for entry in batch], list[Any]()
             with suppress(OSError):
                 rows = list(map(_FIELDS, map(_STATUS, batch)))
-            if len(rows) < len(names) or not all(map(_REGULAR, {row[4] for row in rows})):
-                known = {each.name: _FIELDS(_STATUS(each)) for each in batch if _is_there(each)}
+            if len(rows) < len(names) or not all(
+                map(_REGULAR, {row[4] for row in rows})
+            ):
+                known = {
+                    each.name: _FIELDS(_STATUS(each))
+                    for each in batch
+                    if _is_there(each)
+                }
                 yield from (name for name in known if not _REGULAR(known[name][4]))
                 names = [name for name in known if _REGULAR(known[name][4])]
                 rows = [known[name] for name in names]
@@ -74,11 +82,22 @@ class Folder(NamedTuple):
 
     def files(self) -> Iterator[tuple[FoundFile, _Key]]:
         """Its files, by name, each with what it is known by under any name."""
-        both = chain.from_iterable(zip(*marshal.loads(part), strict=True) for part in self.read)
+        both = chain.from_iterable(
+            zip(*marshal.loads(part), strict=True) for part in self.read
+        )
         for name, (inode, time, size, device, _) in sorted(both):
             called = self.name + (name if name.isascii() else shown(name))
             where = self.archive if name.endswith(ARCHIVE) else self.place
-            row = (self.path + name, called, where, self.tree, time, size, self.base, False)
+            row = (
+                self.path + name,
+                called,
+                where,
+                self.tree,
+                time,
+                size,
+                self.base,
+                False,
+            )
             yield tuple.__new__(FoundFile, row), (device, inode, self.inner)
 
 
@@ -142,4 +161,8 @@ class Listing(NamedTuple):
 
 def shown(name: str) -> str:
     r"""A file name as text that can be stored and printed: bytes that are no UTF-8 as `\xff`."""
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    return (
+        name
+        if name.isascii()
+        else os.fsencode(name).decode("utf-8", "backslashreplace")
+    )

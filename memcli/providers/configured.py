@@ -21,7 +21,10 @@ class Providers:
     """What a run may ask. Use `close` when it is done."""
 
     def __init__(
-        self, project: Project, spent: Callable[[], tuple[float, int]], note: Callable[[Call], None]
+        self,
+        project: Project,
+        spent: Callable[[], tuple[float, int]],
+        note: Callable[[Call], None],
     ) -> None:
         self._project = project
         self._spent = spent
@@ -43,7 +46,9 @@ class Providers:
         from memcli.providers.llm.ledger import Ledger
 
         named = self._project.config._replace(llm=name)
-        model = make_model(named, self._project.environ, Ledger(self._spent, self._note))
+        model = make_model(
+            named, self._project.environ, Ledger(self._spent, self._note)
+        )
         self._models += [model] if model is not None else []
         return model
 
@@ -52,7 +57,9 @@ class Providers:
         if self.model is None:
             path = user_file(self._project.home, self._project.environ)
             hint = f'write llm = "anthropic" into {path}, or --set llm=anthropic for this run'
-            raise UsageError(f"{what} needs a language model, and none is enabled", hint)
+            raise UsageError(
+                f"{what} needs a language model, and none is enabled", hint
+            )
         return self.model
 
     def close(self) -> None:
@@ -84,7 +91,9 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
     return HttpEmbedder(make_wire(config, environ))
 
 
-def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
+def make_model(
+    config: Config, environ: Mapping[str, str], ledger: Ledger
+) -> Model | None:
     """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
     from memcli.providers.llm import Scripted
     from memcli.providers.llm.anthropic import Anthropic
@@ -97,5 +106,7 @@ def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Mo
     if config.llm == "scripted":
         known = {"scripted": lambda model, environ: Scripted(config.llm_replies)}
     made = known.get(config.llm, Anthropic)(config.model, environ)
-    limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
+    limits = {
+        key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")
+    }
     return Guarded(made, limits, ledger)

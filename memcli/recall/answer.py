@@ -102,8 +102,12 @@ class Layers:
         self.scope = view.select(self.files, request.filters, own.project.relative)
         source = OwnIndex(own.memory, self.scope, own.look)
         project = self.project
-        self.search = Search(source, source.lane, project.config, project.view, project.now)
-        self.showing = Showing(self.search, detail=request.detail, explain=request.explain)
+        self.search = Search(
+            source, source.lane, project.config, project.view, project.now
+        )
+        self.showing = Showing(
+            self.search, detail=request.detail, explain=request.explain
+        )
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:
         """Everything that may be shown with these hits; `alone`: they and nothing else."""
@@ -112,19 +116,29 @@ class Layers:
             return Pools(ranked=hits)
         filters, bears = self.scope.filters, self._bearing(ranked)
         norms = [] if filters.by_entry or filters.store else self.institutional()
-        flows = [self.search.chosen[hit.item.id] for hit in ranked if hit.item.kind == "workflow"]
-        flows.sort(key=lambda c: not c.values.get("success_count", 0))  # the proven ones first
+        flows = [
+            self.search.chosen[hit.item.id]
+            for hit in ranked
+            if hit.item.kind == "workflow"
+        ]
+        flows.sort(
+            key=lambda c: not c.values.get("success_count", 0)
+        )  # the proven ones first
         workflows = self.showing.each("workflows", [c.entry for c in flows[:WORKFLOWS]])
         return Pools(norms, self.baseline(bears), workflows, self.episodes(bears), hits)
 
     def _bearing(self, ranked: Sequence[Scored]) -> Callable[[Candidate], bool]:
-        asked = evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
+        asked = (
+            evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
+        )
         least = self.project.config.inject_min
 
         def own(title: str, text: str, share: float = 1.0) -> bool:
             return evidence.bears(title, text, asked, least * share)
 
-        if not any(own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]):
+        if not any(
+            own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]
+        ):
             return lambda candidate: True
         return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text, BEARS)
 
@@ -141,7 +155,9 @@ class Layers:
         for row in self.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
             if text:
-                found.setdefault(text, Shown(row.path, "institutional", for_prompt(row.path), text))
+                found.setdefault(
+                    text, Shown(row.path, "institutional", for_prompt(row.path), text)
+                )
         return list(found.values())
 
     def _at_hand(self, place: Place) -> bool:
@@ -156,15 +172,21 @@ class Layers:
             text = read_text(file.path, file.base) if file else ""
         return for_prompt(text.strip("\ufeff\r\n \t"))
 
-    def baseline(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
+    def baseline(
+        self, bears: Callable[[Candidate], bool] = lambda c: True
+    ) -> list[Shown]:
         """Policies, architecture and preferences of high priority, the most pressing first."""
         found = self.index.entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
         near = list(filter(bears, self.search.nearest(found)))
         score = self.search.standing(near)
-        kept = [(_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near]
+        kept = [
+            (_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near
+        ]
         return self.showing.each("baseline", [entry for *_, entry in sorted(kept)])
 
-    def episodes(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
+    def episodes(
+        self, bears: Callable[[Candidate], bool] = lambda c: True
+    ) -> list[Shown]:
         """The newest episodes."""
 
         def when(candidate: Candidate) -> tuple[str, str]:
@@ -179,27 +201,44 @@ class Layers:
         """The keys of what lies at the global level: the user's own norms and entries."""
         files, chosen = self.search.source.files, self.search.chosen.items()
         entries = {key for key, c in chosen if files[c.source].place.level == "global"}
-        return entries | {row.path for row in self.norms.values() if row.place.level == "global"}
+        return entries | {
+            row.path for row in self.norms.values() if row.place.level == "global"
+        }
 
     def hit(self, item: Shown, place: int) -> Hit:
         """A shown item with all that is known of it."""
         if item.layer != "institutional":
             return self.showing.hit(item, place)
         level = self.norms[item.key].place.level
-        known = item.head, item.text, "directive", "", level, "institutional", item.head, 1
+        known = (
+            item.head,
+            item.text,
+            "directive",
+            "",
+            level,
+            "institutional",
+            item.head,
+            1,
+        )
         return Hit(None, place, item.layer, None, *known, None, (), item.head)
 
 
-def answer(own: Own, request: RecallRequest, history: HistoryLayer | None = None) -> RecallReport:
+def answer(
+    own: Own, request: RecallRequest, history: HistoryLayer | None = None
+) -> RecallReport:
     """Answer one request, its filters checked, from the index of this machine as it is."""
     project, layers = own.project, Layers(own, request)
     limit, alone = project.config.limit, request.ranked_only
     # More than the limit: other layers take some of them.
-    ranked = layers.search.ranked(request.task, limit if alone else 2 * limit + WORKFLOWS)
+    ranked = layers.search.ranked(
+        request.task, limit if alone else 2 * limit + WORKFLOWS
+    )
     pools = layers.pools(ranked, alone=alone)
     if history is not None and alone:
         chosen = layers.search.chosen
-        sessions = [chosen[item.key].values.get("session_id", "") for item in pools.ranked]
+        sessions = [
+            chosen[item.key].values.get("session_id", "") for item in pools.ranked
+        ]
         listed = list(zip(pools.ranked, sessions, ranked, strict=True))
         pools = pools._replace(ranked=history.merged(listed, project.config.max_tokens))
     elif history is not None:
@@ -212,7 +251,11 @@ def answer(own: Own, request: RecallRequest, history: HistoryLayer | None = None
 
 
 def _hits(
-    layers: Layers, history: HistoryLayer | None, items: Iterable[Shown], *, in_one_list: bool
+    layers: Layers,
+    history: HistoryLayer | None,
+    items: Iterable[Shown],
+    *,
+    in_one_list: bool,
 ) -> Iterator[Hit]:
     counts: Counter[str] = Counter()
     for place, item in enumerate(items, 1):
@@ -222,37 +265,63 @@ def _hits(
         yield history.hit(item, rank) if said and history else layers.hit(item, rank)
 
 
-def from_history(config: Config, task: str, history: HistoryLayer | None) -> RecallReport:
+def from_history(
+    config: Config, task: str, history: HistoryLayer | None
+) -> RecallReport:
     """The answer of history alone."""
     shown = composed(config, Pools(history=history))
-    hits = tuple(history.hit(item, n) for n, item in enumerate(shown.items, 1)) if history else ()
+    hits = (
+        tuple(history.hit(item, n) for n, item in enumerate(shown.items, 1))
+        if history
+        else ()
+    )
     return RecallReport("bm25", task, hits, shown.budget, (), len(hits), True)
 
 
-def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
+def told(
+    own: Own, text: str, amended: Collection[str] = (), until: str = ""
+) -> list[Shown]:
     """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
     learned in a session among the `amended`; with `until`, nothing newer."""
-    least, words, asks = own.project.config.inject_min, own.memory.words, evidence.questions(text)
-    few, by = (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
-    sought, weights = evidence.focus("\n".join(asks) or text, words.counts, words.size(), few, by)
+    least, words, asks = (
+        own.project.config.inject_min,
+        own.memory.words,
+        evidence.questions(text),
+    )
+    few, by = (
+        (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
+    )
+    sought, weights = evidence.focus(
+        "\n".join(asks) or text, words.counts, words.size(), few, by
+    )
     if asks and len(weights) < 2:  # "… fails. Why?" asks about the rest
         asks, few, by = [], least * evidence.NEAR_WANTS, evidence.SAID
         sought, weights = evidence.focus(text, words.counts, words.size(), few, by)
     if not sought:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
-    asked, hits, found = evidence.terms(weights), layers.search.ranked(sought, LOOKED_AT), []
+    asked, hits, found = (
+        evidence.terms(weights),
+        layers.search.ranked(sought, LOOKED_AT),
+        [],
+    )
     whole = sum(not any(term in each != term for each in weights) for term in weights)
     usual = least * evidence.GROWS * log(evidence.PART * max(whole, 2))
     bars = [usual * share for share in evidence.wanted([hit.vector for hit in hits])]
     for hit, bar in zip(hits[:TOP] if asks else hits, bars, strict=False):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
-        met = evidence.strength(evidence.together(chosen.title, part, asked), evidence.TELLS)
+        met = evidence.strength(
+            evidence.together(chosen.title, part, asked), evidence.TELLS
+        )
         if asks:
             ahead = hits[0].relevance - hits[: TOP + 1][-1].relevance
             bar = least - evidence.favour(sought.split("\n"), chosen.title, ahead)
-        if hit.own and 0 < met >= bar and str(chosen.values.get("session_id", "")) not in amended:
+        if (
+            hit.own
+            and 0 < met >= bar
+            and str(chosen.values.get("session_id", "")) not in amended
+        ):
             found.append((met - bar, hit.item.id))
     found.sort(key=lambda each: -each[0])
     return layers.showing.each("ranked", [entry for _, entry in found], short=True)

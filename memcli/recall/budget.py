@@ -28,10 +28,15 @@ TITLES = {
 }
 LAYERS = tuple(TITLES)[:6]  # the order in which they are shown
 EPISODE_TOKENS = 300
-SHARE, OF_ROOM = 120, 0.4  # what a hit may take: tokens, or, where more, of the room that is left
+SHARE, OF_ROOM = (
+    120,
+    0.4,
+)  # what a hit may take: tokens, or, where more, of the room that is left
 BETWEEN = " · "  # between a title and the facts about it: no title holds it
 LEAST = 12  # tokens of a text below which a part of it says nothing
-STRONG = 0.55  # share of what is left that history gets where it is strong, else a quarter
+STRONG = (
+    0.55  # share of what is left that history gets where it is strong, else a quarter
+)
 UNLIMITED = 2000  # tokens that history takes where there is no limit
 
 # Most texts fit: what cuts one is compiled when the first has to be cut.
@@ -124,7 +129,9 @@ def cut_paragraphs(text: str, room: int, name: str) -> str:
     def missing(part: str) -> str:
         return f"({name}: {size - tokens(part)} tokens more)"
 
-    kept = _longest(text, _PARAGRAPH, lambda p: tokens(p) + tokens(missing(p)) + 1 <= room)
+    kept = _longest(
+        text, _PARAGRAPH, lambda p: tokens(p) + tokens(missing(p)) + 1 <= room
+    )
     line = missing(kept)
     return f"{kept}\n{line}" if kept else line if tokens(line) <= room else ""
 
@@ -177,7 +184,9 @@ def compose(
     ranked = [item for item in pools.ranked if taken.isdisjoint((item.key, *item.also))]
     found = pools.history.items(min(rest, UNLIMITED)) if pools.history else ()
     fund = int(STRONG * rest) if strong else min(quarter, UNLIMITED)
-    chosen["ranked"] = _ranked(ranked, rest - (fund if found else 0), most, by_type or {}, share)
+    chosen["ranked"] = _ranked(
+        ranked, rest - (fund if found else 0), most, by_type or {}, share
+    )
     if pools.history and found:
         rest -= sum(cost(item, at) for at, item in enumerate(chosen["ranked"]))
         shown = [item for layer in LAYERS for item in chosen[layer]]
@@ -202,12 +211,18 @@ def compose_beside(
         return [item for item in pool if (item.key in own) is mine]
 
     norms, standing = pools.institutional, pools.baseline
-    first = compose(Pools(part(norms, mine=True), part(standing, mine=True)), limit=own_limit)
+    first = compose(
+        Pools(part(norms, mine=True), part(standing, mine=True)), limit=own_limit
+    )
     shown = {item.key for item in first.items}
     ranked = [item for item in pools.ranked if shown.isdisjoint((item.key, *item.also))]
-    others = Pools(part(norms, mine=False), part(standing, mine=False), *pools[2:4], ranked)
+    others = Pools(
+        part(norms, mine=False), part(standing, mine=False), *pools[2:4], ranked
+    )
     second = within(others._replace(history=pools.history))
-    items = sorted((*first.items, *second.items), key=lambda item: LAYERS.index(item.layer))
+    items = sorted(
+        (*first.items, *second.items), key=lambda item: LAYERS.index(item.layer)
+    )
     more = first.budget.more + second.budget.more
     used = tokens(write(items, more)) if items else 0
     return Block(tuple(items), Budget(second.budget.limit, used, more))
@@ -218,7 +233,9 @@ def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
     used, costs = 0, [cost(item) for item in pool]
     shares = costs.copy()
     for left, at in enumerate(sorted(range(len(costs)), key=costs.__getitem__)):
-        shares[at] = min(costs[at], fund // (len(costs) - left))  # or an equal part of the rest
+        shares[at] = min(
+            costs[at], fund // (len(costs) - left)
+        )  # or an equal part of the rest
         fund -= shares[at]
     for item, share in zip(pool, shares, strict=True):
         at = len(out)
@@ -231,7 +248,9 @@ def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
     return used
 
 
-def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str]) -> int:
+def _fill(
+    layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str]
+) -> int:
     """Put in what fits, in order, skipping what does not; returns what it costs."""
     used = 0
     for item in pool:
@@ -246,7 +265,11 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
 
 
 def _ranked(
-    pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int], of_room: float
+    pool: Sequence[Shown],
+    room: int,
+    most: int,
+    by_type: Mapping[str, int],
+    of_room: float,
 ) -> list[Shown]:
     """The ranked layer, in order: what is too large for its share is shown by its best part; what
     is left of the room in the end goes to those that were cut."""
@@ -268,7 +291,10 @@ def _ranked(
             kept.append((whole, fitted))
             if len(kept) == most:
                 break
-    return [take(whole, at, room, cost(cut, at)) or cut for at, (whole, cut) in enumerate(kept)]
+    return [
+        take(whole, at, room, cost(cut, at)) or cut
+        for at, (whole, cut) in enumerate(kept)
+    ]
 
 
 def _squeezed(item: Shown, at: int, room: int) -> Shown | None:
@@ -290,8 +316,13 @@ def cost(item: Shown, at: int = 0) -> int:
 
 def _lines(item: Shown, number: int) -> list[str]:
     mark = f"{number}. " if item.layer == "ranked" else ""
-    head = escaped(item.head.replace("\n", " "))  # it names a file, and that name may hold anything
-    return [f"### {mark}{head}", *filter(None, (item.text and quoted(item.text), item.note))]
+    head = escaped(
+        item.head.replace("\n", " ")
+    )  # it names a file, and that name may hold anything
+    return [
+        f"### {mark}{head}",
+        *filter(None, (item.text and quoted(item.text), item.note)),
+    ]
 
 
 def write(items: Sequence[Shown], more: int) -> str:
@@ -314,5 +345,7 @@ def _more(number: int) -> str:
     return f"({number} more: mem recall with --max-tokens 0 or a narrower task)"
 
 
-FRAME = tokens(f"{OPEN}\n{PREAMBLE}\n") + tokens(f"\n{_more(9_999_999)}\n") + tokens(CLOSE)
+FRAME = (
+    tokens(f"{OPEN}\n{PREAMBLE}\n") + tokens(f"\n{_more(9_999_999)}\n") + tokens(CLOSE)
+)
 """Tokens of the wrapper, with the line that says how much was left out."""

@@ -15,9 +15,14 @@ from memcli.text.matching import table
 
 ANSWER = 3.0  # seconds the answer may take, from the request on: importing an SDK may take as long
 LIMIT = 12.0  # seconds a recall waits for whatever hangs
-PLAIN = 500  # so many characters of the task are searched when it could not be condensed
+PLAIN = (
+    500  # so many characters of the task are searched when it could not be condensed
+)
 READ = 12_000  # so many characters of the task are sent
-MOST, WORDS = 200, 16  # characters and words of the terms: eight, as some are of two words
+MOST, WORDS = (
+    200,
+    16,
+)  # characters and words of the terms: eight, as some are of two words
 SYSTEM = table("recall/condense.txt").strip()
 _WORD = re.compile(r"[^\W_]+(?:[_./:-]+[^\W_]+)*")
 
@@ -32,10 +37,14 @@ def condensed(app: App, task: str) -> str:
         return known
     try:
         if app.providers.model is None:
-            raise ProviderError("query = llm, but no model is enabled", 'set llm = "anthropic"')
+            raise ProviderError(
+                "query = llm, but no model is enabled", 'set llm = "anthropic"'
+            )
         terms = _asked(app.providers.model, task)
     except MemError as error:
-        app.notes.append(f"the task was searched as it stands, not condensed: {error.what}")
+        app.notes.append(
+            f"the task was searched as it stands, not condensed: {error.what}"
+        )
         return task[:PLAIN]
     app.from_state(lambda state: state.remember_condensed(digest, terms), None)
     return terms

@@ -18,25 +18,57 @@ BEARS, TELLS = (0.0, 1.0, 0.5, EACH), (0.2, 1.0, 0.25, 0.05)
 """What the best, the second, the third and each but the best of the terms met count for, for an
 entry in a block and for a hook to tell one: one term alone is nothing."""
 COMMON_SHARE = 0.3
-ASKED, SAID = 0.5, 1.25  # power of a word's rarity elsewhere, in a sentence that asks and in others
-OTHER, ELSE, FEW = 0.8, 0.05, 10  # rarity of no English word, of a concept; texts more, as it were
-GROWS, PART = 0.6, 0.8  # what a hook wants grows with the logarithm of this part of the terms
-NEAR, FAR = 0.18, -0.08  # so far from the cosine in the middle of the hits a hit must have
+ASKED, SAID = (
+    0.5,
+    1.25,
+)  # power of a word's rarity elsewhere, in a sentence that asks and in others
+OTHER, ELSE, FEW = (
+    0.8,
+    0.05,
+    10,
+)  # rarity of no English word, of a concept; texts more, as it were
+GROWS, PART = (
+    0.6,
+    0.8,
+)  # what a hook wants grows with the logarithm of this part of the terms
+NEAR, FAR = (
+    0.18,
+    -0.08,
+)  # so far from the cosine in the middle of the hits a hit must have
 NEAR_WANTS, FAR_WANTS = 0.5, 1.5  # so much of the usual strength
 FOCUS = 0.5  # sentences with less than this share of the best one's strength are not searched
 _SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
 _END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
-_ASKS = ("?", "？", "吗", "呢", "か", "吗。", "呢。", "か。")  # what is asked is always searched
+_ASKS = (
+    "?",
+    "？",
+    "吗",
+    "呢",
+    "か",
+    "吗。",
+    "呢。",
+    "か。",
+)  # what is asked is always searched
 _CLAUSE, _ASKING_WORD = r"[,，、:：;；()–—\n]", r"[^\W_]+(?:['’-][^\W_]+)*"
-NAMED, AHEAD, MORE = 0.2, 0.3, 0.5  # what a question's heading named, lead and number change
-COMMON = frozenset(table("recall/common_words.txt").split())  # words of any talk about code
-JOINS = frozenset(table("recall/function_words.txt").split())  # and of any talk, in other languages
+NAMED, AHEAD, MORE = (
+    0.2,
+    0.3,
+    0.5,
+)  # what a question's heading named, lead and number change
+COMMON = frozenset(
+    table("recall/common_words.txt").split()
+)  # words of any talk about code
+JOINS = frozenset(
+    table("recall/function_words.txt").split()
+)  # and of any talk, in other languages
 
 
 def strength(weights: Iterable[float], shares: tuple[float, ...] = BEARS) -> float:
     """How much the terms that are met say, given the weight (0 to 1) of each."""
     best = sorted(filter(None, weights), reverse=True)
-    return sum(map(mul, shares, best[:3])) + shares[3] * sum(best[1:]) if best[1:] else 0.0
+    return (
+        sum(map(mul, shares, best[:3])) + shares[3] * sum(best[1:]) if best[1:] else 0.0
+    )
 
 
 def wanted(cosines: Sequence[float | None]) -> list[float]:
@@ -47,24 +79,50 @@ def wanted(cosines: Sequence[float | None]) -> list[float]:
     return [NEAR_WANTS if d >= NEAR else FAR_WANTS if d <= FAR else 1.0 for d in away]
 
 
-def weights(terms: Sequence[str], counts: Sequence[int], total: int) -> dict[str, float]:
+def weights(
+    terms: Sequence[str], counts: Sequence[int], total: int
+) -> dict[str, float]:
     """The weight of each term that stands in `total` texts: 1 for a rare one that stands in one."""
-    found = {t: idf(n, total) / idf(1, total) for t, n in zip(terms, counts, strict=True) if n}
+    found = {
+        t: idf(n, total) / idf(1, total)
+        for t, n in zip(terms, counts, strict=True)
+        if n
+    }
     tiny = {term for term in found if term.isascii() and len(term) < 2 + term.isdigit()}
-    share = dict.fromkeys(tiny | (COMMON & found.keys()), COMMON_SHARE) | dict.fromkeys(JOINS, 0.0)
-    return {t: w * share.get(t, 1.0) for t, w in found.items() if EITHER in t or " " not in t}
+    share = dict.fromkeys(tiny | (COMMON & found.keys()), COMMON_SHARE) | dict.fromkeys(
+        JOINS, 0.0
+    )
+    return {
+        t: w * share.get(t, 1.0)
+        for t, w in found.items()
+        if EITHER in t or " " not in t
+    }
 
 
 def focus(
-    text: str, counts: Callable[..., Sequence[int]], total: int, least: float, power: float
+    text: str,
+    counts: Callable[..., Sequence[int]],
+    total: int,
+    least: float,
+    power: float,
 ) -> tuple[str, dict[str, float]]:
     """The sentences of a prompt that are worth a search, "" for none; what their terms say."""
-    parts = {part: query.build(part).terms for part in regex(_SENTENCE).split(text) if part.strip()}
+    parts = {
+        part: query.build(part).terms
+        for part in regex(_SENTENCE).split(text)
+        if part.strip()
+    }
     also = query.concepts(text) if power == ASKED else {}
     every = (*query.build(text, counts).terms, *also)
     weighed = weights(every, known := counts(every), total)
-    own = {part: [weighed[t] for t in terms if t in weighed] for part, terms in parts.items()}
-    said = {part: strength(found) + EACH * max(found, default=0.0) for part, found in own.items()}
+    own = {
+        part: [weighed[t] for t in terms if t in weighed]
+        for part, terms in parts.items()
+    }
+    said = {
+        part: strength(found) + EACH * max(found, default=0.0)
+        for part, found in own.items()
+    }
     best = max(said.values(), default=0.0)
     if strength(weighed.values()) < least:
         return "", {}
@@ -72,20 +130,31 @@ def focus(
     named = {*also, *(term for part in kept for term in parts[part])}
     telling, words = weights(every, known, total + FEW), table("recall/known_words.txt")
     return "\n".join(kept), {
-        term: telling[term] * _rarity(term, words) ** power for term in telling.keys() & named
+        term: telling[term] * _rarity(term, words) ** power
+        for term in telling.keys() & named
     }
 
 
 def questions(text: str) -> list[str]:
     """The sentences that ask, by a word where a clause begins or by their end."""
-    every = {name: part.split() for name, part in stanzas("recall/questions.txt").items()}
+    every = {
+        name: part.split() for name, part in stanzas("recall/questions.txt").items()
+    }
     found = []
     for part in regex(_SENTENCE).split(text):
-        clauses = (regex(_ASKING_WORD).findall(c) for c in regex(_CLAUSE).split(part.lower()))
-        heads = [list(dropwhile(every["joins"].__contains__, words))[:2] for words in clauses]
+        clauses = (
+            regex(_ASKING_WORD).findall(c) for c in regex(_CLAUSE).split(part.lower())
+        )
+        heads = [
+            list(dropwhile(every["joins"].__contains__, words))[:2] for words in clauses
+        ]
         first = {head for words in heads for head in (*words[:1], "-".join(words))}
-        asks = not first.isdisjoint(every["begins"]) or any(w in part for w in every["anywhere"])
-        if asks or (part.rstrip().endswith(_ASKS) and first.isdisjoint(every["request"])):
+        asks = not first.isdisjoint(every["begins"]) or any(
+            w in part for w in every["anywhere"]
+        )
+        if asks or (
+            part.rstrip().endswith(_ASKS) and first.isdisjoint(every["request"])
+        ):
             found.append(part)
     return found
 
@@ -99,12 +168,19 @@ def favour(asks: Sequence[str], title: str, ahead: float) -> float:
 def _rarity(term: str, words: str) -> float:
     """0 for a word of every project, 1 for one of few; `words` has a line for each tenth."""
     if not (term.isascii() and term.isalpha()) or len(term) < 2:
-        return (ELSE if EITHER in term else OTHER) if len(term) > 1 + term.isdigit() else 0.0
+        return (
+            (ELSE if EITHER in term else OTHER)
+            if len(term) > 1 + term.isdigit()
+            else 0.0
+        )
     at = words.find(f" {stem(term)} ")
     return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
 
-WHOLE, ONE = 400, 0.5  # characters of a paragraph taken as one; what a run's best one adds
+WHOLE, ONE = (
+    400,
+    0.5,
+)  # characters of a paragraph taken as one; what a run's best one adds
 
 _BREAK = r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])"
 
@@ -188,16 +264,22 @@ def bears(title: str, text: str, asked: Terms, least: float) -> bool:
 def _found(part: str, asked: Terms) -> dict[str, float]:
     low = part.lower()
     texts, has = asked.texts.items(), low.__contains__
-    found = {t: w for t, w in texts if any(all(map(has, n.split())) for n in t.split(EITHER))}
+    found = {
+        t: w for t, w in texts if any(all(map(has, n.split())) for n in t.split(EITHER))
+    }
     # A stem keeps three letters: most texts, and most words of the others, need no more.
     heads = {root[:3] for root in asked.stems if root in low}
-    for word in {*word_forms(part), *word_forms(low)} if heads else ():  # an identifier as a whole
+    for word in (
+        {*word_forms(part), *word_forms(low)} if heads else ()
+    ):  # an identifier as a whole
         if word[:3].lower() in heads and (root := stem(word)) in asked.stems:
             found[root] = asked.stems[root]
     return found
 
 
-def _run(found: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int) -> tuple[int, int]:
+def _run(
+    found: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int
+) -> tuple[int, int]:
     best_run, most = (0, 1), -1.0
     for start in range(len(sizes)):
         met: dict[str, float] = {}

@@ -23,14 +23,28 @@ if TYPE_CHECKING:
 
 MOST: Final = 5  # hits that the layer shows
 GATE: Final = 0.15  # strength above this tier's background from which on a hit is shown
-COVERED: Final = 0.5  # share of the task, by weight, from which on it is shown all the same
+COVERED: Final = (
+    0.5  # share of the task, by weight, from which on it is shown all the same
+)
 _CLEAR: Final = 0.75
-_SHARES: Final = (0.5, 0.5, 0.5, 0.6, 0.8)  # what each hit may take of the room that is left
+_SHARES: Final = (
+    0.5,
+    0.5,
+    0.5,
+    0.6,
+    0.8,
+)  # what each hit may take of the room that is left
 _LEAST: Final = 30  # tokens below which an excerpt says nothing
 _LONGEST: Final = 450  # tokens of the longest excerpt
-_OF_ENTRIES: Final = "level job task type kind store tag scope".split()  # no exchange has these
-_SAID: Final = 0.6  # share of an excerpt's words, by weight, that a shown entry says already
-_CURATED: Final = 1.1  # how much more of a task must be met to stand before an entry in one list
+_OF_ENTRIES: Final = (
+    "level job task type kind store tag scope".split()
+)  # no exchange has these
+_SAID: Final = (
+    0.6  # share of an excerpt's words, by weight, that a shown entry says already
+)
+_CURATED: Final = (
+    1.1  # how much more of a task must be met to stand before an entry in one list
+)
 _FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 Hits = Sequence[HistoryHit]
@@ -42,12 +56,17 @@ class HistoryLayer:
 
     def __init__(self, asked: Asked, found: Hits, gone: Reasons) -> None:
         self._asked = asked
-        self._weights = {stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)}
+        self._weights = {
+            stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)
+        }
         self.hits = [
             hit
             for hit in found
             if hit.strength >= GATE
-            or ((hit.met > 1 or len(asked.terms) < 2) and self._cover(_text(hit)) >= COVERED)
+            or (
+                (hit.met > 1 or len(asked.terms) < 2)
+                and self._cover(_text(hit)) >= COVERED
+            )
         ]
         self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
@@ -67,7 +86,11 @@ class HistoryLayer:
         known = [item.text for item in shown]
         found: list[Shown] = []
         for hit in self.hits:
-            share = min(int(room * _SHARES[len(found)]), _LONGEST) if len(found) < MOST else 0
+            share = (
+                min(int(room * _SHARES[len(found)]), _LONGEST)
+                if len(found) < MOST
+                else 0
+            )
             if share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
@@ -79,14 +102,28 @@ class HistoryLayer:
 
     def repeats(self, item: Shown, known: Iterable[str]) -> bool:
         """Whether a shown hit says nothing more than one of these texts."""
-        title = self._by_key[item.key].doc.title  # all that many a commit says is its subject
-        return any(self._is_said(item.text, o) if item.text else title == o for o in known)
+        title = self._by_key[
+            item.key
+        ].doc.title  # all that many a commit says is its subject
+        return any(
+            self._is_said(item.text, o) if item.text else title == o for o in known
+        )
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
         """How many telling words of a task a hit, or what it amends, has: no names of files."""
-        same = [each for each in self.hits if each is hit or each.newer == hit.doc.handle]
-        named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
-        plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
+        same = [
+            each for each in self.hits if each is hit or each.newer == hit.doc.handle
+        ]
+        named = {
+            stem(word)
+            for name in _FILE.findall(text)
+            for word in _WORD.findall(name.lower())
+        }
+        plain = {
+            stem(term)
+            for term in self._asked.terms
+            if " " not in term and term not in COMMON
+        }
         return len((plain - named) & self._words("\n".join(map(_text, same))))
 
     def adds(self, hit: HistoryHit, text: str) -> bool:
@@ -94,7 +131,12 @@ class HistoryLayer:
         return len(self._words(hit.doc.title) - self._words(text) - COMMON) > 1
 
     def shown(
-        self, hit: HistoryHit, room: int, *, short: bool = False, known: Sequence[str] = ()
+        self,
+        hit: HistoryHit,
+        room: int,
+        *,
+        short: bool = False,
+        known: Sequence[str] = (),
     ) -> Shown:
         """A hit in about `room` tokens, but what is `known`; `short`: not what began it."""
         title, *facts = hit.doc.title, *self._facts(hit)
@@ -121,24 +163,36 @@ class HistoryLayer:
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
         return present.Hit(*own, item.head, item.note, extra=extra)
 
-    def merged(self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int) -> list[Shown]:
+    def merged(
+        self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int
+    ) -> list[Shown]:
         """One list of entries (as shown, session, score) and history, by what of the task each has;
         what a newer exchange amends stands behind that one."""
-        near = (hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0) for hit in self.hits)
-        mine = [(self._cover(_text(each)), hit) for each, hit in zip(near, self.hits, strict=True)]
+        near = (
+            hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0)
+            for hit in self.hits
+        )
+        mine = [
+            (self._cover(_text(each)), hit)
+            for each, hit in zip(near, self.hits, strict=True)
+        ]
         size, amended = min(max(room // 4, 120), _LONGEST), self.amended
         found: list[Shown] = []
         for item, session, scored in memory:
             met = max(self._cover(scored.item.text), 0.1 * scored.relevance) * _CURATED
             newer = amended.get(session, "")
-            while mine and (mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]):
+            while mine and (
+                mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
+            ):
                 found.append(self.shown(mine.pop(0)[1], size))
             found.append(item)
         return found + [self.shown(hit, size) for _, hit in mine]
 
     def _cover(self, text: str) -> float:
         low = text.lower()
-        met = sum(weight for word, weight in self._weights.items() if _stands(word, low))
+        met = sum(
+            weight for word, weight in self._weights.items() if _stands(word, low)
+        )
         return met / self._asked.every if self._asked.every else 0.0
 
     @staticmethod
@@ -196,7 +250,9 @@ def ask(
         if record is None:
             return None
         passes = partial(_passes, record, filters, agents)
-        found = search(record, task, lambda place: passes(place) and (only is None or only(place)))
+        found = search(
+            record, task, lambda place: passes(place) and (only is None or only(place))
+        )
         return HistoryLayer(*found, gone or {})
 
 
@@ -211,7 +267,8 @@ def _passes(
     paths = doc.about.get("paths", ()) if doc else ()
     wanted = [path.rstrip("/") for path in filters.path]
     return not doc or any(
-        touches(doc, each) or any(path.startswith(f"{each}/") for path in paths) for each in wanted
+        touches(doc, each) or any(path.startswith(f"{each}/") for path in paths)
+        for each in wanted
     )
 
 
@@ -223,13 +280,19 @@ def gone_of(index: "Index") -> dict[str, str]:
     )
     found: dict[str, str] = {}
     for values in (json.loads(text) for (text,) in rows):
-        why = str(values.get("retired_because") or values.get("archived_because") or "superseded")
+        why = str(
+            values.get("retired_because")
+            or values.get("archived_because")
+            or "superseded"
+        )
         if why.startswith("stage") or why in ("stale", "merged", "old"):
             continue
         over = values.get("superseded_by") or why == "superseded"
         sources = values.get("source") or ()
         for source in [sources] if isinstance(sources, str) else sources:
-            found[str(source).rpartition("#")[2]] = "superseded" if over else f"retired ({why})"
+            found[str(source).rpartition("#")[2]] = (
+                "superseded" if over else f"retired ({why})"
+            )
     return found
 
 

@@ -51,14 +51,18 @@ class Hit(NamedTuple):
 class Showing:
     """Shows what a search has chosen. `detail` (of episodes) is auto, none or high."""
 
-    def __init__(self, search: Search, *, detail: str = "auto", explain: bool = False) -> None:
+    def __init__(
+        self, search: Search, *, detail: str = "auto", explain: bool = False
+    ) -> None:
         self.search = search
         self._detail_of = detail
         self._explain = explain
         self._lost: dict[str, str] = {}
         self._asked: evidence.Terms | None = None
 
-    def each(self, layer: str, entries: Iterable[str], *, short: bool = False) -> list[Shown]:
+    def each(
+        self, layer: str, entries: Iterable[str], *, short: bool = False
+    ) -> list[Shown]:
         """Entries as drafts of items of the block; `short`: under their own headings alone."""
         entries = list(entries)
         self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
@@ -68,9 +72,19 @@ class Showing:
         draft = cache(partial(self._draft, entry, layer, short=short))
         hit, chosen = self.search.scored.get(entry), self.search.chosen[entry]
         also, safe = hit.duplicates if hit else (), partial(self._quoted, entry, layer)
-        own = chosen.text.partition("\n")[2] if chosen.text.startswith("#") else chosen.text
-        size = 0 if own.lstrip().startswith("---") else max(len(own.strip()) - _RULE, 0) // 4
-        return Shown(entry, layer, "", "", chosen.type, "", also, None, draft, safe, size)
+        own = (
+            chosen.text.partition("\n")[2]
+            if chosen.text.startswith("#")
+            else chosen.text
+        )
+        size = (
+            0
+            if own.lstrip().startswith("---")
+            else max(len(own.strip()) - _RULE, 0) // 4
+        )
+        return Shown(
+            entry, layer, "", "", chosen.type, "", also, None, draft, safe, size
+        )
 
     def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
@@ -99,7 +113,9 @@ class Showing:
             return ""  # two words and a number of lines tell nobody anything
         self._asked = self._asked or evidence.terms(self.search.weights())
         found, left_out = evidence.best(text, self._asked, left)
-        return found and (f"{found}\n{more.format(left_out, entry[:8])}" if left_out else found)
+        return found and (
+            f"{found}\n{more.format(left_out, entry[:8])}" if left_out else found
+        )
 
     def hit(self, item: Shown, place: int) -> Hit:
         """An item that is shown, with all that is known of it."""
@@ -115,9 +131,15 @@ class Showing:
         own = candidate.type, candidate.kind, row.place.level, row.place.store
         at = for_display(row.path), candidate.line, self._age(candidate), also
         said = for_prompt(candidate.title), item.text, *own, *at, item.head, item.note
-        more = _factors(ranked) if ranked else None, for_display(project), for_display(url)
+        more = (
+            _factors(ranked) if ranked else None,
+            for_display(project),
+            for_display(url),
+        )
         gone = next(self._outdated(candidate), "")
-        return Hit(name, place, item.layer, score, *said, *more, _is_key(candidate), gone)
+        return Hit(
+            name, place, item.layer, score, *said, *more, _is_key(candidate), gone
+        )
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
         row = self.search.source.files[candidate.source]
@@ -137,7 +159,9 @@ class Showing:
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:
-        yield from filter(None, (self._lost[candidate.entry], candidate.values.get("ruled_out")))
+        yield from filter(
+            None, (self._lost[candidate.entry], candidate.values.get("ruled_out"))
+        )
 
     def _age(self, candidate: Candidate) -> int | None:
         dated = any(map(candidate.values.get, ("reinforced", "created", "date")))
@@ -146,7 +170,11 @@ class Showing:
     def _detail(self, candidate: Candidate) -> str:
         detail = candidate.values.get("detail", "")
         first = candidate.entry in list(self.search.scored)[:2] and _is_key(candidate)
-        if not detail or self._detail_of == "none" or (self._detail_of == "auto" and not first):
+        if (
+            not detail
+            or self._detail_of == "none"
+            or (self._detail_of == "auto" and not first)
+        ):
             return ""
         return "\n" + for_prompt(detail)
 
@@ -161,14 +189,23 @@ def _factors(hit: Scored) -> dict[str, Any]:
     values |= {"context": hit.context} if hit.context else {}
     values |= {"relevance": hit.relevance, **hit.prominence._asdict()}
     prominence = values.pop("value")
-    values |= {"prominence": prominence, "level": hit.level_weight, "kind": hit.kind_weight}
-    factors = {key: round(value, 6) if value is not None else None for key, value in values.items()}
+    values |= {
+        "prominence": prominence,
+        "level": hit.level_weight,
+        "kind": hit.kind_weight,
+    }
+    factors = {
+        key: round(value, 6) if value is not None else None
+        for key, value in values.items()
+    }
     return {**factors, "walked": hit.walked} if hit.walked else factors
 
 
 def _note(hit: Scored) -> str:
     factors = _factors(hit)
-    walked = f"walked from {start[:8]}, " if (start := factors.pop("walked", "")) else ""
+    walked = (
+        f"walked from {start[:8]}, " if (start := factors.pop("walked", "")) else ""
+    )
     known = ((name, value) for name, value in factors.items() if value is not None)
     return f"= {walked}" + ", ".join(f"{name} {value:.3g}" for name, value in known)
 

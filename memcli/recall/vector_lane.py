@@ -29,9 +29,14 @@ STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
 ALIKE = 60  # how many words of the candidates are compared exactly with each word of the task
 MAYBE = 112  # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
 LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
-MIN_COSINE: Mapping[str, float] = {"local": 0.28}  # from here a text is near by its vector alone
+MIN_COSINE: Mapping[str, float] = {
+    "local": 0.28
+}  # from here a text is near by its vector alone
 OTHER_MIN_COSINE = 0.30
-MANY, STEP = 500, 0.03  # it is so much more for every doubling: some text is near by chance
+MANY, STEP = (
+    500,
+    0.03,
+)  # it is so much more for every doubling: some text is near by chance
 WAIT = 0.2  # seconds that damaged vectors may take to be forgotten while another process writes
 DEADLINE = 3.0  # seconds that a provider has for the vector of a task
 
@@ -54,8 +59,12 @@ class Task(NamedTuple):
 
 Idf = Callable[[Sequence[str]], list[float]]
 Scores = Mapping[int, float]
-Passing = tuple[Collection[int] | None, Collection[int]]  # what may be a hit, and what may not
-Asked = tuple[str, Query, Scores, Passing]  # the task, its words, their BM25, what passes
+Passing = tuple[
+    Collection[int] | None, Collection[int]
+]  # what may be a hit, and what may not
+Asked = tuple[
+    str, Query, Scores, Passing
+]  # the task, its words, their BM25, what passes
 
 
 class Vocabulary(Protocol):
@@ -68,7 +77,9 @@ class Vocabulary(Protocol):
         """The dimension of the store's vectors, 0 where it is not known."""
 
 
-def understand(known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked: Query) -> Task:
+def understand(
+    known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked: Query
+) -> Task:
     """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
         return _understand_words(known, idf, embedder, task, asked)  # type: ignore[arg-type]
@@ -88,11 +99,17 @@ def _understand_words(
     written = [w for w in word_forms(text) if not spaceless_runs(w)]
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
-        distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
+        distinct = [word for word in distinct if word.lower() in asked.terms][
+            :MOST_WORDS
+        ]
     stops = {word for word in written if not is_content(word)}
-    known = {word: own[1:] for word, own in vocabulary.words([*distinct, *stops]).items()}
+    known = {
+        word: own[1:] for word, own in vocabulary.words([*distinct, *stops]).items()
+    }
     if unknown := [word for word in (*distinct, *stops) if word not in known]:
-        known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
+        known |= {
+            word: (own.weight, own.vector) for word, own in local.known(unknown).items()
+        }
     distinct, stops = [word for word in distinct if word in known], stops & known.keys()
     rarity = dict(zip(distinct, idf([word.lower() for word in distinct]), strict=True))
     idfs = {**dict.fromkeys(stops, STOP_IDF), **rarity}
@@ -109,9 +126,13 @@ def by_words(
     lexicon: Vectors, task: Task, near: Mapping[int, Near]
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate: see `blend.Signals`."""
-    alike = _alike(lexicon, task.words, sorted({i for own in near.values() for i in own.words}))
+    alike = _alike(
+        lexicon, task.words, sorted({i for own in near.values() for i in own.words})
+    )
     words = {rowid: own.words for rowid, own in near.items()}
-    return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
+    return blend.met(alike, [word.idf for word in task.words], words), blend.density(
+        alike, words
+    )
 
 
 def _alike(
@@ -121,7 +142,9 @@ def _alike(
     for mine in (int.from_bytes(vector.signs(word.vector)) for word in words):
         near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
         close.append(vector.nearest(near, ALIKE))
-    same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]
+    same = [
+        {w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words
+    ]
     written = lexicon.words(set().union(*same))
     data = lexicon.word_vectors(set().union(*close))
     found = []
@@ -146,20 +169,35 @@ def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane
         signals = lane(index, embedder, meaning, lexical, least / 2, passing)
     except Damaged:
         index.vectors.discard(wait=WAIT)
-        raise UsageError("the vectors are damaged", "mem index makes them anew") from None
+        raise UsageError(
+            "the vectors are damaged", "mem index makes them anew"
+        ) from None
     return Lane(fusion(config.fusion, embedder.provider), least, signals)
 
 
 def lane(
-    index: Index, embedder: Embedder, task: Task, lexical: Scores, floor: float, passing: Passing
+    index: Index,
+    embedder: Embedder,
+    task: Task,
+    lexical: Scores,
+    floor: float,
+    passing: Passing,
 ) -> Signals:
     """The signals of lexical candidates, and of what has a cosine of `floor`. Raises Damaged."""
     if not task.vector:
         return Signals(lexical, {})
-    close = index.vectors.nearest(task.vector, NEAREST, allowed=passing[0], denied=passing[1])
+    close = index.vectors.nearest(
+        task.vector, NEAREST, allowed=passing[0], denied=passing[1]
+    )
     near = index.vectors.load({*lexical, *close}, len(task.vector))
-    cosine = vector.cosines(task.vector, {rowid: own.vector for rowid, own in near.items()})
-    near = {rowid: own for rowid, own in near.items() if rowid in lexical or cosine[rowid] >= floor}
+    cosine = vector.cosines(
+        task.vector, {rowid: own.vector for rowid, own in near.items()}
+    )
+    near = {
+        rowid: own
+        for rowid, own in near.items()
+        if rowid in lexical or cosine[rowid] >= floor
+    }
     cosine = {rowid: cosine[rowid] for rowid in near}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
@@ -170,7 +208,9 @@ def floor(min_cosine: float, provider: str, size: int) -> float:
     """The cosine from which one of `size` texts is near by its vector alone."""
     if min_cosine >= 0:
         return min_cosine
-    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(max(size, MANY) / MANY)
+    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(
+        max(size, MANY) / MANY
+    )
 
 
 def fusion(name: str, provider: str) -> str:

@@ -22,7 +22,11 @@ either the folder of its sessions."""
 def stores(environ: Mapping[str, str]) -> dict[str, Path]:
     """Agent -> the folder below which it keeps its sessions, there or not."""
     return {
-        agent: (Path(moved, below) if (moved := environ.get(name)) else home_of(environ) / home)
+        agent: (
+            Path(moved, below)
+            if (moved := environ.get(name))
+            else home_of(environ) / home
+        )
         / at
         for agent, (name, below, home, at) in _STORES.items()
     }

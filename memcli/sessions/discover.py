@@ -50,7 +50,9 @@ class Discovery(NamedTuple):
     looked: tuple[Looked, ...] = ()
 
 
-def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0) -> Discovery:
+def discover(
+    environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0
+) -> Discovery:
     """The sessions of every agent in one of these folders or below, written since `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
     wanted = tuple(set(map(os.path.normpath, ways)))
@@ -65,7 +67,9 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
                     state = path.stat()
                     known = path, state.st_size, state.st_mtime_ns
                     owner = (
-                        _owner(owners, agent, known, folder, wanted) if known[2] >= newer else None
+                        _owner(owners, agent, known, folder, wanted)
+                        if known[2] >= newer
+                        else None
                     )
                 except DataError as error:
                     unread.append((path, error.what.removeprefix(f"{path}: ")))
@@ -80,7 +84,11 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
 
 
 def _owner(
-    owners: Owners, agent: str, known: tuple[Path, int, int], folder: Path, wanted: Sequence[str]
+    owners: Owners,
+    agent: str,
+    known: tuple[Path, int, int],
+    folder: Path,
+    wanted: Sequence[str],
 ) -> Owner:
     owner = owners.of(*known)
     if owner is None:
@@ -110,7 +118,9 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
     """The files of a store; of a session that is kept in two forms, the one that is better read."""
     found = [path for each in patterns for path in folder.glob(each) if path.is_file()]
     names = {str(path) for path in found if path.suffix == ".jsonl"}
-    twins = {f"{name}.zst" for name in names} | {name.removesuffix("l") for name in names}
+    twins = {f"{name}.zst" for name in names} | {
+        name.removesuffix("l") for name in names
+    }
     return sorted(path for path in found if str(path) not in twins)
 
 
@@ -128,7 +138,9 @@ def _by_records(path: Path, *_: object, session: Names, cwd: Names = ("cwd",)) -
                 record = parse(line.data) if b'"cwd"' in line.data else None
                 own = speakers.name(reduce(_under, session, record))
                 name, folder = name or own, speakers.folder(reduce(_under, cwd, record))
-                if is_agent(path) and (agent := speakers.name(mapping(record).get("agentId"))):
+                if is_agent(path) and (
+                    agent := speakers.name(mapping(record).get("agentId"))
+                ):
                     name, parent = agent, parent or own
     return Owner(name, folder, parent)
 
@@ -156,7 +168,9 @@ def _cursor(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
 def _opencode(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
     with sqlite.opened(path, TABLES, kind="OpenCode", hint="close opencode") as db:
         rows = sqlite.all_rows(db, "SELECT DISTINCT directory FROM session", path)
-    return Owner("", next((str(row[0]) for row in rows if _inside(str(row[0]), wanted)), ""))
+    return Owner(
+        "", next((str(row[0]) for row in rows if _inside(str(row[0]), wanted)), "")
+    )
 
 
 _AGENTS: Final[dict[str, tuple[Names, Told]]] = {
@@ -169,16 +183,23 @@ _AGENTS: Final[dict[str, tuple[Names, Told]]] = {
     "qwen": (("*/chats/*.jsonl",), _CLAUDE),
     "copilot": (
         ("*/events.jsonl",),
-        partial(_by_records, session=("data", "sessionId"), cwd=("data", "context", "cwd")),
+        partial(
+            _by_records, session=("data", "sessionId"), cwd=("data", "context", "cwd")
+        ),
     ),
-    "cursor": (("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"), _cursor),
+    "cursor": (
+        ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
+        _cursor,
+    ),
     "opencode": (("opencode.db",), _opencode),
 }
 """Of each agent the files that by their place are sessions, and what tells whose one is."""
 
 
 def _inside(cwd: str, folders: Sequence[str]) -> bool:
-    ways = {os.path.normpath(cwd), os.path.realpath(cwd)} if os.path.isabs(cwd) else set()
+    ways = (
+        {os.path.normpath(cwd), os.path.realpath(cwd)} if os.path.isabs(cwd) else set()
+    )
     return any(inside(way, folders) for way in ways)
 
 
@@ -188,4 +209,8 @@ def _ordered(found: list[FoundSession]) -> Iterator[FoundSession]:
     for each in newest:
         if each.parent not in parents or not each.parent:
             yield each
-            yield from (child for child in newest if each.session and child.parent == each.session)
+            yield from (
+                child
+                for child in newest
+                if each.session and child.parent == each.session
+            )

@@ -25,7 +25,9 @@ BUDGET: Final = 64 << 20
 """Bytes that the turns of one file may take. Beyond it the oldest of what matters least go."""
 _TURN: Final = 500
 _LONG: Final = 64 << 10
-_dull = cache(lambda: re.compile(matching.pattern("sessions/gather", "dull").pattern.encode()))
+_dull = cache(
+    lambda: re.compile(matching.pattern("sessions/gather", "dull").pattern.encode())
+)
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
 
 
@@ -50,7 +52,9 @@ class Lines:
 
     def head(self) -> list[Line]:
         """The first lines, at least one where there is one; they are still iterated over."""
-        while (not self._head or self._end < HEAD) and (line := next(self._lines, None)):
+        while (not self._head or self._end < HEAD) and (
+            line := next(self._lines, None)
+        ):
             self._head.append(line)
         return self._head
 
@@ -78,7 +82,9 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         data = _BASE64.sub(b'""', data)
         if len(data) > limit:
             raise ValueError("too long")
-    with suppress(ValueError):  # which json may read: half a character, more than 200 levels
+    with suppress(
+        ValueError
+    ):  # which json may read: half a character, more than 200 levels
         return from_json(data)
     try:
         return json.loads(data)
@@ -102,7 +108,11 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def mappings(values: Any) -> list[dict[str, Any]]:
     """The JSON objects in a list; none where it is no list."""
-    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    return (
+        [each for each in values if isinstance(each, dict)]
+        if isinstance(values, list)
+        else []
+    )
 
 
 class TurnPlace(NamedTuple):
@@ -157,7 +167,9 @@ class Gather:
         self.seen.add(event)
         return len(self.seen) > known
 
-    def event(self, line: Line, record: Mapping[str, Any], name: str = "uuid") -> TurnPlace | None:
+    def event(
+        self, line: Line, record: Mapping[str, Any], name: str = "uuid"
+    ) -> TurnPlace | None:
         """The place of a record that calls itself so; None when it was read before."""
         own = record.get(name)
         key = speakers.name(own) or f"@{line.offset}"
@@ -180,7 +192,9 @@ class Gather:
     def put_in(self, text: str, place: TurnPlace, *, error: bool = False) -> None:
         """Words of the harness."""
         if text.strip():
-            self._add(place, "user", speakers.clean(text, (200, 0)), "injected", error=error)
+            self._add(
+                place, "user", speakers.clean(text, (200, 0)), "injected", error=error
+            )
 
     def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
@@ -202,7 +216,13 @@ class Gather:
         return known and not bad and data.count(b'"type":"tool_result"') == 1
 
     def result(
-        self, tool: Any, text: str, place: TurnPlace, *, error: bool = False, call: Any = ""
+        self,
+        tool: Any,
+        text: str,
+        place: TurnPlace,
+        *,
+        error: bool = False,
+        call: Any = "",
     ) -> str:
         """What a tool gave back to the call with the id `call`; the tool's name."""
         own = speakers.name(call)
@@ -223,11 +243,23 @@ class Gather:
             self.turns[-1] = last._replace(text=whole)
             self._held += len(text)
 
-    def _add(self, place: TurnPlace, role: str, text: str, origin: str, **more: Any) -> None:
+    def _add(
+        self, place: TurnPlace, role: str, text: str, origin: str, **more: Any
+    ) -> None:
         if place.offset < self.since:
             return
         line, offset, time, key = place
-        at = Turn(role, text, origin, key, time, line=line, offset=offset, cwd=self._cwd, **more)
+        at = Turn(
+            role,
+            text,
+            origin,
+            key,
+            time,
+            line=line,
+            offset=offset,
+            cwd=self._cwd,
+            **more,
+        )
         self.turns.append(at)
         self._held += _size(self.turns[-1])
         if self._held <= BUDGET:
@@ -274,10 +306,16 @@ class Gather:
 
 
 def _size(turn: Turn) -> int:
-    return _TURN + getsizeof(turn.text) + (_TURN + getsizeof(str(turn.input)) if turn.input else 0)
+    return (
+        _TURN
+        + getsizeof(turn.text)
+        + (_TURN + getsizeof(str(turn.input)) if turn.input else 0)
+    )
 
 
-def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Mapping[str, Any]]]:
+def records(
+    lines: Iterable[Line], into: Gather
+) -> Iterator[tuple[Line, Mapping[str, Any]]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are counted."""
     for line in lines:
         dull = not line.data or (into.brief > 1 and into.is_dull(line.data))

@@ -68,7 +68,9 @@ class Unknown(DataError):
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(
-            what, hint or "known formats: " + ", ".join(title for title, *_ in _LINES.values())
+            what,
+            hint
+            or "known formats: " + ", ".join(title for title, *_ in _LINES.values()),
         )
 
 
@@ -88,7 +90,10 @@ def read_all(
         raise Unknown(f"{format}: unknown format")
     into = Gather(seen=seen, brief=brief)
     if not isinstance(source, (str, os.PathLike)):
-        return [each._replace(name="-") for each in _sessions(source, "-", format, start, into)]
+        return [
+            each._replace(name="-")
+            for each in _sessions(source, "-", format, start, into)
+        ]
     path = Path(source)
     with open_plain(path) as file:
         log = path.with_name(f"{path.name}-wal")  # of a database
@@ -110,7 +115,9 @@ def joined(session: Session, agent: Session) -> Session:
     """The session with the turns of its sub-agent, by their times; its last turn stays the last."""
     own, last = session.turns[:-1], session.turns[-1]
     rows = list(zip(accumulate((turn.time for turn in own), max), own, strict=True))
-    rows += [(turn.time, turn) for turn in agent.turns if turn.time >= session.turns[0].time]
+    rows += [
+        (turn.time, turn) for turn in agent.turns if turn.time >= session.turns[0].time
+    ]
     turns = (*(turn for _, turn in sorted(rows, key=lambda row: row[0])), last)
     skipped, cut = session.skipped + agent.skipped, session.cut + agent.cut
     return session._replace(turns=turns, skipped=skipped, cut=cut)
@@ -121,11 +128,17 @@ def spoken(source: str | Path | BinaryIO) -> str:
     try:
         turns = [turn for session in read_all(source) for turn in session.turns]
     except Unknown:
-        opened = open_file(source) if isinstance(source, (str, Path)) else nullcontext(source)
+        opened = (
+            open_file(source)
+            if isinstance(source, (str, Path))
+            else nullcontext(source)
+        )
         with opened as file:
             file.seek(0)
             return file.read(MAX_DOCUMENT).decode("utf-8", "replace")
-    return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
+    return "\n".join(
+        turn.text for turn in turns if turn.origin in ("user", "assistant")
+    )
 
 
 @contextmanager
@@ -188,14 +201,18 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
     data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         size = f"{MAX_DOCUMENT >> 20} MB"
-        raise DataError(f"{name}: one JSON document above {size}", "split it, or use JSON lines")
+        raise DataError(
+            f"{name}: one JSON document above {size}", "split it, or use JSON lines"
+        )
     try:
         document = parse(data, MAX_DOCUMENT)
     except ValueError:
         into.skipped += 1
         return ""
     about = mapping(document)
-    exported = isinstance(about.get("info"), dict) and isinstance(about.get("messages"), list)
+    exported = isinstance(about.get("info"), dict) and isinstance(
+        about.get("messages"), list
+    )
     for kind, fits, read in (
         ("gemini", parts.recognises(about), parts.read_document),
         ("opencode", exported, parts.read_export),
@@ -211,12 +228,17 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     filled = [data for line in head if (data := line.data.removeprefix(_BOM).strip())]
     if not filled:
         return _DOCUMENT if lines.skipped else ""
-    first, begun = filled[0], [line.data for line in head if line.data[:1] in b"{\xef \t"]
+    first, begun = (
+        filled[0],
+        [line.data for line in head if line.data[:1] in b"{\xef \t"],
+    )
     records, lined = 0, sum(data[:1] == b"{" for data in filled) * 2 > len(filled)
     for data in begun:
         record = decoded(data)
         records += bool(record and isinstance(record, dict))
-        for kind, (_, fits, _) in _LINES.items() if lined and isinstance(record, dict) else ():
+        for kind, (_, fits, _) in (
+            _LINES.items() if lined and isinstance(record, dict) else ()
+        ):
             if record and fits(record):
                 return _DOCUMENT if kind == "gemini" and "messages" in record else kind
     if lined and records > 1:
@@ -228,7 +250,10 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     if first[:1] == b"[" and told:
         return _DOCUMENT
     data = b"\n".join(line.data for line in head)
-    odd, broken = len(_CONTROLS.findall(data)), data.decode("utf-8", "replace").count("\ufffd")
+    odd, broken = (
+        len(_CONTROLS.findall(data)),
+        data.decode("utf-8", "replace").count("\ufffd"),
+    )
     if odd * 50 > len(data) or broken * 20 > len(data):
         raise Unknown(f"{name}: unknown format")
     return "aider" if first.lstrip().startswith(text.AIDER.encode()) else "text"

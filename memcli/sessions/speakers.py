@@ -37,7 +37,10 @@ def cut(text: str, limits: tuple[int, int] = SAID) -> str:
     head, tail = limits
     if len(text) - head - tail <= 100:
         return text
-    first, last = _whole(text[:head]), _whole(text[len(text) - tail :][::-1])[::-1] if tail else ""
+    first, last = (
+        _whole(text[:head]),
+        _whole(text[len(text) - tail :][::-1])[::-1] if tail else "",
+    )
     return f"{first}\n[… {len(text) - len(first) - len(last)} characters cut …]\n{last}"
 
 
@@ -83,7 +86,9 @@ def answered(tool: str, text: str) -> str:
     """What a person said through a tool's result: an answer, a word with a refusal."""
     if tool == "AskUserQuestion":
         return "\n".join(map(" ".join, _pattern("choice").findall(text[:20_000])))
-    found = _pattern("reply").search(text[:400]) if "the user said:" in text[:400] else None
+    found = (
+        _pattern("reply").search(text[:400]) if "the user said:" in text[:400] else None
+    )
     return text[found.start(1) :].strip() if found else ""
 
 
@@ -100,7 +105,9 @@ def _without_blocks(text: str) -> str:
     kept, at = [], 0
     while opened := _pattern("open").search(text, at):
         kept.append(text[at : opened.start()])
-        close = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE).search(text, opened.end())
+        close = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE).search(
+            text, opened.end()
+        )
         if close is None:
             return "".join(kept)
         at = close.end()
@@ -112,13 +119,19 @@ def fenced(fence: str, line: str) -> str:
     mark = _pattern("fence").match(line)
     if not mark or not fence:
         return mark[1] if mark else fence
-    return "" if mark[1].startswith(fence) and not line.strip().strip(mark[1][0]) else fence
+    return (
+        ""
+        if mark[1].startswith(fence) and not line.strip().strip(mark[1][0])
+        else fence
+    )
 
 
 def failed(text: str) -> bool:
     """Whether a tool result begins by saying that the command failed."""
     status = _pattern("exit").match(text)
-    return (status is not None and int(status[1]) != 0) or text.startswith("<tool_use_error>")
+    return (status is not None and int(status[1]) != 0) or text.startswith(
+        "<tool_use_error>"
+    )
 
 
 _WEB: Final = ("web", "browse", "fetch", "playwright", "search_query", "http")
@@ -141,8 +154,13 @@ def arguments(value: Any, depth: int = 3) -> Any:
     if isinstance(value, str):
         return clean(value, RESULT)
     if isinstance(value, dict) and depth:
-        pairs = ((key, arguments(item, depth - 1)) for key, item in [*value.items()][:40])
-        return {key if key.isidentifier() else clean(key, (100, 0)): item for key, item in pairs}
+        pairs = (
+            (key, arguments(item, depth - 1)) for key, item in [*value.items()][:40]
+        )
+        return {
+            key if key.isidentifier() else clean(key, (100, 0)): item
+            for key, item in pairs
+        }
     if isinstance(value, list) and depth:
         return [arguments(item, depth - 1) for item in value[:40]]
     if isinstance(value, int):
@@ -153,7 +171,13 @@ def arguments(value: Any, depth: int = 3) -> Any:
 def call(value: Any) -> Mapping[str, Any]:
     """The input of a tool call as a mapping; a plain text stands under "input"."""
     found = arguments(value)
-    return found if isinstance(found, dict) else {"input": found} if found not in (None, "") else {}
+    return (
+        found
+        if isinstance(found, dict)
+        else {"input": found}
+        if found not in (None, "")
+        else {}
+    )
 
 
 def name(value: Any) -> str:
@@ -201,7 +225,9 @@ def texts(content: Any) -> str:
     return "\n".join(text for text in found if isinstance(text, str))
 
 
-_NAMED = re.compile(r"@\d{1,18}|[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}")  # as most are
+_NAMED = re.compile(
+    r"@\d{1,18}|[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}"
+)  # as most are
 TASK_LENGTH = 200
 KEY_LENGTH = 100
 GROUP = 200
@@ -246,14 +272,20 @@ def clean_session(session: Session) -> Session:
 
 def _clean_group(group: Sequence[Turn]) -> Iterable[Turn]:
     """One look at many texts: only where there is something to clean are they taken one by one."""
-    parts = [part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))]
+    parts = [
+        part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))
+    ]
     # Apart, as text with but one wide character takes twice as long to search.
-    narrow, wide = ([part for part in parts if part.isascii() is one] for one in (True, False))
+    narrow, wide = (
+        [part for part in parts if part.isascii() is one] for one in (True, False)
+    )
     plain = all(len(turn.key) <= KEY_LENGTH and "#" not in turn.key for turn in group)
     if plain and clean_texts(narrow) is narrow and clean_texts(wide) is wide:
         return group
     return [
-        turn._replace(text=clean_text(turn.text), input=_clean_value("", turn.input), key=key)
+        turn._replace(
+            text=clean_text(turn.text), input=_clean_value("", turn.input), key=key
+        )
         for turn, key in zip(group, (key_of(turn.key) for turn in group), strict=True)
     ]
 
@@ -272,11 +304,20 @@ def _strings(value: Any, name: str = "") -> Iterator[str]:
 def _clean_value(key: str, value: Any) -> Any:
     if isinstance(value, str):
         said = f"{key}: {json.dumps(value, ensure_ascii=False)}"
-        secret = next(iter(find_secrets(said)), None) if key and "\n" not in value else None
+        secret = (
+            next(iter(find_secrets(said)), None) if key and "\n" not in value else None
+        )
         return f"[secret removed: {secret.kind}]" if secret else clean_text(value)
     if isinstance(value, Mapping):
-        return {line(str(k), KEY_LENGTH): _clean_value(str(k), item) for k, item in value.items()}
-    return [_clean_value("", i) for i in value] if isinstance(value, (list, tuple)) else value
+        return {
+            line(str(k), KEY_LENGTH): _clean_value(str(k), item)
+            for k, item in value.items()
+        }
+    return (
+        [_clean_value("", i) for i in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def key_of(text: str) -> str:

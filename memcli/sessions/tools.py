@@ -12,7 +12,14 @@ from memcli.text import matching
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
 
-PATHS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "target_file")
+PATHS = (
+    "file_path",
+    "notebook_path",
+    "path",
+    "filePath",
+    "absolute_path",
+    "target_file",
+)
 """Where the edit tools of agents name their file."""
 LINES, PATCHES = ("command", "cmd", "script"), ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
@@ -64,7 +71,11 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
 
 
 def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
-    known = (os.path.join(cwd, os.path.expanduser(name)) for name in names if "\0" not in name)
+    known = (
+        os.path.join(cwd, os.path.expanduser(name))
+        for name in names
+        if "\0" not in name
+    )
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
 
 
@@ -89,7 +100,12 @@ def _targets(words: list[str]) -> Iterator[str]:
         name, arrow = _plain(word), _pattern("arrow").fullmatch(word) is not None
         if not (written or arrow or word.startswith("<")):
             left.append(name)
-        elif written and not arrow and not word.startswith("&") and not name.startswith("/dev/"):
+        elif (
+            written
+            and not arrow
+            and not word.startswith("&")
+            and not name.startswith("/dev/")
+        ):
             yield name
         written = arrow
     while left and (left[0] in _RUNNERS or re.match(r"-|\w+=", left[0])):
@@ -103,11 +119,16 @@ def _targets(words: list[str]) -> Iterator[str]:
 def _arguments(program: str, words: list[str]) -> list[str]:
     names = [word for word in words if not word.startswith("-")]
     if program == "git":
-        return names[1:] if words[:1] in (["mv"], ["rm"], ["checkout"], ["restore"]) else []
+        return (
+            names[1:]
+            if words[:1] in (["mv"], ["rm"], ["checkout"], ["restore"])
+            else []
+        )
     if _pattern("writers").fullmatch(program):
         return names
     if not (
-        _pattern("scripted").fullmatch(program) and any(map(_pattern("in place").match, words))
+        _pattern("scripted").fullmatch(program)
+        and any(map(_pattern("in place").match, words))
     ):
         return []
     scripted = program == "sed" or any(map(_pattern("script").fullmatch, words))
@@ -115,12 +136,17 @@ def _arguments(program: str, words: list[str]) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    return _pattern("piece").sub(lambda piece: piece[1] or piece[2] or piece[3] or "", word)
+    return _pattern("piece").sub(
+        lambda piece: piece[1] or piece[2] or piece[3] or "", word
+    )
 
 
 def parse_command(command: str) -> tuple[str, ...]:
     """A shell command as a whole and each simple one in it; what is quoted is not taken apart."""
-    found = [" ".join(part.split()) for part in (command[:LONGEST], *_parts(command[:LONGEST]))]
+    found = [
+        " ".join(part.split())
+        for part in (command[:LONGEST], *_parts(command[:LONGEST]))
+    ]
     bare = []
     for part in found[1:]:
         while before := _pattern("before").match(part):

@@ -46,7 +46,9 @@ class _Phrases:
 
     def close(self) -> None:
         if self.terms:
-            self.done.append(Phrase(self.clause, self.governor, self.negated, tuple(self.terms)))
+            self.done.append(
+                Phrase(self.clause, self.governor, self.negated, tuple(self.terms))
+            )
         self.terms = []
 
     def govern(self, governor: str) -> None:
@@ -73,7 +75,12 @@ class _Phrases:
             self.governor, self.negated = "", False
             return
         self.close()
-        self.governor, self.negated, self.head, self.trailing = "not", True, "", trailing
+        self.governor, self.negated, self.head, self.trailing = (
+            "not",
+            True,
+            "",
+            trailing,
+        )
 
     def settle(self) -> None:
         """A negation with nothing after it belongs to the phrase before it ("Verwende X nicht")."""
@@ -97,12 +104,16 @@ class _Phrases:
         if token.code:
             self.add(canonical(word))
         elif _negates(word, previous, following):
-            self.negate(refusal=word not in _PARTICLES, trailing=word in WORDS["trailing"])
+            self.negate(
+                refusal=word not in _PARTICLES, trailing=word in WORDS["trailing"]
+            )
         elif word in WORDS["joiners"]:
             self.join(word)
         elif word in GOVERNORS:
             self.govern(GOVERNORS[word])
-        elif word in WORDS["transparent"] or (  # or an English adverb, whose place is free
+        elif word in WORDS[
+            "transparent"
+        ] or (  # or an English adverb, whose place is free
             len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
         ):
             if self.joined and word in _RESUME:
@@ -112,12 +123,18 @@ class _Phrases:
 
     def run(self, run: str) -> None:
         """Take a run without blanks: pairs of characters, and what negates between them."""
-        negators = [m for m in lexer.pattern("unspaced").finditer(run) if m.lastgroup == "negator"]
+        negators = [
+            m
+            for m in lexer.pattern("unspaced").finditer(run)
+            if m.lastgroup == "negator"
+        ]
         starts = [0, *(m.end() for m in negators)]
         for i, stop in enumerate([*(m.start() for m in negators), len(run)]):
             if i:
                 self.negate()
-            for term in lexer.pairs_of(run[starts[i] : stop]) if starts[i] < stop else ():
+            for term in (
+                lexer.pairs_of(run[starts[i] : stop]) if starts[i] < stop else ()
+            ):
                 self.add(term)
 
     def lists(self) -> tuple[Phrase, ...]:
@@ -167,7 +184,11 @@ def _negates(word: str, previous: str, following: str) -> bool:
     if word == "stop":
         return following.endswith("ing")
     negative = word in _PARTICLES or word in _REFUSALS
-    return negative and following not in WORDS["not negated"] and previous not in ("or", "no")
+    return (
+        negative
+        and following not in WORDS["not negated"]
+        and previous not in ("or", "no")
+    )
 
 
 class Claim(NamedTuple):
@@ -194,8 +215,12 @@ def claim(text: str) -> Claim:
     runs = found["run"]
     words = set[str]().union(*map(lexer.pairs_of, runs))
     for token, after in pairwise([*tokens, Token("", "")]):
-        if token.kind == "word" and (token.code or (token.text, after.text) != ("do", "not")):
-            words.add(token.text if token.code else EQUIVALENTS.get(token.text, token.text))
+        if token.kind == "word" and (
+            token.code or (token.text, after.text) != ("do", "not")
+        ):
+            words.add(
+                token.text if token.code else EQUIVALENTS.get(token.text, token.text)
+            )
     for kind in found.keys() - {"word", "run", "stop", "comma", "gap", "step"}:
         words.update(map(str.casefold, found[kind]))
     return Claim(
@@ -206,7 +231,9 @@ def claim(text: str) -> Claim:
         paths=found["path"] | found["url"],
         flags=found["flag"],
         names=found["name"],
-        code=frozenset(token.text for token in tokens if token.code and token.kind == "word"),
+        code=frozenset(
+            token.text for token in tokens if token.code and token.kind == "word"
+        ),
         proper=frozenset(canonical(token.text) for token in tokens if token.proper),
         limits=_limits([token.text for token in tokens if token.kind == "word"], runs),
     )

@@ -30,7 +30,10 @@ def differing_phrases(a: Claim, b: Claim) -> list[list[Phrase]]:
     """The phrases that only the one and only the other has, wherever they stand."""
     known = [{phrase[1:] for phrase in one.phrases} for one in (b, a)]
     pairs = zip((a, b), known, strict=True)
-    return [[phrase for phrase in one.phrases if phrase[1:] not in other] for one, other in pairs]
+    return [
+        [phrase for phrase in one.phrases if phrase[1:] not in other]
+        for one, other in pairs
+    ]
 
 
 def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -51,7 +54,9 @@ def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
     return {pair for each, by in terms for pair in zip(each[by:], each, strict=False)}
 
 
-def swaps(ours: set[tuple[str, str]], theirs: set[tuple[str, str]]) -> set[frozenset[str]]:
+def swaps(
+    ours: set[tuple[str, str]], theirs: set[tuple[str, str]]
+) -> set[frozenset[str]]:
     """The values that two keys have exchanged: what x had, y has now, and the other way round."""
     before, after = _by_first(ours - theirs), _by_first(theirs - ours)
     moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
@@ -123,9 +128,16 @@ def negated_terms(a: Claim) -> set[str]:
 
 def denies(a: Claim, b: Claim) -> bool:
     """Whether `a` negates something that `b` asserts."""
-    scopes = [phrase.terms for phrase in a.phrases if phrase.governor == "not" and phrase.terms]
+    scopes = [
+        phrase.terms
+        for phrase in a.phrases
+        if phrase.governor == "not" and phrase.terms
+    ]
     light = WORDS["light"]  # a negation is about the first term that is no light verb
-    heads = {next((term for term in terms if term not in light), terms[-1]) for terms in scopes}
+    heads = {
+        next((term for term in terms if term not in light), terms[-1])
+        for terms in scopes
+    }
     return bool(heads and heads.intersection(content_terms(b)) - negated_terms(b))
 
 
@@ -140,7 +152,9 @@ def _negation(a: Claim, b: Claim) -> bool:
     return bool(only_ours and (theirs - ours).intersection(content_terms(a)))
 
 
-def _facing(ours: frozenset[str], theirs: frozenset[str], name: str) -> set[tuple[str, str]]:
+def _facing(
+    ours: frozenset[str], theirs: frozenset[str], name: str
+) -> set[tuple[str, str]]:
     """The pairs of one of ours and one of theirs in a group of "opposites" or "contrasts"."""
     none: frozenset[str] = frozenset()
     return {(x, y) for x in ours for y in against(name).get(x, none) & theirs}
@@ -183,7 +197,9 @@ def _letter(a: Claim, b: Claim) -> bool:
         for x, y in ((a.words, b.words), (b.words, a.words))
     )
     spoken = WORDS["transparent"] | WORDS["joiners"] | GOVERNORS.keys()
-    return bool(ours and theirs) or any("a" <= x <= "z" and x not in spoken for x in ours | theirs)
+    return bool(ours and theirs) or any(
+        "a" <= x <= "z" and x not in spoken for x in ours | theirs
+    )
 
 
 def _number(a: Claim, b: Claim) -> bool:
@@ -213,7 +229,9 @@ def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
 def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
     """The neighbours (before, after) of each run of `own` terms; "" at the ends."""
     places = [i for i, term in enumerate(("", *terms, "")) if term not in own]
-    return {(("", *terms)[i], (*terms, "")[j - 1]) for i, j in pairwise(places) if j - i > 1}
+    return {
+        (("", *terms)[i], (*terms, "")[j - 1]) for i, j in pairwise(places) if j - i > 1
+    }
 
 
 def _own_terms(a: Claim, b: Claim) -> list[set[str]]:
@@ -223,16 +241,24 @@ def _own_terms(a: Claim, b: Claim) -> list[set[str]]:
     mine = _without_kin(ours, theirs) - {x for x, _ in opposed}
     other = _without_kin(theirs, ours) - {y for _, y in opposed}
     return [  # without the pairs of characters that close a gap where the other text has more
-        {term for term in one if term < _FIRST_UNSPACED or not set("".join(two)).issuperset(term)}
+        {
+            term
+            for term in one
+            if term < _FIRST_UNSPACED or not set("".join(two)).issuperset(term)
+        }
         for one, two in ((mine, other), (other, mine))
     ]
 
 
-def _replaced(a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]) -> bool:
+def _replaced(
+    a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]
+) -> bool:
     """Whether `ours` stand in `a` where `theirs` stand in `b`, or where `b` repeats a word."""
     slots, others = _slots(a, ours), _slots(b, theirs)
     if ours and theirs:
-        joined = "".join(x for x in a if x in ours) == "".join(x for x in b if x in theirs)
+        joined = "".join(x for x in a if x in ours) == "".join(
+            x for x in b if x in theirs
+        )
         befores, afters = {x for x, _ in others} - {""}, {y for _, y in others} - {""}
         shared = slots & others or any(x in befores or y in afters for x, y in slots)
         return not joined and bool(shared)
@@ -268,7 +294,10 @@ _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("letter", _letter),
     ("path", lambda a, b: a.paths != b.paths),
     ("flag", lambda a, b: a.flags != b.flags),
-    ("code", lambda a, b: a.names != b.names or bool(a.code - b.spoken or b.code - a.spoken)),
+    (
+        "code",
+        lambda a, b: a.names != b.names or bool(a.code - b.spoken or b.code - a.spoken),
+    ),
     ("exception", lambda a, b: a.limits != b.limits),
     ("word", word_for_word),
     ("order", _moved_across),

@@ -11,11 +11,15 @@ from memcli.text.matching import pattern as named
 from memcli.text.matching import stanzas
 
 _TABLES = stanzas("similarity/claim_words.txt")
-_GROUPS = {name: [part.split() for part in text.split("|")] for name, text in _TABLES.items()}
+_GROUPS = {
+    name: [part.split() for part in text.split("|")] for name, text in _TABLES.items()
+}
 WORDS = {name: frozenset(text.split()) for name, text in _TABLES.items()}
 """The words that mean nothing, negate, join, end what a negation covers, and so on, by name."""
 GOVERNORS = {word: group[0] for group in _GROUPS["governing"] for word in group}
-_COUNTS = {word: str(count) for count, word in enumerate(_TABLES["numerals"].split(), 2)}
+_COUNTS = {
+    word: str(count) for count, word in enumerate(_TABLES["numerals"].split(), 2)
+}
 _UNITS = {
     unit: (dimension.strip("-"), float(factor))
     for dimension, factor, *units in _GROUPS["units"]
@@ -45,7 +49,9 @@ EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in gr
 _PHRASES = {" ".join(words): short for short, _, *words in _GROUPS["phrases"]}
 
 
-_SYNONYMS = {_stem(word): _stem(group[0]) for group in _GROUPS["synonyms"] for word in group}
+_SYNONYMS = {
+    _stem(word): _stem(group[0]) for group in _GROUPS["synonyms"] for word in group
+}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -80,7 +86,11 @@ pattern = partial(named, "similarity/tokens")
 
 def _spell_out(match: re.Match[str]) -> str:
     head = (match[1] or match[2] or "").casefold()
-    return {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head) + " not" if head else ""
+    return (
+        {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head) + " not"
+        if head
+        else ""
+    )
 
 
 def _plain(text: str) -> str:
@@ -90,11 +100,17 @@ def _plain(text: str) -> str:
         text = unicodedata.normalize("NFKC", text)
     text = text.replace("\r\n", "\n").replace("\u2019", "'")
     text = pattern("heading").sub("\n\n\\1\n\n", text)
-    text = pattern("bullet").sub(lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text)
+    text = pattern("bullet").sub(
+        lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text
+    )
     text = pattern("emphasis").sub(r"\2", text)
-    text = pattern("phrase").sub(lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text)
+    text = pattern("phrase").sub(
+        lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text
+    )
     text = pattern("numeral").sub(lambda m: _COUNTS[m[0].casefold()], text)
-    return pattern("short").sub(_spell_out, text) if "n" in text or "'" in text else text
+    return (
+        pattern("short").sub(_spell_out, text) if "n" in text or "'" in text else text
+    )
 
 
 def tokenize(text: str) -> Iterator[Token]:
@@ -132,7 +148,10 @@ def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
         elif kind in ("url", "path"):
             yield from _path(raw, code=code)
         elif kind in ("comma", "stop"):
-            yield Token("comma" if kind == "comma" and not code else "gap" if code else "stop", raw)
+            yield Token(
+                "comma" if kind == "comma" and not code else "gap" if code else "stop",
+                raw,
+            )
         elif kind == "number":
             yield Token(kind, _measure(raw), code)
         else:
@@ -159,8 +178,12 @@ def _path(raw: str, *, code: bool) -> Iterator[Token]:
     folded = path.casefold()
     if not path or folded in WORDS["abbreviations"]:
         return
-    if folded in WORDS["slashed"] or (path.isupper() and path.replace("/", "").isalpha()):
-        yield from (_word(part, code=code, proper=True) for part in path.split("/") if part)
+    if folded in WORDS["slashed"] or (
+        path.isupper() and path.replace("/", "").isalpha()
+    ):
+        yield from (
+            _word(part, code=code, proper=True) for part in path.split("/") if part
+        )
     elif folded[0] == "v" and folded[1:2].isdecimal():
         yield Token("number", folded[1:], code)
     else:

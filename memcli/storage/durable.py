@@ -13,7 +13,13 @@ from pathlib import Path
 from memcli.errors import RefusedError, UsageError
 from memcli.named import NamedTuple
 from memcli.storage import files
-from memcli.storage.files import NO_LINK, Unreadable, open_file, private_dir, refuse_links
+from memcli.storage.files import (
+    NO_LINK,
+    Unreadable,
+    open_file,
+    private_dir,
+    refuse_links,
+)
 
 MARK = ".mem-tmp-"
 UNCHANGED = "nothing was changed"
@@ -26,7 +32,9 @@ def silent(step: str) -> None:
     """The trace of daily use: hears every step, does nothing."""
 
 
-def write_output(path: Path, text: str, *, root: Path | None = None, mode: int = 0o666) -> None:
+def write_output(
+    path: Path, text: str, *, root: Path | None = None, mode: int = 0o666
+) -> None:
     """Write a file the user named, whole or not at all; `mode` (less the umask) is for a new file.
 
     An existing file keeps its permissions. A link is refused, and below `root` one in any part of
@@ -74,7 +82,9 @@ def temp_name(path: Path) -> Path:
     return path.with_name(f".{stem}{MARK}{os.getpid()}-{os.urandom(4).hex()}")
 
 
-def create(path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str], None]) -> None:
+def create(
+    path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str], None]
+) -> None:
     """Write a new file to disk with owner and permissions of `like` if it exists, else `mode`."""
     model = like.stat() if like.exists() else None
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -113,7 +123,9 @@ def missing(folders: Iterable[Path]) -> tuple[str, ...]:
     lacking: set[str] = set()
     for folder in folders:
         with refusing(folder):
-            lacking |= {str(place) for place in (folder, *folder.parents) if not place.exists()}
+            lacking |= {
+                str(place) for place in (folder, *folder.parents) if not place.exists()
+            }
     return tuple(sorted(lacking, key=len))
 
 
@@ -160,7 +172,9 @@ def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
         yield
     except OSError as error:
         hints = filter(None, [hint, _ADVICE.get(error.errno or 0)])
-        raise RefusedError(f"{path}: {error.strerror or error}", "; ".join(hints)) from error
+        raise RefusedError(
+            f"{path}: {error.strerror or error}", "; ".join(hints)
+        ) from error
 
 
 class LockNote(NamedTuple):
@@ -249,5 +263,7 @@ def is_sound(path: Path) -> bool:
     with closing(sqlite3.connect(path, timeout=BUSY)) as db:
         try:
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-        except sqlite3.DatabaseError as error:  # busy, or the disk is at fault: that is no damage
+        except (
+            sqlite3.DatabaseError
+        ) as error:  # busy, or the disk is at fault: that is no damage
             return isinstance(error, sqlite3.OperationalError)

@@ -35,7 +35,9 @@ if sys.platform == "win32":
 def try_lock(file: int) -> bool:
     """Lock an open file for this process alone, without waiting; whether it could be had."""
     try:
-        if sys.platform == "win32":  # far behind its text: what is locked cannot be read
+        if (
+            sys.platform == "win32"
+        ):  # far behind its text: what is locked cannot be read
             os.lseek(file, 1 << 30, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
@@ -100,7 +102,11 @@ def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
 def folder_of(kind: str) -> Path:
     """The user's folder of a kind: cache, data or state; as platformdirs has it."""
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # at no cost
-        usual = {"cache": "~/.cache", "data": "~/.local/share", "state": "~/.local/state"}[kind]
+        usual = {
+            "cache": "~/.cache",
+            "data": "~/.local/share",
+            "state": "~/.local/state",
+        }[kind]
         base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
         return Path(base or os.path.expanduser(usual)) / "mem"
     import platformdirs
@@ -137,7 +143,9 @@ class Content(NamedTuple):
     size: int
 
 
-def open_file(path: str | Path, inside: str | Path = "", *, buffer: int = -1) -> BinaryIO:
+def open_file(
+    path: str | Path, inside: str | Path = "", *, buffer: int = -1
+) -> BinaryIO:
     """Open a regular file for reading; a pipe or device is never waited for.
 
     `inside` names the folder that no link on the way may leave; without it (a file that the user
@@ -156,7 +164,9 @@ def open_folder(path: str) -> int:
     return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
 
 
-def read_file(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> Content:
+def read_file(
+    path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES
+) -> Content:
     """Return the content with the stat it belongs to. Raises `Unreadable`."""
     try:
         with open_file(path, inside) as file:
@@ -174,7 +184,9 @@ def read_file(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_B
     return Content(data, 0 if fresh else status.st_mtime_ns, len(data))
 
 
-def read_text(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> str:
+def read_text(
+    path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES
+) -> str:
     """Return the UTF-8 text of a file, BOM and line endings as they are. Raises `Unreadable`."""
     return decode(read_file(path, inside, most=most).data)
 
@@ -191,7 +203,9 @@ def decode(data: bytes) -> str:
 def digest(data: bytes, size: int = 16) -> str:
     """The identity of a content: BLAKE2b of so many bytes, as hex."""
     try:
-        from _blake2 import blake2b  # that of hashlib, which loads OpenSSL on every start
+        from _blake2 import (
+            blake2b,
+        )  # that of hashlib, which loads OpenSSL on every start
     except ImportError:
         from hashlib import blake2b
     return blake2b(data, digest_size=size).hexdigest()
@@ -242,7 +256,8 @@ def refuse_links(path: Path, base: Path) -> None:
             return
         if part.is_symlink():
             raise RefusedError(
-                f"{part}: is a link, and mem writes through none", "put the file itself there"
+                f"{part}: is a link, and mem writes through none",
+                "put the file itself there",
             )
 
 
@@ -269,7 +284,9 @@ def private_dir(path: Path) -> Path:
 
 
 LOG = "hooks.log"
-LOG_BYTES = 200_000  # from that size on the log begins anew; the one before is kept beside it
+LOG_BYTES = (
+    200_000  # from that size on the log begins anew; the one before is kept beside it
+)
 
 
 def log_hook(folder: Path, line: str) -> None:

@@ -14,7 +14,13 @@ from memcli.errors import DataError, RefusedError
 from memcli.memory.diff import taken_back
 from memcli.memory.values import ARCHIVE
 from memcli.storage import durable, files
-from memcli.storage.durable import NO_STATE, UNCHANGED, is_plain, read_if_there, refusing
+from memcli.storage.durable import (
+    NO_STATE,
+    UNCHANGED,
+    is_plain,
+    read_if_there,
+    refusing,
+)
 from memcli.storage.files import private_dir
 
 UNDO_RECORDS = 20
@@ -103,7 +109,9 @@ class Journals:
     def close(self, record: WriteRecord) -> None:
         """Make the journal the newest undo record; that of an undo goes, with what it undid."""
         journal, undo = self.of(record.root), self.state / "undo" / _key(record.root)
-        with refusing(self.state, "the files are written; the next write of mem will tidy up"):
+        with refusing(
+            self.state, "the files are written; the next write of mem will tidy up"
+        ):
             self._trace("done")
             if record.undoes:
                 (undo / os.path.basename(record.undoes)).unlink(missing_ok=True)
@@ -176,7 +184,9 @@ def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     others = [step for step in steps if step in refused or found(step) == "other"]
     archives = [str(step.path) for step in others if step.path.name.endswith(ARCHIVE)]
     held = {Path(f"{name.removesuffix(ARCHIVE)}.md") for name in archives}
-    return others + [step for step in steps if step.path in held and found(step) == "before"]
+    return others + [
+        step for step in steps if step.path in held and found(step) == "before"
+    ]
 
 
 def folders_of(steps: Iterable[Step]) -> list[Path]:
@@ -186,10 +196,18 @@ def folders_of(steps: Iterable[Step]) -> list[Path]:
 def packed(record: WriteRecord) -> bytes:
     """A record as it is kept."""
     steps = [
-        (step.name, str(step.path), _squeezed(step.before), _squeezed(step.after), step.mode)
+        (
+            step.name,
+            str(step.path),
+            _squeezed(step.before),
+            _squeezed(step.after),
+            step.mode,
+        )
         for step in record.steps
     ]
-    return json.dumps(record._replace(steps=())._asdict() | {"version": 1, "steps": steps}).encode()
+    return json.dumps(
+        record._replace(steps=())._asdict() | {"version": 1, "steps": steps}
+    ).encode()
 
 
 def unpacked(path: Path) -> WriteRecord:
@@ -202,15 +220,23 @@ def unpacked(path: Path) -> WriteRecord:
             Step(name, Path(real), _unsqueezed(before), _unsqueezed(after), mode)
             for name, real, before, after, mode in fields["steps"]
         )
-        temps, made, note = (tuple(fields.get(key, ())) for key in ("temps", "made", "note"))
-        root, verb, time, undoes = (fields[key] for key in ("root", "verb", "time", "undoes"))
+        temps, made, note = (
+            tuple(fields.get(key, ())) for key in ("temps", "made", "note")
+        )
+        root, verb, time, undoes = (
+            fields[key] for key in ("root", "verb", "time", "undoes")
+        )
         return WriteRecord(root, verb, time, steps, temps, made, undoes, note)
     except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
 
 
 def _squeezed(data: bytes | None) -> str | None:
-    return None if data is None else b2a_base64(zlib.compress(data, 1), newline=False).decode()
+    return (
+        None
+        if data is None
+        else b2a_base64(zlib.compress(data, 1), newline=False).decode()
+    )
 
 
 def _unsqueezed(text: str | None) -> bytes | None:
@@ -223,5 +249,9 @@ def _key(root: str) -> str:
 
 def _records(folder: Path) -> list[Path]:
     with refusing(folder, NO_STATE), suppress(FileNotFoundError):
-        return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+        return [
+            folder / name
+            for name in sorted(os.listdir(folder))
+            if name.endswith(".json")
+        ]
     return []

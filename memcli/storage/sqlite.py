@@ -23,7 +23,9 @@ Database = sqlite3.Connection
 
 
 @contextmanager
-def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterator[Database]:
+def opened(
+    path: Path, tables: Sequence[str], *, kind: str, hint: str
+) -> Iterator[Database]:
     """The database, which must have these tables to be one of `kind`.
 
     Raises DataError, also for whatever a damaged or a hostile one does inside of the `with`."""
@@ -32,7 +34,9 @@ def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterat
             # Not a view: what a view reads has no end that the size of the file sets.
             known = {row[0] for row in db.execute(_TABLES)}
             if lacking := ", ".join(name for name in tables if name not in known):
-                raise DataError(f"{path}: no {kind} database: has no table of {lacking}", hint)
+                raise DataError(
+                    f"{path}: no {kind} database: has no table of {lacking}", hint
+                )
             _bound(db, path)
             yield db
     except sqlite3.Error as error:
@@ -44,7 +48,9 @@ def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterat
 def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     """What a query over one table finds; DataError for more rows than such a file can hold."""
     most = os.path.getsize(path) // BYTES_PER_ROW
-    found = db.execute(f"{query} LIMIT ?", (most + 1,)).fetchall()  # no more is sorted, either
+    found = db.execute(
+        f"{query} LIMIT ?", (most + 1,)
+    ).fetchall()  # no more is sorted, either
     if len(found) > most:
         what = f"{path}: cannot be read: more rows than its size allows"
         raise DataError(what, "name a copy that is sound")
@@ -99,7 +105,9 @@ class Owner(NamedTuple):
     parent: str = ""
 
 
-Known = dict[str, tuple[int, int, Owner]]  # size and mtime of a file when its owner was found out
+Known = dict[
+    str, tuple[int, int, Owner]
+]  # size and mtime of a file when its owner was found out
 
 
 class Owners:
@@ -132,9 +140,18 @@ def remembered(folder: Path) -> Iterator[Owners]:
     yield owners
     with suppress(OSError, sqlite3.Error):
         if owners.new:
-            os.close(os.open(private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(
+                os.open(
+                    private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600
+                )
+            )
             with closing(sqlite3.connect(path, timeout=1, isolation_level=None)) as db:
                 db.execute(_TABLE)
-                kept = [(name, size, time, *own) for name, (size, time, own) in owners.new.items()]
+                kept = [
+                    (name, size, time, *own)
+                    for name, (size, time, own) in owners.new.items()
+                ]
                 with transaction(db):
-                    db.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)", kept)
+                    db.executemany(
+                        "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)", kept
+                    )

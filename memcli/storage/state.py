@@ -45,7 +45,9 @@ def open_state(
             if "db" in state.__dict__ or not isinstance(error, sqlite3.Error):
                 raise
             what = f"the state file cannot be used: {error} ({state.path})"
-            raise RefusedError(what, "move it away: no memory is lost with it") from None
+            raise RefusedError(
+                what, "move it away: no memory is lost with it"
+            ) from None
         if best_effort:
             why = "another mem is writing it" if "locked" in str(error) else error
             notes.append(f"{best_effort}: {why}")
@@ -109,7 +111,10 @@ class State:
         return transaction(self.db)
 
     def log_recall(
-        self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
+        self,
+        session: str,
+        shown: Iterable[tuple[str, str, int, float | None]],
+        day: str,
     ) -> None:
         """Remember what a session was shown: (entry, layer, place from 1, score)."""
         with transaction(self.db):
@@ -118,7 +123,10 @@ class State:
     def recalled(self, session: str) -> list[str]:
         """The ids that a session was shown, in the order of first showing."""
         where = "project = ? AND session = ? GROUP BY entry ORDER BY min(rowid)"
-        return [row[0] for row in self.ask(f"SELECT entry FROM recalls WHERE {where}", session)]
+        return [
+            row[0]
+            for row in self.ask(f"SELECT entry FROM recalls WHERE {where}", session)
+        ]
 
     def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
         """All that was shown, in order: (session, entry, layer, place from 1, score, day)."""
@@ -156,7 +164,9 @@ class State:
 
     def condensed(self, digest: str) -> str:
         """The terms that a model made of a task, "" when it was not asked (or long ago)."""
-        row = self.db.execute("SELECT terms FROM condensed WHERE task = ?", (digest,)).fetchone()
+        row = self.db.execute(
+            "SELECT terms FROM condensed WHERE task = ?", (digest,)
+        ).fetchone()
         return str(row[0]) if row else ""
 
     def remember_condensed(self, digest: str, terms: str) -> None:
@@ -239,7 +249,9 @@ class SessionLog:
 
     def turns(self, session: str) -> Turns:
         """The prompts of a session so far."""
-        query = "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?"
+        query = (
+            "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?"
+        )
         row = self.ask(query, session).fetchone()
         return Turns(row[0], row[1], bool(row[2])) if row else Turns()
 
@@ -254,7 +266,12 @@ class SessionLog:
 
     def forget_sessions(self, before: str) -> None:
         """Forget what was told to sessions before a day."""
-        for name, day in (("shown", "day"), ("starts", "day"), ("turns", "day"), ("told", "at")):
+        for name, day in (
+            ("shown", "day"),
+            ("starts", "day"),
+            ("turns", "day"),
+            ("told", "at"),
+        ):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND {day} < ?", before)
 
     def wait(self, session: str, entries: Iterable[str], day: str) -> None:
@@ -276,7 +293,9 @@ class SessionLog:
 
     def take_news(self) -> list[str]:
         """The lines that wait to be told to the person; they are told once."""
-        lines = [str(row[0]) for row in self.ask("SELECT line FROM news WHERE project = ?")]
+        lines = [
+            str(row[0]) for row in self.ask("SELECT line FROM news WHERE project = ?")
+        ]
         self.ask("DELETE FROM news WHERE project = ?")
         return lines
 
@@ -299,7 +318,9 @@ class Spool:
         """The sessions that wait."""
         columns = ", ".join(Spooled._fields)
         query = f"SELECT {columns} FROM spool WHERE project = ? ORDER BY session, path"
-        return [Spooled._make(row)._replace(ended=bool(row[2])) for row in self.ask(query)]
+        return [
+            Spooled._make(row)._replace(ended=bool(row[2])) for row in self.ask(query)
+        ]
 
     def remove(self, item: Spooled) -> None:
         """A session no longer waits, unless it was added again with a larger transcript."""
@@ -312,4 +333,6 @@ class Spool:
 
     def beats(self) -> dict[str, int]:
         """When each hook was last called (seconds since 1970)."""
-        return dict(self.ask("SELECT event, at FROM beats WHERE project = ?").fetchall())
+        return dict(
+            self.ask("SELECT event, at FROM beats WHERE project = ?").fetchall()
+        )

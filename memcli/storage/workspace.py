@@ -61,7 +61,12 @@ class Workspace:
         self._told: list[str] = []  # what was first done for a killed writer
 
     def write(
-        self, patches: Sequence[Patch], verb: str, *, wait: float = 10.0, note: Sequence[str] = ()
+        self,
+        patches: Sequence[Patch],
+        verb: str,
+        *,
+        wait: float = 10.0,
+        note: Sequence[str] = (),
     ) -> list[str]:
         """Apply all patches or none; on return they are on disk and `undo` can take them back.
 
@@ -73,7 +78,9 @@ class Workspace:
         if changed:
             with self.hold(verb, wait=wait):
                 steps = self._steps(changed)
-                self._apply(WriteRecord(self._root, verb, self._now, steps, note=tuple(note)))
+                self._apply(
+                    WriteRecord(self._root, verb, self._now, steps, note=tuple(note))
+                )
         return self._said()
 
     @contextmanager
@@ -93,7 +100,9 @@ class Workspace:
                 self._recover()
                 yield
         except MemError as error:  # a text set aside must not go unmentioned
-            error.hint = "; ".join([*(line for line in self._told if KEPT in line), error.hint])
+            error.hint = "; ".join(
+                [*(line for line in self._told if KEPT in line), error.hint]
+            )
             raise
 
     def recover(self, *, wait: float = 10.0) -> list[str]:
@@ -115,7 +124,9 @@ class Workspace:
             record = journal.unpacked(newest)
             steps = self._back(record)
             self._apply(
-                WriteRecord(self._root, "undo", self._now, steps, (), record.made, newest.name)
+                WriteRecord(
+                    self._root, "undo", self._now, steps, (), record.made, newest.name
+                )
             )
         return [step.name for step in steps]
 
@@ -144,7 +155,9 @@ class Workspace:
         back = tuple(step.inverse for step in reversed(record.steps))
         if certain and path != own:
             back = self._back(record)
-        patches = tuple(Patch(each.name, _text(each.before), _text(each.after)) for each in back)
+        patches = tuple(
+            Patch(each.name, _text(each.before), _text(each.after)) for each in back
+        )
         return LastWrite(record.verb, record.time, patches)
 
     def _steps(self, patches: Sequence[Patch]) -> tuple[Step, ...]:
@@ -152,7 +165,9 @@ class Workspace:
         steps: dict[Path, Step] = {}
         for patch in patches:
             path = self._target(patch.path)
-            before, after = (_encoded(patch.path, text) for text in (patch.before, patch.after))
+            before, after = (
+                _encoded(patch.path, text) for text in (patch.before, patch.after)
+            )
             new = 0o777 if after and after.startswith(b"#!") else 0o666
             with refusing(patch.path):
                 mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else new
@@ -161,7 +176,11 @@ class Workspace:
                 what = f"{step.name}: the same file as {steps[step.path].name}"
                 raise RefusedError(what, "name it once")
             steps[step.path] = step
-        return tuple(sorted(steps.values(), key=lambda step: not step.path.name.endswith(ARCHIVE)))
+        return tuple(
+            sorted(
+                steps.values(), key=lambda step: not step.path.name.endswith(ARCHIVE)
+            )
+        )
 
     def _target(self, name: str, root: str = "") -> Path:
         try:
@@ -171,7 +190,9 @@ class Workspace:
         other = [Path(root)] if root not in ("", self._root) else []
         bases = [Path(os.path.abspath(folder)) for folder in (*self._allowed, *other)]
         found = [folder for folder in bases if path.is_relative_to(folder)]
-        found += [path.parent for each in self._single if path == Path(os.path.abspath(each))]
+        found += [
+            path.parent for each in self._single if path == Path(os.path.abspath(each))
+        ]
         if not found:
             what = f"{name}: lies where mem does not write"
             raise RefusedError(what, "name a file below the root")
@@ -202,9 +223,13 @@ class Workspace:
                 with refusing(step.name):
                     self._trace("temp")
                     step.path.parent.mkdir(parents=True, exist_ok=True)
-                    durable.create(temps[step.path], step.after, step.mode, step.path, self._trace)
+                    durable.create(
+                        temps[step.path], step.after, step.mode, step.path, self._trace
+                    )
 
-    def _finish(self, record: WriteRecord, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
+    def _finish(
+        self, record: WriteRecord, steps: Sequence[Step], temps: dict[Path, Path]
+    ) -> None:
         try:
             self._stage(steps, temps)
             self._swap(record.root, steps, temps)
@@ -222,7 +247,9 @@ class Workspace:
 
     def _swap(self, root: str, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
         """Rename into place, archives on disk before their sources; each is looked at once more."""
-        for _, group in groupby(steps, key=lambda step: step.path.name.endswith(ARCHIVE)):
+        for _, group in groupby(
+            steps, key=lambda step: step.path.name.endswith(ARCHIVE)
+        ):
             done = []
             for step in group:
                 self._target(str(step.path), root)
@@ -243,7 +270,11 @@ class Workspace:
         """Restore what was renamed already, last first; a file edited meanwhile stays as it is."""
         temps: dict[Path, Path] = {}
         try:
-            after = [step for step in reversed(record.steps) if journal.found(step) == "after"]
+            after = [
+                step
+                for step in reversed(record.steps)
+                if journal.found(step) == "after"
+            ]
             back = [step.inverse for step in after]
             self._stage(back, temps)
             self._swap(record.root, back, temps)
@@ -273,18 +304,28 @@ class Workspace:
         temps = [path for path in map(Path, record.temps) if path.parent in folders]
         durable.discard(path for path in temps if durable.MARK in path.name)
         durable.sweep(folders)
-        refused = [step for step in record.steps if not self._may_write(step, record.root)]
+        refused = [
+            step for step in record.steps if not self._may_write(step, record.root)
+        ]
         edited = journal.edited(record.steps, refused)
         copies = {step.name: self._copy(step) for step in edited}
         others = [step for step in record.steps if step not in edited]
         try:
-            self._finish(record, [step for step in others if journal.found(step) == "before"], {})
+            self._finish(
+                record, [step for step in others if journal.found(step) == "before"], {}
+            )
         except MemError:
-            if pending in self._journals.pending():  # else it was taken back: that is settled, too
+            if (
+                pending in self._journals.pending()
+            ):  # else it was taken back: that is settled, too
                 durable.discard(Path(copy) for copy in copies.values() if copy)
                 raise
-        self._told += [f"finished an interrupted write of {step.name}" for step in others]
-        self._told += [f"{KEPT} {name} is kept in {c}" for name, c in copies.items() if c]
+        self._told += [
+            f"finished an interrupted write of {step.name}" for step in others
+        ]
+        self._told += [
+            f"{KEPT} {name} is kept in {c}" for name, c in copies.items() if c
+        ]
 
     def _may_write(self, step: Step, root: str) -> bool:
         """False where a link, or a journal that is not ours, leads out since the crash."""
@@ -309,7 +350,9 @@ def _encoded(name: str, text: str | None) -> bytes | None:
     try:
         return None if text is None else text.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{name}: a text that is no Unicode ({error.reason})", UNCHANGED) from error
+        raise DataError(
+            f"{name}: a text that is no Unicode ({error.reason})", UNCHANGED
+        ) from error
 
 
 def _text(data: bytes | None) -> str | None:

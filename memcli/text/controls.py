@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from functools import cache
 
 from memcli.text import matching
-from memcli.text.matching import Span, due, lowered, pattern, regex, replaced, rules, settle
+from memcli.text.matching import (
+    Span,
+    due,
+    lowered,
+    pattern,
+    regex,
+    replaced,
+    rules,
+    settle,
+)
 from memcli.text.secrets import redact_once
 
 INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
@@ -38,7 +47,9 @@ def neutralise(text: str) -> str:
 
 def neutralise_once(text: str) -> str:
     """`neutralise` without a second look at what the notices joined."""
-    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)])
+    return replaced(
+        text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)]
+    )
 
 
 def find_injections(text: str) -> list[Span]:
@@ -51,14 +62,26 @@ def find_injections(text: str) -> list[Span]:
 
 
 def _commands(text: str) -> Iterator[Span]:
-    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
+    known = rules(
+        "injections.rules"
+    )  # the hints of what is shouted are looked for as written
     low = lowered(text)
-    orders = due(rules("orders.rules")["orders"], low)  # of other languages than English
-    for kind, rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
+    orders = due(
+        rules("orders.rules")["orders"], low
+    )  # of other languages than English
+    for kind, rule in (
+        *due(known["commands"], low),
+        *orders,
+        *due(known["shouted"], text),
+    ):
         for match in _compiled(rule).finditer(text):
             yield Span(kind, match.start(), match.end())
     # Single letters in a row, then the whole run of them.
-    for run in _compiled("<SPACED>").finditer(text) if _compiled("<SINGLES>").search(text) else ():
+    for run in (
+        _compiled("<SPACED>").finditer(text)
+        if _compiled("<SINGLES>").search(text)
+        else ()
+    ):
         if _compiled("<SQUEEZED>").search(regex(r"[\W_]++").sub("", run[0])):
             yield Span("override", run.start(), run.end())
 
@@ -128,7 +151,9 @@ def strip_private(text: str, *, lines: bool = False) -> str:
         return text
     result = "".join([*kept, text[at:]] if depth == 0 else kept)
     # Dropping a part may join halves of another tag: what follows was meant to be hidden.
-    again = next((tag for tag in regex(PRIVATE_TAG).finditer(result) if not tag[1]), None)
+    again = next(
+        (tag for tag in regex(PRIVATE_TAG).finditer(result) if not tag[1]), None
+    )
     return result[: again.start()] if again else result
 
 
@@ -137,9 +162,13 @@ def fence_safe(text: str, tag: str = "recalled-memory") -> str:
     if not any(map(text.__contains__, "<＜﹤")):
         return text
     dash = "[-_ \u2010-\u2015\u2212\ufe63\uff0d]?"
-    name = "".join(dash if char == "-" else f"[{char}{chr(ord(char) + 0xFEE0)}]" for char in tag)
+    name = "".join(
+        dash if char == "-" else f"[{char}{chr(ord(char) + 0xFEE0)}]" for char in tag
+    )
     # A dangling "<" at the end could open the tag together with whatever is printed next.
-    return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub("&lt;", text)
+    return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub(
+        "&lt;", text
+    )
 
 
 MARK = "> "
@@ -169,7 +198,9 @@ def quoted(text: str, mark: str = MARK) -> str:
 
 def escaped(line: str) -> str:
     """`line` whose tags are text: `<` becomes `&lt;`, but in code or after a word (`List<int>`)."""
-    return regex(_TAG).sub(lambda found: found[1] or "&lt;", line) if "<" in line else line
+    return (
+        regex(_TAG).sub(lambda found: found[1] or "&lt;", line) if "<" in line else line
+    )
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
@@ -178,13 +209,21 @@ def _lines(lines: list[str]) -> Iterator[str]:
     for at, line in enumerate(lines):
         mark = _FENCE.match(line)
         if fence:
-            fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
+            fence = (
+                ""
+                if mark and mark[1].startswith(fence) and not mark[2].strip()
+                else fence
+            )
             yield regex(_TURN).sub("&lt;", line)
         else:
             if mark and len(mark[1]) <= closable[at].get(mark[1][0], 0):
                 fence = mark[1]
             plain = escaped(line)
-            yield regex(_UNDERLINE).sub(r"\1\\", plain, count=1) if before.strip() else plain
+            yield (
+                regex(_UNDERLINE).sub(r"\1\\", plain, count=1)
+                if before.strip()
+                else plain
+            )
         before = line
 
 

@@ -69,7 +69,9 @@ def rules(name: str) -> dict[str, Hints]:
     for stanza in table(f"text/{name}").strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
         group, kind, *hints = json.loads(head)
-        own = ((hint.removeprefix("^"), hint[0] == "^", kind, pattern) for hint in hints)
+        own = (
+            (hint.removeprefix("^"), hint[0] == "^", kind, pattern) for hint in hints
+        )
         found[group] = (*found.get(group, ()), *own)
     return {group: _hints(every) for group, every in found.items()}
 
@@ -78,7 +80,9 @@ def _hints(every: Collection[Hint]) -> Hints:
     at: dict[int, list[int]] = {}
     for place, hint in enumerate(every):
         end = lowered(hint[0]).encode()[-4:]
-        at.setdefault(int.from_bytes(end, sys.byteorder) if len(end) == 4 else -1, []).append(place)
+        at.setdefault(
+            int.from_bytes(end, sys.byteorder) if len(end) == 4 else -1, []
+        ).append(place)
     return Hints((*every,), tuple(at.pop(-1, ())), at)
 
 
@@ -114,15 +118,23 @@ def _fours(low: str) -> set[int]:
     It is cast to numbers at each of the four places where one may begin."""
     data = low.encode("utf-8", "surrogatepass") + bytes(7)
     ends = [at + (len(data) - at) // 4 * 4 for at in range(4)]
-    return set().union(*(memoryview(data)[at:end].cast("I") for at, end in enumerate(ends)))
+    return set().union(
+        *(memoryview(data)[at:end].cast("I") for at, end in enumerate(ends))
+    )
 
 
 def due(hints: Hints, text: str) -> Iterator[tuple[str, str]]:
     """Kind and pattern of the rules one of whose hints occurs in `text`."""
     last = ""
-    may = chain(hints.short, *map(hints.at.__getitem__, hints.at.keys() & _fours(lowered(text))))
+    may = chain(
+        hints.short, *map(hints.at.__getitem__, hints.at.keys() & _fours(lowered(text)))
+    )
     for hint, begins, kind, pattern in map(hints.every.__getitem__, sorted(may)):
-        if hint in text and pattern is not last and (not begins or _begins_word(hint, text)):
+        if (
+            hint in text
+            and pattern is not last
+            and (not begins or _begins_word(hint, text))
+        ):
             last = pattern
             yield kind, pattern
 

@@ -13,7 +13,9 @@ Groups = tuple[tuple[Hints, bool, Callable[[str], bool]], ...]
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
 _STOPS = ".,;:!?"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
-_KEY_MOST = 8000  # how far the lines of a key without an end are looked for (characters)
+_KEY_MOST = (
+    8000  # how far the lines of a key without an end are looked for (characters)
+)
 _pattern = partial(matching.pattern, "text/secrets")
 
 
@@ -25,7 +27,9 @@ def redact_secrets(text: str) -> str:
 def redact_once(text: str) -> str:
     """`redact_secrets` without a second look at what the notices joined."""
     found = find_secrets(text)
-    return matching.replaced(text, [(s.start, s.end, f"[secret removed: {s.kind}]") for s in found])
+    return matching.replaced(
+        text, [(s.start, s.end, f"[secret removed: {s.kind}]") for s in found]
+    )
 
 
 @cache
@@ -34,11 +38,17 @@ def _groups() -> Groups:
     return (
         (known["tokens"], False, _is_masked),  # shapes that speak for themselves
         (matching.shapes("text/token_shapes.txt"), False, _is_masked),
-        (known["credentials"], True, _is_filler),  # may also be a placeholder or an ordinary word
+        (
+            known["credentials"],
+            True,
+            _is_filler,
+        ),  # may also be a placeholder or an ordinary word
         (
             known["told"],
             True,
-            lambda value: _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True),
+            lambda value: (
+                _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True)
+            ),
         ),  # any word: only what looks chosen counts
     )
 
@@ -93,7 +103,9 @@ def _is_random(value: str, *, password: bool) -> bool:
     if len(bare) < (6 if password else 8) or not regex(r"[A-Za-z]").search(bare):
         return False
     # A short password is a word with a digit: hunter2. Names of algorithms are that as well.
-    if password and regex(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}[!@#$%^&*+=?]*").fullmatch(bare):
+    if password and regex(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}[!@#$%^&*+=?]*").fullmatch(
+        bare
+    ):
         return not _pattern("known").fullmatch(bare)
     return not _is_wordlike(bare)
 
@@ -131,7 +143,9 @@ def _assigned(text: str, low: str) -> Iterator[Span]:
     for at in sorted(m.start() for word in names for m in regex(word).finditer(low)):
         match = _pattern("assignment").match(text, at) if at >= covered else None
         if match and _names_a_secret(match, text):
-            group = next(g for g in ("double", "single", "bare") if match[g] is not None)
+            group = next(
+                g for g in ("double", "single", "bare") if match[g] is not None
+            )
             if _holds_a_secret(match, group, text):
                 covered = match.end(group)
                 run = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, covered)
@@ -168,13 +182,20 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
 def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
     value = match[group].strip()
     password = _kind_of(match["name"]) == "password"
-    if _pattern("masked").search(value) or _pattern("filler").fullmatch(value.rstrip(_STOPS)):
+    if _pattern("masked").search(value) or _pattern("filler").fullmatch(
+        value.rstrip(_STOPS)
+    ):
         return False
     if group == "bare":
         after = text[match.end(group) : match.end(group) + 1]
         return after not in ("(", "[", "{") and _is_random(value, password=password)
     if any(char.isspace() for char in value):
-        return password and "=" in match["gap"] and len(value) >= 12 and "pass" not in value.lower()
+        return (
+            password
+            and "=" in match["gap"]
+            and len(value) >= 12
+            and "pass" not in value.lower()
+        )
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
     return len(value) >= 8 and not _is_wordlike(value)
@@ -214,7 +235,9 @@ def _tail_of_key(text: str, start: int, end: int) -> int:
         return start + len(body[0].rstrip())
     last, missed = start, 0
     for part in _pattern("key part").finditer(text, start, min(end, start + _KEY_MOST)):
-        if not _is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(part[0]):
+        if not _is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(
+            part[0]
+        ):
             last, missed = part.end(), 0
         elif (missed := missed + 1) > 8:
             break
@@ -226,7 +249,9 @@ def _head_of_key(text: str, floor: int, end: int) -> int:
     at = end
     while at > floor:
         line = max(floor, text.rfind("\n", floor, at - 1) + 1)
-        if not regex(r"[\s>|\"'+]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(text, line, at):
+        if not regex(r"[\s>|\"'+]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
+            text, line, at
+        ):
             break
         at = line
     return at if end - at >= 24 else end

@@ -74,14 +74,20 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
         inside = root and os.path.commonpath((path, root)) == root
         return os.path.relpath(path, root) if inside else path.lstrip("/")
 
-    return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip("\n")
+    return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip(
+        "\n"
+    )
 
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     """Say how many problems the memory files have, and the first that keeps something unread."""
     if problems:
-        lost = next((f" ({each})" for each in problems if each.severity == "unreadable"), "")
-        what = in_one_line(f"{count(len(problems), 'problem')} in the memory files{lost}")
+        lost = next(
+            (f" ({each})" for each in problems if each.severity == "unreadable"), ""
+        )
+        what = in_one_line(
+            f"{count(len(problems), 'problem')} in the memory files{lost}"
+        )
         say(f"mem: {what}: mem doctor", quiet=quiet)
 
 
@@ -105,7 +111,10 @@ def name_problems(problems: "Sequence[Problem]", hint: str = "hint: mem doctor")
 def first(lines: Sequence[str]) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - MOST_LINES
-    return [*lines[:MOST_LINES], *([f"... and {more} more (--json lists all)"] * (more > 0))]
+    return [
+        *lines[:MOST_LINES],
+        *([f"... and {more} more (--json lists all)"] * (more > 0)),
+    ]
 
 
 def in_one_line(text: str) -> str:
@@ -116,7 +125,10 @@ def in_one_line(text: str) -> str:
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0) + 1
-    rows = (redact_secrets(for_display(f"{k + ':':<{width}} {v}")) for k, v in values.items())
+    rows = (
+        redact_secrets(for_display(f"{k + ':':<{width}} {v}"))
+        for k, v in values.items()
+    )
     return [line for row in rows for line in hung(row, width + 1)]
 
 
@@ -125,7 +137,10 @@ def columns(stream: TextIO | None) -> int:
     if stream is None or not stream.isatty():
         return 0
     try:
-        width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+        width = (
+            int(os.environ.get("COLUMNS") or 0)
+            or os.get_terminal_size(stream.fileno()).columns
+        )
     except (ValueError, OSError):
         width = 0
     return max(NARROWEST, width or USUAL)
@@ -134,7 +149,11 @@ def columns(stream: TextIO | None) -> int:
 def styled(text: str, style: str) -> str:
     """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR, TERM=dumb)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return text if plain or not columns(sys.stdout) else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    return (
+        text
+        if plain or not columns(sys.stdout)
+        else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    )
 
 
 def cells(text: str) -> int:
@@ -142,7 +161,9 @@ def cells(text: str) -> int:
     text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
+    )
 
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
@@ -165,14 +186,18 @@ def fold(line: str, width: int, hang: int = 0) -> list[str]:
     return [*lines, now]
 
 
-def fold_text(text: str, width: int, *, indent: int = 0, more: int = 0) -> Iterator[str]:
+def fold_text(
+    text: str, width: int, *, indent: int = 0, more: int = 0
+) -> Iterator[str]:
     """Lines `indent` columns in, folded below their item's first word; fenced code stays."""
     fence = ""
     for line in text.split("\n"):
         whole = " " * indent + line if line else ""
         mark = re.match(_FENCE, line)
         if mark or fence:
-            fence = "" if mark and fence == mark[1] else fence or (mark[1] if mark else "")
+            fence = (
+                "" if mark and fence == mark[1] else fence or (mark[1] if mark else "")
+            )
             yield whole
         else:
             found = re.match(_HANG, whole)
@@ -183,7 +208,11 @@ def fold_text(text: str, width: int, *, indent: int = 0, more: int = 0) -> Itera
 def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
     """`lines`, `indent` columns in; on a terminal folded at words, the rest `more` columns in."""
     width = columns(sys.stdout)
-    return [part for line in lines for part in fold_text(line, width, indent=indent, more=more)]
+    return [
+        part
+        for line in lines
+        for part in fold_text(line, width, indent=indent, more=more)
+    ]
 
 
 def hung(line: str, hang: int) -> list[str]:
@@ -191,9 +220,14 @@ def hung(line: str, hang: int) -> list[str]:
     return fold(line, columns(sys.stdout), hang)
 
 
-def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()) -> str:
+def table(
+    rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()
+) -> str:
     """A table, on a narrow terminal without the columns `spare`; in a pipe tabs, without heads."""
-    rows = [[redact_secrets(" ".join(for_display(cell).split())) for cell in row] for row in rows]
+    rows = [
+        [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
+        for row in rows
+    ]
     width = columns(sys.stdout)
     if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)
@@ -208,7 +242,10 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[s
         drawn.add_column(name, overflow="fold", width=size)
     for row in rows:
         named = dict(zip(heads, row, strict=True))
-        shown = {name: Text("\n".join(_cut(named[name], size))) for name, size in widths.items()}
+        shown = {
+            name: Text("\n".join(_cut(named[name], size)))
+            for name, size in widths.items()
+        }
         if "title" in widths and "where" not in widths:
             place = "\n".join(_cut(named["where"], widths["title"]))
             shown["title"].append("\n" + place, style=dim)
@@ -233,7 +270,10 @@ def _cut(text: str, width: int) -> list[str]:
 
 
 def _fitting(
-    rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str], width: int
+    rows: Sequence[Sequence[str]],
+    heads: Sequence[str],
+    spare: Sequence[str],
+    width: int,
 ) -> dict[str, int]:
     every = zip(heads, zip(*rows, strict=True), strict=True)
     widths = {head: max(map(cells, (head, *found))) for head, found in every}

@@ -35,12 +35,19 @@ def words(dice: random.Random) -> Iterator[str]:
 
     The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred entries."""
     syllables = [
-        a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")
+        a + b
+        for a in "bdfgklmnprstvz"
+        for b in ("a", "e", "i", "o", "u", "an", "or", "in")
     ]
-    known = ["".join(dice.choices(syllables, k=dice.randint(2, 4))) for _ in range(VOCABULARY)]
+    known = [
+        "".join(dice.choices(syllables, k=dice.randint(2, 4)))
+        for _ in range(VOCABULARY)
+    ]
     known[40 : 40 * len(TOPICS) + 1 : 40] = TOPICS
     weights = list(accumulate(1 / (rank + 10) for rank in range(VOCABULARY)))
-    after = {word: dice.choices(known, cum_weights=weights, k=FOLLOWERS) for word in known}
+    after = {
+        word: dice.choices(known, cum_weights=weights, k=FOLLOWERS) for word in known
+    }
     word = known[0]
     while True:
         for drawn in dice.choices(known, cum_weights=weights, k=10_000):
@@ -64,7 +71,9 @@ def write_tree(root: Path, count: int, layout: str = "many") -> None:
     """Write `count` entries below `root/tasks`, and a small MEMORY.md."""
     (root / "tasks").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
-    (root / "MEMORY.md").write_text("# Memory\n\nNotes of a service.\n", encoding="utf-8")
+    (root / "MEMORY.md").write_text(
+        "# Memory\n\nNotes of a service.\n", encoding="utf-8"
+    )
     dice = random.Random(11)
     made = (
         section(*text) if layout == "prose" else entry(i, *text, dice)
@@ -78,7 +87,13 @@ def write_tree(root: Path, count: int, layout: str = "many") -> None:
 
 
 def _size_of_file(layout: str, dice: random.Random) -> int:
-    return dice.randint(1, 30) if layout == "prose" else PER_FILE if layout == "many" else 1
+    return (
+        dice.randint(1, 30)
+        if layout == "prose"
+        else PER_FILE
+        if layout == "many"
+        else 1
+    )
 
 
 def section(title: str, body: str) -> str:

@@ -23,9 +23,14 @@ from tests.conftest import Project
 
 
 @contextmanager
-def served(project: Project, idle: float = 60.0) -> Iterator[tuple[PageServer, threading.Thread]]:
+def served(
+    project: Project, idle: float = 60.0
+) -> Iterator[tuple[PageServer, threading.Thread]]:
     """A server of a project's memory, which runs."""
-    options, gather = Options(root=str(project.root)), partial(browse, filters=Filters())
+    options, gather = (
+        Options(root=str(project.root)),
+        partial(browse, filters=Filters()),
+    )
     with opened(options) as app:
         server = PageServer(options, gather(app), gather)
     running = threading.Thread(target=server.run, args=(idle,))
@@ -42,8 +47,15 @@ def ask(
     server: PageServer, method: str, path: str, body: object = None, **headers: str
 ) -> tuple[int, str]:
     """Ask as the page does, but for these headers; `None` leaves one out."""
-    own = {"Host": server.host, "Origin": f"http://{server.host}", "X-Mem-Token": server.key}
-    given = {**own, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    own = {
+        "Host": server.host,
+        "Origin": f"http://{server.host}",
+        "X-Mem-Token": server.key,
+    }
+    given = {
+        **own,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     connection.putrequest(method, path, skip_host=True)
     data = json.dumps(body).encode() if body is not None else b""
@@ -96,7 +108,12 @@ def test_buttons_are_the_commands(project: Project) -> None:
     path = project.write("MEMORY.md", "\n".join(entries))
     with served(project) as (server, _):
         reply = done(
-            server, do="edit", id="e1", title="Uno", body="Other words.", was="First words."
+            server,
+            do="edit",
+            id="e1",
+            title="Uno",
+            body="Other words.",
+            was="First words.",
         )
         assert "changed" in reply["said"] and "## Uno\nOther words." in path.read_text()
         assert "Uno" in {item["title"] for item in reply["data"]["items"]}
@@ -107,13 +124,20 @@ def test_buttons_are_the_commands(project: Project) -> None:
         ):
             assert "data" not in done(server, do="edit", id="e1", body=body, was=was)
         hidden = "password = [secret removed: password]"
-        assert "does not show" in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
         assert (
-            "no button" in done(server, do="delete", id="e1")["said"] and path.read_bytes() == kept
+            "does not show"
+            in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
+        )
+        assert (
+            "no button" in done(server, do="delete", id="e1")["said"]
+            and path.read_bytes() == kept
         )
         assert "retired" in done(server, do="retire", id="e1", because="old")["said"]
         assert "retired_because: old" in path.read_text()
-        assert "took back retire" in done(server, do="undo")["said"] and path.read_bytes() == kept
+        assert (
+            "took back retire" in done(server, do="undo")["said"]
+            and path.read_bytes() == kept
+        )
         done(server, do="retire", id="e1")
         assert "restored" in done(server, do="restore", id="e1")["said"]
         assert "merged" in done(server, do="merge", path="MEMORY.md")["said"]
@@ -132,10 +156,14 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
         browser.js(click, "Edit")
         browser.js("document.querySelector('#form textarea').value = 'a lion'")
         browser.js(click, "Save")
-        browser.until("return document.querySelector('#detail .text').innerText === 'a lion'")
+        browser.until(
+            "return document.querySelector('#detail .text').innerText === 'a lion'"
+        )
         assert "## Herd\na lion" in path.read_text()
         browser.js(click, "Undo")
-        browser.until("return document.querySelector('#detail .text').innerText === 'zebra'")
+        browser.until(
+            "return document.querySelector('#detail .text').innerText === 'zebra'"
+        )
         assert path.read_bytes() == before and server.open == 1 and browser.log() == []
         browser.open("about:blank")
         running.join(20)

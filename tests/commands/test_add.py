@@ -25,16 +25,26 @@ def last(project: Project, name: str = "MEMORY.md") -> Entry:
 def test_a_first_entry_creates_the_file(project: Project) -> None:
     """The first line is the title, the rest the body, dated today, with the stage."""
     project.write(".current-stage", "design\n")
-    got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.", "--json")
+    got = project.mem(
+        "add", "Freeze time in cart tests\nUse freeze_time in the fixture.", "--json"
+    )
     assert (got.code, got.err) == (0, "")
     entry = last(project)
     told = {"version": 1, "id": entry.id, "path": "MEMORY.md", "reinforced": False}
     assert got.json.items() >= told.items()
-    assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
+    assert (
+        entry.body
+        == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
+    )
     assert (entry.type, entry.domain, entry.importance) == ("declarative", "task", 0.5)
     assert (entry.phase, entry.status, entry.created_at) == ("design", "active", TODAY)
     assert entry.reinforcement_count == 0
-    assert project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart") == 1
+    assert (
+        project.mem("recall", "freeze time", "--ranked").out.count(
+            "Freeze time in cart"
+        )
+        == 1
+    )
     plain = project.mem("add", "Another thing about colours").out
     said = rf"added to MEMORY.md:\d+: Another thing about colours \(id {last(project).id[:8]}\)\n"
     assert re.fullmatch(said, plain)
@@ -52,13 +62,24 @@ def test_every_option_is_written(project: Project) -> None:
     assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
     assert entry.extra["tags"] == ["a", "b", "c"]
     assert entry.extra["paths"] == ["src/**/*.py", "*.sql"]
-    assert (entry.extra["commands"], entry.extra["outcome"]) == (["git push*"], "success")
-    assert (entry.title, entry.type, entry.priority) == ("A title", "procedural", "high")
+    assert (entry.extra["commands"], entry.extra["outcome"]) == (
+        ["git push*"],
+        "success",
+    )
+    assert (entry.title, entry.type, entry.priority) == (
+        "A title",
+        "procedural",
+        "high",
+    )
     assert entry.importance == 0.85
     said = project.mem("add", "Some other text", "--kind", "policy").out
     assert said.endswith(", importance 0.95 by its kind\n")
     entry = last(project)
-    assert (entry.type, entry.priority, entry.importance) == ("directive", "critical", 0.95)
+    assert (entry.type, entry.priority, entry.importance) == (
+        "directive",
+        "critical",
+        0.95,
+    )
 
 
 def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
@@ -128,7 +149,9 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
 )
 def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
     """Exit 5 wherever the secret stands; nothing is written, and it is printed nowhere."""
-    got = project.mem("add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY]))
+    got = project.mem(
+        "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
+    )
     assert got.code == 5
     assert KEY not in got.out + got.err and "secret" in got.err
     assert not (project.root / "MEMORY.md").exists()
@@ -158,8 +181,14 @@ def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None
     assert (project.root / tree / "MEMORY.md").read_bytes() == before
     for job in ("one", "two"):
         (project.root / ".mem/jobs" / job).mkdir()
-        assert "added to" in project.mem("add", "Search tests need an index", "--job", job).out
-    assert "reinforced" in project.mem("add", "Search tests need an index", "--job", "two").out
+        assert (
+            "added to"
+            in project.mem("add", "Search tests need an index", "--job", job).out
+        )
+    assert (
+        "reinforced"
+        in project.mem("add", "Search tests need an index", "--job", "two").out
+    )
 
 
 HOSTILE = [
@@ -173,7 +202,11 @@ HOSTILE = [
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     """Delimiters, fences and controls; all others stay to the byte, line ends too."""
-    old = (project.entry("Old", "Old body.") + "\nSome prose.\n").replace("\n", eol).encode()
+    old = (
+        (project.entry("Old", "Old body.") + "\nSome prose.\n")
+        .replace("\n", eol)
+        .encode()
+    )
     path = project.write("MEMORY.md", old)
     got = project.mem("add", "--", text)
     assert got.code == 0, got.err
@@ -185,13 +218,18 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     assert project.mem("add", "Next one").code == 0 and len(entries(project)) == 3
 
 
-@pytest.mark.parametrize("before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"])
+@pytest.mark.parametrize(
+    "before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"]
+)
 def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
     """--dry-run prints a diff for git apply and writes nothing; applied, it is what add writes."""
     path = project.root / "MEMORY.md"
     if before is not None:
         project.write("MEMORY.md", before)
     got = project.mem("add", "Title\nwith --- body", "--dry-run")
-    assert got.code == 0 and (path.read_bytes().decode() if path.exists() else None) == before
+    assert (
+        got.code == 0
+        and (path.read_bytes().decode() if path.exists() else None) == before
+    )
     project.git("apply", str(project.write("~/d.diff", got.out)))
     assert last(project).title == "Title"

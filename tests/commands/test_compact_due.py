@@ -48,7 +48,13 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     assert shown.code == 0 and tree(project) == before, shown.err
     done = project.mem("compact", "--due")
     assert done.code == 0, done.err
-    for words in ("merged", "retired", "stale", "promoted", "implementation now, design ended"):
+    for words in (
+        "merged",
+        "retired",
+        "stale",
+        "promoted",
+        "implementation now, design ended",
+    ):
         assert words in done.out, (words, done.out)
     text = (project.root / "MEMORY.md").read_text()
     kept = (project.root / "MEMORY.archive.md").read_text()
@@ -77,7 +83,9 @@ def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
 def test_a_renamed_file_is_followed(project: Project) -> None:
     """In `paths` and the code spans of what mem wrote, once; what a person edited is left."""
     project.write("src/cart.py", "def total_of(cart):\n    return sum(cart)\n" * 9)
-    entry = project.entry("Cart", "Totals are made in `src/cart.py` alone.", paths=["src/cart.py"])
+    entry = project.entry(
+        "Cart", "Totals are made in `src/cart.py` alone.", paths=["src/cart.py"]
+    )
     project.write("MEMORY.md", entry)
     project.commit()
     project.git("mv", "src/cart.py", "src/basket.py")

@@ -25,12 +25,17 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
 
 def answers(api: Api, **replies: Any) -> None:
     """Let the model answer one call with the items of each scope."""
-    items = [{"scope": scope, **one} for scope, reply in replies.items() for one in reply]
+    items = [
+        {"scope": scope, **one} for scope, reply in replies.items() for one in reply
+    ]
     api.answer = lambda body: json.dumps({"items": items})
 
 
 LESSON = item(
-    turn=5, kind="preference", title="Short commit messages", text="Write them in the imperative."
+    turn=5,
+    kind="preference",
+    title="Short commit messages",
+    text="Write them in the imperative.",
 )
 
 

@@ -17,7 +17,9 @@ def chain(project: Project) -> Project:
     own."""
     project.write(
         "MEMORY.md",
-        project.entry("Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"])
+        project.entry(
+            "Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"]
+        )
         + project.entry("Zebra", "stripes on the savanna", id="story", supports=["far"])
         + project.entry("Quartz", "a mineral of rocks", id="far")
         + project.entry("Sand", "a beach in summer", id="other"),
@@ -32,10 +34,15 @@ def test_each_step_follows_one_edge(chain: Project, way: str) -> None:
 
     def walked(n: int, *task: str) -> list[str]:
         return ids(
-            chain, *task, *(("--walk", str(n)) if way == "option" else ("--set", f"walk={n}"))
+            chain,
+            *task,
+            *(("--walk", str(n)) if way == "option" else ("--set", f"walk={n}")),
         )
 
     assert ids(chain, "webhooks") == walked(0, "webhooks") == ["fact"]
     assert walked(1, "webhooks") == ["fact", "story"]
     assert walked(2, "webhooks") == walked(3, "webhooks") == ["fact", "story", "far"]
-    assert set(walked(1, "zebra")) == {"story", "fact", "far"} and walked(1, "zebra")[0] == "story"
+    assert (
+        set(walked(1, "zebra")) == {"story", "fact", "far"}
+        and walked(1, "zebra")[0] == "story"
+    )

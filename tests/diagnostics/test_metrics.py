@@ -12,21 +12,27 @@ TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund
 
 
 def item(number: int, text: str = "", **values: object) -> LiveEntry:
-    base = LiveEntry(f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False)
+    base = LiveEntry(
+        f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False
+    )
     return base._replace(**values)  # type: ignore[arg-type]
 
 
 def related(count: int) -> list[LiveEntry]:
     """Entries on one theme, each in words of its own order and choice."""
     dice = random.Random(5)
-    return [item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)]
+    return [
+        item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)
+    ]
 
 
 def apart(count: int) -> list[LiveEntry]:
     return [item(i, " ".join(f"w{i}x{n}" for n in range(7))) for i in range(count)]
 
 
-def shown(*entries: str, session: str = "s", scores: tuple[float, ...] = ()) -> list[LoggedHit]:
+def shown(
+    *entries: str, session: str = "s", scores: tuple[float, ...] = ()
+) -> list[LoggedHit]:
     """One answer."""
     score = scores or tuple(1.0 for _ in entries)
     return [
@@ -47,7 +53,10 @@ def test_freshness_is_the_median_decay() -> None:
         [item(1), *(item(i, decay=0.1, age=400, stale=True) for i in range(2, 6))]
     )
     assert fresh.value == 100 and aged.value == pytest.approx(10)
-    assert (fresh.raise_with.split()[1], aged.raise_with) == ("reinforce", "mem compact --stale")
+    assert (fresh.raise_with.split()[1], aged.raise_with) == (
+        "reinforce",
+        "mem compact --stale",
+    )
 
 
 def test_coverage_is_the_indexed_share() -> None:
@@ -67,7 +76,9 @@ def test_coverage_is_the_indexed_share() -> None:
 def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
     """A theme scores, texts without a common word score 0."""
     theme = metrics.coherence(related(20)).value
-    mixed = metrics.coherence([*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]).value
+    mixed = metrics.coherence(
+        [*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]
+    ).value
     assert metrics.coherence(apart(20)).value == 0
     assert theme is not None and mixed is not None and theme > 50 and mixed < theme
 
@@ -77,9 +88,14 @@ def test_duplicates_lower_coherence() -> None:
     theme = related(12)
     copies = [entry._replace(id=f"{entry.id}-{n}") for entry in theme for n in range(3)]
     clean, copied = metrics.coherence(theme), metrics.coherence([*theme, *copies])
-    assert clean.value is not None and copied.value is not None and copied.value < clean.value
     assert (
-        copied.raise_with == "mem compact" and "48 of them have a near-duplicate" in copied.reason
+        clean.value is not None
+        and copied.value is not None
+        and copied.value < clean.value
+    )
+    assert (
+        copied.raise_with == "mem compact"
+        and "48 of them have a near-duplicate" in copied.reason
     )
 
 
@@ -89,7 +105,9 @@ def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
     lost = found.metrics["coherence"]
     assert (lost.value, lost.weight) == (None, 0.0)
     assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1)
-    assert found.score == pytest.approx((25 * 100 + 25 * 100 + 15 * 100 + 0) / 80, abs=0.06)
+    assert found.score == pytest.approx(
+        (25 * 100 + 25 * 100 + 15 * 100 + 0) / 80, abs=0.06
+    )
 
 
 def test_efficiency_falls_when_a_session_sees_the_same_again() -> None:
@@ -129,16 +147,31 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     ]  # fmt: skip
     scores = (None, math.nan, math.inf, -1.0, 0.0, 0.5, 1e300)
     log = [
-        LoggedHit(dice.choice("st"), dice.choice("abc"), layer, 1 + i % 5, dice.choice(scores), "")
-        for i, layer in enumerate(dice.choices(["ranked", "workflows"], k=dice.randrange(30)))
+        LoggedHit(
+            dice.choice("st"),
+            dice.choice("abc"),
+            layer,
+            1 + i % 5,
+            dice.choice(scores),
+            "",
+        )
+        for i, layer in enumerate(
+            dice.choices(["ranked", "workflows"], k=dice.randrange(30))
+        )
     ]
-    held, missing, places = dice.randrange(50), dice.randrange(50), dice.choices(range(20), k=5)
+    held, missing, places = (
+        dice.randrange(50),
+        dice.randrange(50),
+        dice.choices(range(20), k=5),
+    )
     found = health(items, Indexed(held, held + missing), log, places)
     for metric in found.metrics.values():
         assert metric.value is None or 0 <= metric.value <= 100
         assert metric.raise_with.startswith("mem ") and metric.reason.endswith(".")
         assert (metric.value is None) == (metric.weight == 0)
-    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1, abs=1e-3)
+    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(
+        1, abs=1e-3
+    )
     assert 0 <= found.score <= 100
     dice.shuffle(items)
     assert health(items, Indexed(held, held + missing), log, places) == found

@@ -61,22 +61,31 @@ def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> li
         check=False,
     )
     parts = done.stdout.split(f"{_END}\n")
-    assert len(parts) == len(commands) + 1, f"the shell stopped early:\n{done.stdout}{done.stderr}"
+    assert len(parts) == len(commands) + 1, (
+        f"the shell stopped early:\n{done.stdout}{done.stderr}"
+    )
     return [part.rstrip("\n") for part in parts[:-1]]
 
 
 def world(folder: Path) -> dict[str, str]:
     """A copy of the example in `folder`, `mem` on the PATH, and a home of its own: the environment."""
     shutil.copytree(
-        EXAMPLE, folder / "docs" / "example", ignore=shutil.ignore_patterns(".memory.db*")
+        EXAMPLE,
+        folder / "docs" / "example",
+        ignore=shutil.ignore_patterns(".memory.db*"),
     )
     (folder / "bin").mkdir()
     (folder / "home").mkdir()
-    (folder / "home" / ".gitconfig").write_text("[user]\n\tname = you\n\temail = you@example.org\n")
+    (folder / "home" / ".gitconfig").write_text(
+        "[user]\n\tname = you\n\temail = you@example.org\n"
+    )
     mem = folder / "bin" / "mem"
     mem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memcli "$@"\n')
     mem.chmod(0o755)
-    names = {name: str(folder / "xdg" / name) for name in ("config", "state", "cache", "data")}
+    names = {
+        name: str(folder / "xdg" / name)
+        for name in ("config", "state", "cache", "data")
+    }
     return {
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder / "home"),

@@ -28,10 +28,15 @@ COMMANDS = (
 
 def session(folder: Path) -> list[str]:
     """The commands and what they print, in a copy of the example, folded to the picture's width."""
-    environ = {**console.world(folder), "MEM_HOME": str(folder / "docs" / "example" / "home")}
+    environ = {
+        **console.world(folder),
+        "MEM_HOME": str(folder / "docs" / "example" / "home"),
+    }
     shop = folder / "docs" / "example" / "shop"
     lines = []
-    for command, seen in zip(COMMANDS, console.run(COMMANDS, shop, environ), strict=True):
+    for command, seen in zip(
+        COMMANDS, console.run(COMMANDS, shop, environ), strict=True
+    ):
         first, *more = command.split("\n")
         lines += [f"$ {first}", *(f"> {line}" for line in more), *seen.split("\n"), ""]
     return [part for line in lines for part in fold_text(line, WIDTH, more=4)]

@@ -32,12 +32,24 @@ from memcli.errors import RefusedError
 from memcli.memory.parser import parse
 from memcli.providers.embed.local import Local
 from tests.drills import forge
-from tests.drills.crash import World, entry_of, litter, memory, transcript, unlike_a_rebuild
+from tests.drills.crash import (
+    World,
+    entry_of,
+    litter,
+    memory,
+    transcript,
+    unlike_a_rebuild,
+)
 
 LONGEST = 60.0  # seconds after which a command is taken to hang
 COUNTED = 8  # entries that are reinforced
 SUBJECTS = "invoice parser cache ledger router mailer scanner tenant".split()
-WORK = ("recall",) * 4 + ("reinforce",) * 4 + ("add",) * 3 + ("index", "compact", "extract")
+WORK = (
+    ("recall",) * 4
+    + ("reinforce",) * 4
+    + ("add",) * 3
+    + ("index", "compact", "extract")
+)
 
 
 class Done(NamedTuple):
@@ -62,7 +74,9 @@ def build(root: Path) -> None:
         entries = [
             entry_of(f"j{i}-a", body),
             entry_of(f"j{i}-b", body.replace("rebuilds", "always rebuilds")),
-            entry_of(f"j{i}-old", f"What was true of {subject} once.", status="retired"),
+            entry_of(
+                f"j{i}-old", f"What was true of {subject} once.", status="retired"
+            ),
         ]
         (folder / "MEMORY.md").write_text("\n".join(entries), encoding="utf-8")
 
@@ -92,7 +106,9 @@ class Worker:
         word = f"w{self.number}x{self.turn}"
         if verb == "reinforce":
             entry = f"counted-{self.dice.randrange(COUNTED)}"
-            session = ("--session", word) if self.turn % 2 else ()  # a new one each time: it counts
+            session = (
+                ("--session", word) if self.turn % 2 else ()
+            )  # a new one each time: it counts
             self._run(verb, ("reinforce", entry, *session, "-q"), entry)
         elif verb == "add":
             self._run(verb, ("add", f"{word} {self._prose()}", "-q"), word)
@@ -100,7 +116,9 @@ class Worker:
             session = ("--session", f"s{self.number}") if self.turn % 3 else ()
             self._run(verb, ("recall", self._prose(), *session), "")
         elif verb == "extract":
-            self._run(verb, ("extract", "--engine", "rules", "-q", self._session(word)), word)
+            self._run(
+                verb, ("extract", "--engine", "rules", "-q", self._session(word)), word
+            )
         else:
             self._run(verb, (verb, "-q"), "")
 
@@ -121,8 +139,14 @@ class Worker:
 
     def _session(self, word: str) -> str:
         wish = f"No, don't use print there. Always use the logger named {word}, never print."
-        said = ("user", f"Write the {word} module."), ("assistant", "I wrote it."), ("user", wish)
-        return transcript(self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said)
+        said = (
+            ("user", f"Write the {word} module."),
+            ("assistant", "I wrote it."),
+            ("user", wish),
+        )
+        return transcript(
+            self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said
+        )
 
     def _run(self, verb: str, arguments: Sequence[str], what: str) -> None:
         started = time.monotonic()
@@ -226,9 +250,13 @@ def missing(root: Path, done: Iterable[Done]) -> list[str]:
 
 def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
     wanted = Counter({f"counted-{i}": 1 for i in range(COUNTED)})
-    wanted.update(each.what for each in done if each.verb == "reinforce" and not each.code)
+    wanted.update(
+        each.what for each in done if each.verb == "reinforce" and not each.code
+    )
     path = root / "MEMORY.md"
-    entries = {e.id: e for e in parse(path.read_text(encoding="utf-8"), path.name).entries}
+    entries = {
+        e.id: e for e in parse(path.read_text(encoding="utf-8"), path.name).entries
+    }
     return [
         f"{name}: counts {entries[name].reinforcement_count if name in entries else 'nothing'}, not {count}"
         for name, count in sorted(wanted.items())
@@ -254,13 +282,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         until = time.time() + given.seconds
         pids = [_forked(worker, until) for worker in workers]
         ends = [forge.ended(pid) for pid in pids]
-        failures = [f"process {i} ended with {code}" for i, code in enumerate(ends) if code]
+        failures = [
+            f"process {i} ended with {code}" for i, code in enumerate(ends) if code
+        ]
         done = [Done(*json.loads(line)) for w in workers for line in _lines(w.log)]
         failures += _merged(world, [tree for tree in trees if tree != world.root])
-        failures += [*judged(done), *missing(world.root, done), *miscounted(world.root, done)]
+        failures += [
+            *judged(done),
+            *missing(world.root, done),
+            *miscounted(world.root, done),
+        ]
         failures += [*litter(world), *unlike_a_rebuild(world)]
     refused = sum(each.code == RefusedError.code for each in done)
-    ran = ", ".join(f"{n} {verb}" for verb, n in sorted(Counter(d.verb for d in done).items()))
+    ran = ", ".join(
+        f"{n} {verb}" for verb, n in sorted(Counter(d.verb for d in done).items())
+    )
     longest = max((each.seconds for each in done), default=0.0)
     print(
         f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}: {ran}; the longest"

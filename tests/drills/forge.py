@@ -70,7 +70,10 @@ def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> No
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
-    given, told = os.memfd_create("stdin"), os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    given, told = (
+        os.memfd_create("stdin"),
+        os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+    )
     os.write(given, stdin.encode())
     os.lseek(given, 0, os.SEEK_SET)
     for fd, number in ((given, 0), (told, 1), (told, 2)):
@@ -116,7 +119,9 @@ def listen(
     def last() -> None:
         note.write_text(json.dumps([steps, states]), encoding="utf-8")
 
-    code = ended(start(arguments, cwd, environ, said, stdin=stdin, trace=trace, last=last))
+    code = ended(
+        start(arguments, cwd, environ, said, stdin=stdin, trace=trace, last=last)
+    )
     heard = json.loads(note.read_text(encoding="utf-8"))
     note.unlink()
     return code, Heard(tuple(heard[0]), tuple(heard[1]))

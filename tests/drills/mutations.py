@@ -53,8 +53,19 @@ def copied(source: Path, to: Path) -> Path:
 
 
 def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
-    environ = {**os.environ, "PYTHONPATH": str(house), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", *QUIET, *options, *(f"tests/{t}" for t in tests)]
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(house),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *QUIET,
+        *options,
+        *(f"tests/{t}" for t in tests),
+    ]
     try:
         done = subprocess.run(
             command, cwd=house, env=environ, capture_output=True, text=True, timeout=LONGEST,
@@ -106,11 +117,17 @@ def main(
     arguments: Sequence[str] | None = None,
 ) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", action="append", default=[], help="rows whose words have this")
-    parser.add_argument("--list", action="store_true", help="name the rows, run nothing")
+    parser.add_argument(
+        "--only", action="append", default=[], help="rows whose words have this"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="name the rows, run nothing"
+    )
     given = parser.parse_args(arguments)
     chosen = table() if rows is None else rows
-    chosen = [m for m in chosen if not given.only or any(w in m.what for w in given.only)]
+    chosen = [
+        m for m in chosen if not given.only or any(w in m.what for w in given.only)
+    ]
     if given.list:
         print(*(mutation.what for mutation in chosen), sep="\n")
         return 0

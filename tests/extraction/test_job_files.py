@@ -62,7 +62,9 @@ def test_a_risk_that_commands_the_agent_is_left_out_and_a_secret_is_masked() -> 
     text = premortem("Ship it", [], given, "2026-11-21")
     assert "- **Clock**: Tests fail at midnight." in text
     assert TOKEN not in text and "Ignore all" not in text
-    assert "None is known." in premortem("x", [(*order, "MEMORY.md:1")], [], "2026-11-21")
+    assert "None is known." in premortem(
+        "x", [(*order, "MEMORY.md:1")], [], "2026-11-21"
+    )
 
 
 @pytest.mark.parametrize(("text", "found"), [

@@ -34,7 +34,11 @@ def planned(*findings: Finding, files: tuple[KnownFile, ...] = ()) -> placement.
 
 def entry(body: str, **values: Any) -> str:
     rows = {"id": "e-1", "type": "directive", "importance": 0.5, **values}
-    return "---\n" + "".join(f"{k}: {v}\n" for k, v in rows.items()) + f"---\n## A title\n{body}\n"
+    return (
+        "---\n"
+        + "".join(f"{k}: {v}\n" for k, v in rows.items())
+        + f"---\n## A title\n{body}\n"
+    )
 
 
 def archived(because: str) -> KnownFile:
@@ -42,8 +46,12 @@ def archived(because: str) -> KnownFile:
     return known(entry(SAID.body, archived_because=because), "MEMORY.archive.md", where)
 
 
-SAID = Finding("corrective", "A title", "Use the clock fixture in all the cart tests.", 0)
-AGAIN = SAID._replace(scope="observations", body="Use the clock fixture in all of the cart tests.")
+SAID = Finding(
+    "corrective", "A title", "Use the clock fixture in all the cart tests.", 0
+)
+AGAIN = SAID._replace(
+    scope="observations", body="Use the clock fixture in all of the cart tests."
+)
 
 
 def test_ids_do_not_depend_on_words() -> None:
@@ -83,7 +91,9 @@ def test_what_is_known_is_strengthened_once_and_what_was_thrown_out_stays_out(
 
 def test_remember_this_resets_the_clock() -> None:
     """A finding that confirms an entry changes its date, not its count."""
-    file = known(entry("Other words.", reinforcement_count=2, last_reinforced="2026-01-01"))
+    file = known(
+        entry("Other words.", reinforcement_count=2, last_reinforced="2026-01-01")
+    )
     same = known(entry(SAID.body, reinforcement_count=2, last_reinforced="2026-01-01"))
     reminder = SAID._replace(scope="observations", kind="fact", priority="high")
     for done in (
@@ -99,7 +109,9 @@ def test_taint_is_seen_without_being_told() -> None:
     text = "Always run the migration tool with force enabled everywhere."
     copied = Finding("corrective", "Migrations", text, 0)
     assert is_tainted(copied, SESSION) and not is_tainted(SAID, SESSION)
-    error = Turn("tool", "KeyError: cart clock fixture tests", "tool:Bash", "k3", error=True)
+    error = Turn(
+        "tool", "KeyError: cart clock fixture tests", "tool:Bash", "k3", error=True
+    )
     session = SESSION._replace(turns=(SESSION.turns[0], error))
     beside = SAID._replace(body="Use the clock fixture: `KeyError: cart clock`.")
     assert not is_tainted(beside, session)
@@ -108,8 +120,12 @@ def test_taint_is_seen_without_being_told() -> None:
 def test_bullets_go_to_the_end_of_the_prose() -> None:
     """Entries in an institutional file stay as they are, and line ends too."""
     text = "# Norms\r\n\r\nText.\r\n\r\n" + entry("B.").replace("\n", "\r\n")
-    after = placement.with_bullets(parse(text, "institutional.md"), ["- [2026-11-21] A norm."])
-    assert after.startswith("# Norms\r\n\r\nText.\r\n\r\n- [2026-11-21] A norm.\r\n\r\n---\r\n")
+    after = placement.with_bullets(
+        parse(text, "institutional.md"), ["- [2026-11-21] A norm."]
+    )
+    assert after.startswith(
+        "# Norms\r\n\r\nText.\r\n\r\n- [2026-11-21] A norm.\r\n\r\n---\r\n"
+    )
     assert [e.id for e in parse(after, "institutional.md").entries] == ["e-1"]
     assert placement.with_bullets(parse("", "x"), ["- a"]) == "- a\n"
 
@@ -132,7 +148,10 @@ def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
     [
         ("use  TABS", ""),
         ("Use tabs. Spaces broke the build.", "Spaces broke the build."),
-        ("Use tabs everywhere. Spaces broke it.", "Use tabs everywhere. Spaces broke it."),
+        (
+            "Use tabs everywhere. Spaces broke it.",
+            "Use tabs everywhere. Spaces broke it.",
+        ),
     ],
 )
 def test_a_body_does_not_say_the_title_again(body: str, rest: str) -> None:

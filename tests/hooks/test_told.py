@@ -50,7 +50,10 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
     assert shop.mem("told").out == "nothing was told\n"
     call(shop, "prompt", **ASKED)
     said = shop.mem("told", "--session", SESSION[:6])
-    assert "prompt: Freeze the clock (id clock), your prompt" in said.out and SESSION in said.out
+    assert (
+        "prompt: Freeze the clock (id clock), your prompt" in said.out
+        and SESSION in said.out
+    )
     assert shop.mem("told", "--session", "other").out == "nothing was told\n"
     assert shop.mem("told", "--json").json["tellings"][0]["entry"] == "clock"
 
@@ -75,7 +78,9 @@ def test_what_was_used_waits_until_its_file_is_written(
 
 def test_compact_counts_what_was_used_once(shop: Project) -> None:
     """A dry run shows it, --check finds no work in it; once for a session, none of what is retired."""
-    more = shop.entry("Round once", "Round VAT once per line.", id="vat", type="corrective")
+    more = shop.entry(
+        "Round once", "Round VAT once per line.", id="vat", type="corrective"
+    )
     more += shop.entry("Old", "Ask the old queue.", id="old", status="retired")
     path = shop.write("MEMORY.md", (shop.root / "MEMORY.md").read_text() + more)
     shop.commit()
@@ -91,8 +96,14 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
     clock, vat = path.read_text().split("id: vat")
     assert "reinforcement_count: 2" in clock and "reinforcement_count: 1" in vat
     assert "reinforcement_count: 0" in (shop.root / "MEMORY.archive.md").read_text()
-    assert shop.mem("compact").out == shop.mem("compact", "--due").out == "nothing to compact\n"
-    assert "2 uses of entries not yet counted" in shop.mem("told").out  # of one that is not here
+    assert (
+        shop.mem("compact").out
+        == shop.mem("compact", "--due").out
+        == "nothing to compact\n"
+    )
+    assert (
+        "2 uses of entries not yet counted" in shop.mem("told").out
+    )  # of one that is not here
 
 
 def test_a_compaction_that_was_killed_counts_nothing_twice(
@@ -111,7 +122,9 @@ def test_a_compaction_that_was_killed_counts_nothing_twice(
     assert (shop.root / "MEMORY.md").read_text() == text[0]
 
 
-def test_what_waits_in_global_memory_is_counted_when_that_is_written(shop: Project) -> None:
+def test_what_waits_in_global_memory_is_counted_when_that_is_written(
+    shop: Project,
+) -> None:
     """Not when another file is: it leaves global memory as it is."""
     entry = shop.entry("Tone", "Answers begin with the result.", id="tone")
     path = shop.write("~/MEMORY.md", entry)
@@ -128,7 +141,10 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     first = call(shop, "session-start", source="startup", session_id="next")
-    assert "1 note learned (" in first.json["systemMessage"] or "notes learned (" in first.out
+    assert (
+        "1 note learned (" in first.json["systemMessage"]
+        or "notes learned (" in first.out
+    )
     again = call(shop, "session-start", source="startup", session_id="third")
     assert "learned" not in again.json.get("systemMessage", "")
     settle(shop)
@@ -162,7 +178,10 @@ def test_what_was_done_after_it_was_told_counts(
     turn = Turn("assistant", "", "assistant", "1", when, name, given)
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
         app.refresh()
-        told = [Telling("one", "prompt", key, key, "why", "2026-11-20T10:00:00") for key in entries]
+        told = [
+            Telling("one", "prompt", key, key, "why", "2026-11-20T10:00:00")
+            for key in entries
+        ]
         history(shop).note("told", told)
         pipeline.note_uses(app, "one", "Done.", [turn])
     assert bool(SessionLog(history(shop)).uses()) == (used and late)
@@ -193,15 +212,22 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
     for i in range(30):
         shop.write(f"src/part{i}.py", f"value = {i}\n")
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
-    shop.write("MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else "")
+    shop.write(
+        "MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else ""
+    )
     shop.commit(commit)
     assert shop.mem("index", "--history").code == 0
     done = call(shop, "prompt", prompt=asked)
     text = done.json["hookSpecificOutput"]["additionalContext"] if done.out else ""
     assert bool(text) == bool(said) and said in text and len(text) < 1400
     assert call(shop, "prompt", prompt=asked).out == ""
-    ids = [line.split("(id ")[-1].split(")")[0] for line in shop.mem("told").out.splitlines()[1:]]
-    assert bool(ids) == bool(said) and not any(shop.mem("show", one).code for one in ids)
+    ids = [
+        line.split("(id ")[-1].split(")")[0]
+        for line in shop.mem("told").out.splitlines()[1:]
+    ]
+    assert bool(ids) == bool(said) and not any(
+        shop.mem("show", one).code for one in ids
+    )
 
 
 def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
@@ -215,7 +241,8 @@ def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
     why = "Amend the retry policy of the payment gateway: the backoff ceiling is 30 seconds"
     shop.write(
-        "MEMORY.md", shop.entry("Retry policy of the payment gateway", old, session_id="older")
+        "MEMORY.md",
+        shop.entry("Retry policy of the payment gateway", old, session_id="older"),
     )
     asked = "which backoff ceiling has the retry policy of the payment gateway?"
     assert "60 seconds" in call(shop, "prompt", prompt=asked, session_id="one").out

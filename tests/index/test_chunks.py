@@ -21,7 +21,9 @@ def read(keys: str = KEYS, body: str = "## Freeze time\nIn cart tests.") -> Entr
 
 
 def metadata(row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(row.metadata, parse_constant=lambda name: pytest.fail(name))
+    found: dict[str, Any] = json.loads(
+        row.metadata, parse_constant=lambda name: pytest.fail(name)
+    )
     return found
 
 
@@ -61,7 +63,9 @@ def test_front_matter_words_are_not_searchable() -> None:
     """Only title, body and tags are texts of the search; values go to the metadata."""
     (row,) = rows(read(KEYS + "session_task: zebra\nphase: review\n"), live=True)
     searched = f"{row.title} {row.text} {row.tags} {row.parts}"
-    assert not any(word in searched for word in ("zebra", "review", "pitfall", "corrective"))
+    assert not any(
+        word in searched for word in ("zebra", "review", "pitfall", "corrective")
+    )
     assert metadata(row)["session_task"] == "zebra"
 
 
@@ -122,7 +126,9 @@ def test_metadata_is_json(written: str, value: Any) -> None:
 def test_control_characters_and_surrogates_are_cleaned() -> None:
     """What SQLite and its tokenizer cannot take becomes a blank, also in ids, titles and values."""
     bad = "a\x00b\ud800c\x7f"
-    entry = read()._replace(id=bad, title=bad, body=bad, extra={"tags": [bad], "source": bad})
+    entry = read()._replace(
+        id=bad, title=bad, body=bad, extra={"tags": [bad], "source": bad}
+    )
     (row,) = rows(entry, live=True)
     assert (row.entry, row.title, row.text, row.tags) == ("a b c ",) * 4
     assert metadata(row)["source"] == "a b c "

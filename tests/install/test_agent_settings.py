@@ -14,8 +14,12 @@ from tests.install import is_installed
 THEIRS = {
     "permissions": {"allow": ["Bash(git status)", 'Bash(echo "{")'], "deny": []},
     "hooks": {
-        "SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}],
-        "PreToolUse": [{"hooks": [{"type": "command", "command": "supermem hook prompt"}]}],
+        "SessionStart": [
+            {"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}
+        ],
+        "PreToolUse": [
+            {"hooks": [{"type": "command", "command": "supermem hook prompt"}]}
+        ],
         "Stop": [],
         "SessionEnd": [],
     },
@@ -46,7 +50,9 @@ OLD = settings.with_hooks(None, "claude").replace(
 
 @pytest.mark.parametrize("text", PREPARED.values(), ids=PREPARED.keys())
 @pytest.mark.parametrize("harness", settings.WIRINGS)
-def test_what_goes_in_is_ours_once_and_nothing_else(text: str | None, harness: str) -> None:
+def test_what_goes_in_is_ours_once_and_nothing_else(
+    text: str | None, harness: str
+) -> None:
     """The values are theirs, with one group of ours at the end of each event; twice is once."""
     after = settings.with_hooks(text, harness)
     theirs: dict[str, Any] = json.loads((text or "").lstrip("\ufeff").strip() or "{}")
@@ -110,7 +116,9 @@ def test_what_comes_out_is_theirs_alone() -> None:
         ("[" * 50_000, 1), ('"x"', 1), ('{"a": 1, "a": 2}', 1),
     ],
 )  # fmt: skip
-def test_what_is_no_settings_file_is_refused_with_its_line(text: str, line: int) -> None:
+def test_what_is_no_settings_file_is_refused_with_its_line(
+    text: str, line: int
+) -> None:
     """Broken JSON, comments, a name twice, and a shape that no agent reads."""
     with pytest.raises(UsageError) as caught:
         settings.with_hooks(text, "claude")

@@ -28,9 +28,16 @@ def test_in_twice_and_out_is_as_before(text: str | None) -> None:
     assert git_hooks.with_section(once, "post-merge") == once
     assert git_hooks.without_section(once) == text
     older = once.replace("set -- mem", "set -- /opt/mem")
-    assert (git_hooks.program_of(once), git_hooks.program_of(older)) == ("mem", "/opt/mem")
+    assert (git_hooks.program_of(once), git_hooks.program_of(older)) == (
+        "mem",
+        "/opt/mem",
+    )
     assert git_hooks.with_section(older, "post-merge") == once
-    assert "\n" not in once.replace("\r\n", "") if "\r\n" in (text or "") else "\r" not in once
+    assert (
+        "\n" not in once.replace("\r\n", "")
+        if "\r\n" in (text or "")
+        else "\r" not in once
+    )
 
 
 def test_it_stands_above_what_ends_the_script() -> None:
@@ -84,13 +91,28 @@ def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) ->
     text = git_hooks.with_section("cat\necho after\n", "post-merge")
     hook.write_text(text)
     path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
-    own = {"PATH": path, "OUT": str(tmp_path / "out"), "GIT_DIR": "/no", "GIT_INDEX_FILE": "x"}
+    own = {
+        "PATH": path,
+        "OUT": str(tmp_path / "out"),
+        "GIT_DIR": "/no",
+        "GIT_INDEX_FILE": "x",
+    }
     words, said = [shell, "-e", str(hook), "1", "b c"], b"for the hook\n"
     try:
-        done = subprocess.run(words, env=os.environ | own, input=said, capture_output=True)
+        done = subprocess.run(
+            words, env=os.environ | own, input=said, capture_output=True
+        )
     except FileNotFoundError:
         pytest.skip(f"no {shell} here")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"for the hook\nafter\n", b"report\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        b"for the hook\nafter\n",
+        b"report\n",
+    )
     noted = (tmp_path / "out").read_text()
     assert noted.startswith("hook|git-post-merge|1|b c|")
-    assert "GIT_DIR" not in noted and "GIT_INDEX_FILE" not in noted and "for the hook" not in noted
+    assert (
+        "GIT_DIR" not in noted
+        and "GIT_INDEX_FILE" not in noted
+        and "for the hook" not in noted
+    )

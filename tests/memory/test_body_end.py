@@ -15,7 +15,9 @@ pytestmark = pytest.mark.unit
 
 def written(body: str, below: str = "", eol: str = "\n") -> MemoryFile:
     """A file with one entry that `mem` wrote, and what a person put below it."""
-    return parse(render_entry({"id": "a"}, body, eol) + below.replace("\n", eol), "MEMORY.md")
+    return parse(
+        render_entry({"id": "a"}, body, eol) + below.replace("\n", eol), "MEMORY.md"
+    )
 
 
 def parts(file: MemoryFile) -> list[tuple[str, str]]:
@@ -27,12 +29,15 @@ def test_the_key_is_the_digest_of_the_lines() -> None:
     wanted = hashlib.sha256(b"## T\n\n- a").hexdigest()[:8]
     assert body_digest("\n\n## T  \r\n \r\n- a\t\r\n\n") == wanted
     assert (
-        parse(render_entry({"id": "a"}, "## T\n\n- a"), "x").entries[0].extra["written"] == wanted
+        parse(render_entry({"id": "a"}, "## T\n\n- a"), "x").entries[0].extra["written"]
+        == wanted
     )
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("body", ["Text.", "## T\nText.\n\n- a\n- b", "### T\n```\n# code\n```"])
+@pytest.mark.parametrize(
+    "body", ["Text.", "## T\nText.\n\n- a\n- b", "### T\n```\n# code\n```"]
+)
 @pytest.mark.parametrize(
     "below", ["\nA paragraph.\n", "- a bullet\n", "\n#### Deeper\nx\n", "1. one\n"]
 )
@@ -47,7 +52,9 @@ def test_what_stands_below_is_prose(eol: str, body: str, below: str) -> None:
     assert gone.text == below.replace("\n", eol)
 
 
-@pytest.mark.parametrize("below", ["and more.\n", "  indented\n", "| table |\n", "#tag\n"])
+@pytest.mark.parametrize(
+    "below", ["and more.\n", "  indented\n", "| table |\n", "#tag\n"]
+)
 def test_a_line_that_goes_on_is_an_edit(below: str) -> None:
     """Without a blank line, heading or list mark the last paragraph goes on: a person's edit."""
     file = written("Text.", below)
@@ -87,7 +94,10 @@ def test_without_the_key_headings_decide(body: str, rest: str) -> None:
 
 def test_bodies_are_written_with_deeper_headings() -> None:
     """What would end the body is put below its own rank; twice is once; code stays."""
-    assert safe_body("## T\n## A\n### B\n```\n# c\n```") == "## T\n### A\n#### B\n```\n# c\n```"
+    assert (
+        safe_body("## T\n## A\n### B\n```\n# c\n```")
+        == "## T\n### A\n#### B\n```\n# c\n```"
+    )
     assert safe_body("Lead\n# A\n## B") == "Lead\n### A\n#### B"
     assert safe_body("# T\n## A") == "# T\n## A"
     for text in ("###### T\n###### A", "## T\n# A\n###### B"):
@@ -107,7 +117,12 @@ def test_adopting_one_unit_adopts_one_unit() -> None:
 
 def test_a_text_without_sections_stays_as_it_is() -> None:
     """Blank files, entries alone and headings alone give nothing to adopt."""
-    for text in ("", "\n\n", "# Only a heading\n", "---\nid: a\ntype: procedural\n---\n## T\nB.\n"):
+    for text in (
+        "",
+        "\n\n",
+        "# Only a heading\n",
+        "---\nid: a\ntype: procedural\n---\n## T\nB.\n",
+    ):
         memory = parse(text, "MEMORY.md")
         assert adopted(memory) == (memory, [])
 
@@ -115,13 +130,17 @@ def test_a_text_without_sections_stays_as_it_is() -> None:
 def test_a_section_keeps_its_id_and_its_words() -> None:
     """What recall showed under an id is found under it afterwards, a rule within it included."""
     memory = parse(
-        "# Notes\n\n## Clocks\nFreeze them.\n\n## Rules\nAbove.\n\n---\nBelow.\n", "MEMORY.md"
+        "# Notes\n\n## Clocks\nFreeze them.\n\n## Rules\nAbove.\n\n---\nBelow.\n",
+        "MEMORY.md",
     )
     before = {section.title: section.id for section in sections(memory)}
     after, ids = adopted(memory)
     assert ids == [before["Notes > Clocks"], before["Notes > Rules"]]
     clocks, rules = after.entries
-    assert (clocks.id, clocks.title) == (ids[0], "Notes > Clocks") and "Freeze them." in clocks.body
+    assert (clocks.id, clocks.title) == (
+        ids[0],
+        "Notes > Clocks",
+    ) and "Freeze them." in clocks.body
     assert rules.id == ids[1] and "Above." in rules.body and "Below." in rules.body
 
 

@@ -6,7 +6,8 @@ from memcli.memory.parser import MemoryFile, parse
 
 def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
     blocks = [
-        f"---\nid: {n}\ntype: declarative  # kept\n---\n## {n}\nBody of {n}.\n" for n in names
+        f"---\nid: {n}\ntype: declarative  # kept\n---\n## {n}\nBody of {n}.\n"
+        for n in names
     ]
     return parse("\n".join(["# Prose\n", *blocks]).replace("\n", eol), path)
 
@@ -33,7 +34,9 @@ def test_later_steps_see_what_earlier_ones_changed() -> None:
 
 def test_new_entries_stand_at_the_end_in_the_order_they_came() -> None:
     changes = ChangeSet([memory("a")], "2026-03-01")
-    changes.add("MEMORY.md", {"id": "n1", "type": "declarative", "kind": None}, "## One\nx")
+    changes.add(
+        "MEMORY.md", {"id": "n1", "type": "declarative", "kind": None}, "## One\nx"
+    )
     changes.add("tasks/new.md", {"id": "n2", "type": "declarative"}, "## Two\ny")
     changes.append("MEMORY.md", "---\nid: n3\ntype: directive\n---\n## Three\nz\n")
     texts = changes.texts()

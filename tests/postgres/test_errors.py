@@ -17,7 +17,9 @@ def ready(project: Project) -> Project:
     return project
 
 
-def says(project: Project, code: int, *words: str, env: dict[str, str] | None = None) -> None:
+def says(
+    project: Project, code: int, *words: str, env: dict[str, str] | None = None
+) -> None:
     """A push ends with `code`, one line and one hint."""
     done = project.mem("index", "--push", "-q", env=env)
     lines = done.err.strip().split("\n")
@@ -48,7 +50,11 @@ def test_the_repository_cannot_name_a_server(ready: Project) -> None:
     ready.write(".mem.toml", 'store_url = "postgresql://evil:hush@host/db"\n')
     for command in COMMANDS:
         done = ready.mem(*command)
-        assert (done.code, ".mem.toml:1" in done.err, "hush" in done.err) == (2, True, False)
+        assert (done.code, ".mem.toml:1" in done.err, "hush" in done.err) == (
+            2,
+            True,
+            False,
+        )
 
 
 def test_a_wrong_password(ready: Project, shared: Shared) -> None:
@@ -69,7 +75,9 @@ def test_no_tables_yet(ready: Project, shared: Shared) -> None:
     push(ready)
 
 
-@pytest.mark.parametrize(("number", "words"), [(0, "no shared index yet"), (9999, "newer")])
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "no shared index yet"), (9999, "newer")]
+)
 def test_another_version_of_the_tables(
     ready: Project, shared: Shared, number: int, words: str
 ) -> None:
@@ -89,7 +97,9 @@ def test_tables_that_cannot_be_made_leave_nothing(
     """All tables or none: a role that may not make them changes nothing and is told so."""
     shared.do("DROP SCHEMA mem CASCADE", "CREATE ROLE weak LOGIN PASSWORD 'pw'")
     try:
-        monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw"))
+        monkeypatch.setenv(
+            "MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw")
+        )
         ready.commit()
         done = ready.mem("index", "--push")
         assert (done.code, "may not" in done.err) == (4, True), done.err

@@ -31,6 +31,8 @@ def made(bound: dict[str, int], total: int = MILLION) -> list[str]:
     ],
     ids=str,
 )
-def test_what_brings_candidates(bound: dict[str, int], total: int, expected: list[str]) -> None:
+def test_what_brings_candidates(
+    bound: dict[str, int], total: int, expected: list[str]
+) -> None:
     """All words of a small index."""
     assert made(bound, total) == expected

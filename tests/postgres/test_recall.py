@@ -35,7 +35,8 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
 
     texts = [entry(i) for i in range(entries)]
     project.write(
-        "MEMORY.md", "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2])
+        "MEMORY.md",
+        "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2]),
     )
     project.write("tasks/c.md", "".join(texts[entries // 2 : -30]))
     project.write(".mem/jobs/j1/MEMORY.md", "".join(texts[-30:-20]))
@@ -44,7 +45,11 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
     project.write("institutional.md", "# Norms\n\nEvery deploy has a token.\n")
 
 
-TASKS = ("cart payment retry", "invoice refund order stock supplier", "retry timeout 1-3")
+TASKS = (
+    "cart payment retry",
+    "invoice refund order stock supplier",
+    "retry timeout 1-3",
+)
 
 
 @pytest.mark.parametrize("embedded", [False, True])
@@ -59,12 +64,21 @@ def test_the_ranking_is_the_local_one(
     for task in TASKS:
         lists = [
             project.mem(
-                "recall", "--ranked", "--json", "--explain", "--max-tokens", "0", *extra, task
+                "recall",
+                "--ranked",
+                "--json",
+                "--explain",
+                "--max-tokens",
+                "0",
+                *extra,
+                task,
             ).json
             for extra in ((), ("--shared",))
         ]
         assert lists[0]["mode"] == lists[1]["mode"] == ("blend" if embedded else "bm25")
-        own, other = ([(hit["title"], hit["score"]) for hit in found["hits"]] for found in lists)
+        own, other = (
+            [(hit["title"], hit["score"]) for hit in found["hits"]] for found in lists
+        )
         assert [title for title, _ in own] == [title for title, _ in other], task
         assert [score for _, score in own] == pytest.approx(
             [score for _, score in other], abs=0.002
@@ -80,11 +94,21 @@ def test_the_ranking_is_the_local_one(
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_filters_are_the_local_ones(project: Project, shared: Shared, filters: list[str]) -> None:
+def test_filters_are_the_local_ones(
+    project: Project, shared: Shared, filters: list[str]
+) -> None:
     """Every filter lets the same entries through."""
     filled(project, 120)
     push(project, "--archived")
-    options = ["--set", "limit=200", "--set", "mmr_lambda=1", "--max-tokens", "0", *filters]
+    options = [
+        "--set",
+        "limit=200",
+        "--set",
+        "mmr_lambda=1",
+        "--max-tokens",
+        "0",
+        *filters,
+    ]
     task = "cart token deploy cache"
     own = project.mem("recall", "--ranked", "--json", *options, task).json["hits"]
     assert own, "the filter lets something through"
@@ -96,7 +120,10 @@ def test_projects_are_told_apart(
 ) -> None:
     """Equal ids in two projects are two entries; --project asks one alone, by its name."""
     second = other("second")
-    for one, body in ((project, "zebra here"), (second, "zebra there, in the second place")):
+    for one, body in (
+        (project, "zebra here"),
+        (second, "zebra there, in the second place"),
+    ):
         one.write("MEMORY.md", one.entry("Setup", body, id="same-id"))
         push(one)
     hits = project.mem("recall", "--shared", "--json", "zebra").json["hits"]
@@ -114,7 +141,15 @@ def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
     push(project)
     assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
     assert project.mem("recall", "--shared", "--exit-code", "xylophone").code == 1
-    for task in ("a' | 'b", "\\", ":* & |", "\u0000x", "=t:postgres", "🦓" * 50, "%s %(x)s {0}"):
+    for task in (
+        "a' | 'b",
+        "\\",
+        ":* & |",
+        "\u0000x",
+        "=t:postgres",
+        "🦓" * 50,
+        "%s %(x)s {0}",
+    ):
         assert project.mem("recall", "--shared", "--json", "--", task).code == 0, task
     assert found(project, "zebra '; DROP TABLE mem.chunks; --") == ["Herds"]
 
@@ -137,14 +172,18 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
     done = local.mem("recall", "--shared", "--json", "zebra")
     assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
     assert (
-        "cannot be reached" in done.err and "from here alone" in done.err and "hush" not in done.err
+        "cannot be reached" in done.err
+        and "from here alone" in done.err
+        and "hush" not in done.err
     )
     (local.root / "MEMORY.md").unlink()
     done = local.mem("recall", "--shared", "zebra")
     assert (done.code, "hush" in done.err) == (4, False)
 
 
-def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_freezes_is_given_up(
+    local: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A server that worked and then hangs is given up, too, and works again when it wakes."""
     server = Server()
     try:
@@ -155,9 +194,14 @@ def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.M
         began = time.monotonic()
         done = local.shell("recall", "--shared", "--json", "zebra")
         waited = time.monotonic() - began
-        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (
+            0,
+            ["Herds"],
+        )
         assert "does not answer" in done.err
-        assert waited < 30  # it ends at all; docs/shared-index.md has the measured figure
+        assert (
+            waited < 30
+        )  # it ends at all; docs/shared-index.md has the measured figure
         server.thaw()
         assert found(local, "zebra") == ["Herds"]
     finally:

@@ -21,12 +21,19 @@ def test_one_entry_is_found_among_two_thousand(
 
     for number in range(20):
         project.write(
-            f"tasks/m{number}.md", "".join(project.entry(words(6), words(40)) for _ in range(100))
+            f"tasks/m{number}.md",
+            "".join(project.entry(words(6), words(40)) for _ in range(100)),
         )
     for number in range(3):
-        project.write(f"tasks/t{number}.md", project.entry(f"Needle {number}", "w1 w2 w3 quokka"))
+        project.write(
+            f"tasks/t{number}.md", project.entry(f"Needle {number}", "w1 w2 w3 quokka")
+        )
     push(project)
-    assert sorted(found(project, "quokka w1")[:3]) == ["Needle 0", "Needle 1", "Needle 2"]
+    assert sorted(found(project, "quokka w1")[:3]) == [
+        "Needle 0",
+        "Needle 1",
+        "Needle 2",
+    ]
     for task in ("w1 w2 w3", words(7)):
         assert len(found(project, task)) == 10
     shared.check()

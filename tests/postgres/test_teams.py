@@ -34,10 +34,14 @@ def teams(
             "MEMORY.archive.md",
             one.entry(f"Old of {team}", f"zebra {team}secretof", id=f"old-{team}"),
         )
-        monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, f"pusher_{team}", "pw"))
+        monkeypatch.setenv(
+            "MEM_STORE_URL", shared.server.url(shared.name, f"pusher_{team}", "pw")
+        )
         monkeypatch.setenv("MEM_STORE_TEAM", f"team_{team}")
         push(one, "--archived")
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw"))
+    monkeypatch.setenv(
+        "MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw")
+    )
     yield project
     shared.do(f"DROP OWNED BY {', '.join(ROLES)}", f"DROP ROLE {', '.join(ROLES)}")
 
@@ -55,26 +59,41 @@ ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "t
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_no_filter_shows_another_team(vectors: None, teams: Project, filters: list[str]) -> None:
+def test_no_filter_shows_another_team(
+    vectors: None, teams: Project, filters: list[str]
+) -> None:
     """The reader of team a finds its own under every filter, and nothing of team b."""
     for task in ("zebra", "bsecretof zebra", "=t:team_b zebra"):
         titles = found(teams, task, *filters)
-        assert titles and not [title for title in titles if title.endswith("of b")], task
+        assert titles and not [title for title in titles if title.endswith("of b")], (
+            task
+        )
     assert found(teams, "bsecretof", *filters, "--set", "fusion=bm25") == []
 
 
-def test_rows_of_another_team_are_hidden_from_sql(teams: Project, shared: Shared) -> None:
+def test_rows_of_another_team_are_hidden_from_sql(
+    teams: Project, shared: Shared
+) -> None:
     """Every table shows the reader its team's rows alone, counted, joined or asked for by key."""
     for table in TABLES:
-        assert shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_b'")[0][0] > 0
-        assert shared.rows(f"SELECT DISTINCT team FROM mem.{table}", role="reader_a") == [
-            ("team_a",)
-        ]
         assert (
-            shared.rows(f"SELECT * FROM mem.{table} WHERE team <> 'team_a'", role="reader_a") == []
+            shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_b'")[0][0]
+            > 0
+        )
+        assert shared.rows(
+            f"SELECT DISTINCT team FROM mem.{table}", role="reader_a"
+        ) == [("team_a",)]
+        assert (
+            shared.rows(
+                f"SELECT * FROM mem.{table} WHERE team <> 'team_a'", role="reader_a"
+            )
+            == []
         )
         assert shared.rows(f"SELECT * FROM mem.{table}", role="nobodys") == []
-    assert shared.rows("SELECT * FROM mem.terms WHERE term = 'bsecretof'", role="reader_a") == []
+    assert (
+        shared.rows("SELECT * FROM mem.terms WHERE term = 'bsecretof'", role="reader_a")
+        == []
+    )
 
 
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
@@ -83,13 +102,17 @@ def test_the_searches_on_the_server_know_the_reader(
 ) -> None:
     """Called directly, with any filter and for any project, they show the team's own rows alone."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
-    [(theirs,)] = shared.rows("SELECT project::text FROM mem.projects WHERE team = 'team_b'")
+    [(theirs,)] = shared.rows(
+        "SELECT project::text FROM mem.projects WHERE team = 'team_b'"
+    )
     shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2,3]'")
     everything = '{"store": ["memory", "archive", "proxy", "institutional"]}'
     only = f'{{"store": ["memory", "archive"], "project": ["{theirs}"]}}'
     lexical = "SELECT project::text FROM mem.lexical('zebra', '{zebra}', '{1}', '{zebra}', '{}', 99, 99, 99, %s)"
     nearest = "SELECT project::text FROM mem.nearest('[1,2,3]', 'm', 3, 99, %s)"
-    standing = "SELECT project::text FROM mem.standing(ARRAY[%s::uuid], '{id-b,old-b}', %s)"
+    standing = (
+        "SELECT project::text FROM mem.standing(ARRAY[%s::uuid], '{id-b,old-b}', %s)"
+    )
     for role in ("reader_a", "nobodys", "reader_b"):
         for filters in (everything, only):
             for statement, values in (
@@ -98,7 +121,11 @@ def test_the_searches_on_the_server_know_the_reader(
                 (standing, (theirs, filters)),
             ):
                 seen = {row[0] for row in shared.rows(statement, *values, role=role)}
-                assert (theirs in seen) == (role == "reader_b"), (role, statement, filters)
+                assert (theirs in seen) == (role == "reader_b"), (
+                    role,
+                    statement,
+                    filters,
+                )
     assert shared.rows("SELECT mem.teams()", role="nobodys") == [([],)]
     counts = "SELECT sum(n) FROM mem.counts('{bsecretof}', %s)"
     for role, count in (("reader_a", None), ("nobodys", None), ("reader_b", 2)):
@@ -128,7 +155,9 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
     try:
         with shared.connect("member") as connection:
             connection.execute("SET ROLE team_b")
-            assert connection.execute("SELECT mem.teams()").fetchall() == [(["team_b"],)]
+            assert connection.execute("SELECT mem.teams()").fetchall() == [
+                (["team_b"],)
+            ]
             seen = connection.execute("SELECT DISTINCT team FROM mem.chunks").fetchall()
             assert seen == [("team_b",)]
         with shared.connect("reader_a") as connection:
@@ -152,7 +181,9 @@ def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
                 for statement in (update, delete) if role == "reader_a" else (update,):
                     with pytest.raises(psycopg.errors.InsufficientPrivilege):
                         connection.execute(statement)
-        assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [(2,)]
+        assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [
+            (2,)
+        ]
 
 
 def test_a_push_to_another_teams_project_is_refused(
@@ -162,7 +193,9 @@ def test_a_push_to_another_teams_project_is_refused(
     before = shared.dump()
     teams.write("MEMORY.md", teams.entry("Taken over", "okapi"))
     teams.commit()
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw"))
+    monkeypatch.setenv(
+        "MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw")
+    )
     for team in ("team_b", "team_a", "no_such_team", ""):
         monkeypatch.setenv("MEM_STORE_TEAM", team)
         done = teams.mem("index", "--push")
@@ -178,11 +211,17 @@ def test_a_project_moves_to_another_team(
     monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
     push(teams, "--archived")
     for table in TABLES:
-        assert shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_a'") == [(0,)]
+        assert shared.rows(
+            f"SELECT count(*) FROM mem.{table} WHERE team = 'team_a'"
+        ) == [(0,)]
     assert shared.rows(
         "SELECT count(*) FROM mem.chunks WHERE words @@ '''=t:team_a'''::tsquery"
     ) == [(0,)]
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_b", "pw"))
+    monkeypatch.setenv(
+        "MEM_STORE_URL", shared.server.url(shared.name, "reader_b", "pw")
+    )
     assert set(found(teams, "zebra")) == {"Of a", "Of b"}
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw"))
+    monkeypatch.setenv(
+        "MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw")
+    )
     assert found(teams, "zebra") == []

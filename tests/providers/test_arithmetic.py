@@ -31,8 +31,12 @@ def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None
 def test_numpy_quantises_to_the_same_bytes(rows: list[list[int]]) -> None:
     """What is computed for many at once and for one alone is the same to the bit."""
     matrix, lengths = quantised(np.array(rows, np.int64))
-    assert [row.tobytes() for row in matrix] == [arithmetic.quantise(row) for row in rows]
-    assert lengths.tolist() == [math.sqrt(sum(value * value for value in row)) for row in rows]
+    assert [row.tobytes() for row in matrix] == [
+        arithmetic.quantise(row) for row in rows
+    ]
+    assert lengths.tolist() == [
+        math.sqrt(sum(value * value for value in row)) for row in rows
+    ]
 
 
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))

@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.recall import budget
-from memcli.recall.budget import CLOSE, FRAME, LAYERS, OPEN, Pools, Shown, compose, tokens, write
+from memcli.recall.budget import (
+    CLOSE,
+    FRAME,
+    LAYERS,
+    OPEN,
+    Pools,
+    Shown,
+    compose,
+    tokens,
+    write,
+)
 
 TEXTS = st.one_of(
     st.text(alphabet="ab .\n日本。", max_size=400),
@@ -37,7 +47,9 @@ def pools(draw: st.DrawFn) -> Pools:
 
 @settings(max_examples=300, deadline=None)
 @given(pools(), st.integers(1, 3000), st.integers(1, 12))
-def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most: int) -> None:
+def test_the_whole_answer_never_exceeds_its_budget(
+    pool: Pools, limit: int, most: int
+) -> None:
     """Everything together, the wrapper too, stays within --max-tokens; `used` is its size."""
     got = compose(pool, limit=limit, most=most)
     text = write(got.items, got.budget.more) if got.items else ""
@@ -47,7 +59,9 @@ def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most
     assert [LAYERS.index(item.layer) for item in got.items] == sorted(
         LAYERS.index(i.layer) for i in got.items
     )
-    layers = {layer: [item for item in got.items if item.layer == layer] for layer in LAYERS}
+    layers = {
+        layer: [item for item in got.items if item.layer == layer] for layer in LAYERS
+    }
     assert _size(layers["institutional"]) <= limit // 2
     for layer in ("baseline", "workflows", "episodes"):
         assert _size(layers[layer]) <= limit // 4
@@ -70,7 +84,9 @@ def test_a_budget_below_the_wrapper_shows_nothing(limit: int) -> None:
 def test_an_entry_stands_in_the_first_layer_that_chose_it() -> None:
     """Baseline before workflows before episodes before ranked, and only once."""
     one = shown("a", "ranked")
-    got = compose(Pools(baseline=[one], workflows=[one], episodes=[one], ranked=[one]), limit=800)
+    got = compose(
+        Pools(baseline=[one], workflows=[one], episodes=[one], ranked=[one]), limit=800
+    )
     assert [(item.key, item.layer) for item in got.items] == [("a", "baseline")]
 
 
@@ -78,7 +94,10 @@ def test_what_found_no_room_in_its_layer_competes_in_ranked() -> None:
     """A workflow larger than a quarter is ranked with the others."""
     big = shown("w", "ranked", 300)
     got = compose(Pools(workflows=[big], ranked=[big, shown("a", "ranked")]), limit=800)
-    assert [(item.key, item.layer) for item in got.items] == [("w", "ranked"), ("a", "ranked")]
+    assert [(item.key, item.layer) for item in got.items] == [
+        ("w", "ranked"),
+        ("a", "ranked"),
+    ]
 
 
 def test_an_oversized_hit_leads_by_its_best_part() -> None:
@@ -90,7 +109,12 @@ def test_an_oversized_hit_leads_by_its_best_part() -> None:
         return "abc " * (room - 1)
 
     big = shown("big", "ranked", 9000)._replace(brief=brief)
-    pool = [big, shown("a", "ranked"), shown("huge", "ranked", 9999), shown("b", "ranked")]
+    pool = [
+        big,
+        shown("a", "ranked"),
+        shown("huge", "ranked", 9999),
+        shown("b", "ranked"),
+    ]
     got = compose(Pools(ranked=pool), limit=500)
     assert [item.key for item in got.items] == ["big", "a", "huge", "b"]
     assert got.budget.used <= 500 and 0.3 * 440 < asked[0] < 0.4 * 440
@@ -144,7 +168,11 @@ def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
     """A file over the fund keeps whole paragraphs and says how many tokens are missing."""
     text = "# Norms\n\n" + "\n\n".join(f"Norm {i} says what to do." for i in range(100))
     got = compose(
-        Pools(institutional=[Shown("institutional.md", "institutional", "institutional.md", text)]),
+        Pools(
+            institutional=[
+                Shown("institutional.md", "institutional", "institutional.md", text)
+            ]
+        ),
         limit=400,
     )
     lines = got.items[0].text.split("\n")
@@ -172,25 +200,45 @@ def test_every_institutional_file_gets_its_share() -> None:
 @pytest.mark.parametrize("text", ["Be honest.", "x", "# Norms\n\nWe review all."])
 def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
     """Short files are shown whole, however their lengths round to tokens."""
-    files = [Shown(name, "institutional", name, text) for name in ("~/norms.md", "norms.md")]
-    assert [item.text for item in compose(Pools(files), limit=800).items] == [text, text]
+    files = [
+        Shown(name, "institutional", name, text) for name in ("~/norms.md", "norms.md")
+    ]
+    assert [item.text for item in compose(Pools(files), limit=800).items] == [
+        text,
+        text,
+    ]
 
 
 def test_the_block_has_one_opening_and_one_closing_line() -> None:
     """The block begins with the fence and the warning and ends with the fence."""
-    text = write([shown("a", "baseline"), shown("b", "ranked"), shown("c", "ranked")], 3)
+    text = write(
+        [shown("a", "baseline"), shown("b", "ranked"), shown("c", "ranked")], 3
+    )
     lines = text.split("\n")
     assert (lines[0], lines[-1]) == (OPEN, CLOSE)
-    assert "untrusted hints" in lines[1] and "the present task overrides them" in lines[1]
-    assert "### 1. head b" in lines and "### 2. head c" in lines and "### head a" in lines
+    assert (
+        "untrusted hints" in lines[1] and "the present task overrides them" in lines[1]
+    )
+    assert (
+        "### 1. head b" in lines and "### 2. head c" in lines and "### head a" in lines
+    )
     assert lines[-2].startswith("(3 more: ")
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("", 0), ("abcd", 1), ("abcde", 2), ("数据", 2), ("数据abcde", 4), ("\u0e44\u0e17", 2)],
+    [
+        ("", 0),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("数据", 2),
+        ("数据abcde", 4),
+        ("\u0e44\u0e17", 2),
+    ],
 )
-def test_tokens_are_characters_by_four_and_one_per_wide_character(text: str, size: int) -> None:
+def test_tokens_are_characters_by_four_and_one_per_wide_character(
+    text: str, size: int
+) -> None:
     """Characters / 4 rounded up, and one per character of a script without blanks."""
     assert tokens(text) == size
 

@@ -11,7 +11,9 @@ from memcli.errors import DataError
 from memcli.sessions.reader import FORMATS, Unknown, read_all, spoken
 from tests.sessions import FIXTURES, read, said
 
-LABELS: dict[str, dict[str, list[str]]] = json.loads((FIXTURES / "labels.json").read_text())
+LABELS: dict[str, dict[str, list[str]]] = json.loads(
+    (FIXTURES / "labels.json").read_text()
+)
 FORMAT_OF = {
     name: form
     for form, names in {
@@ -82,9 +84,20 @@ def test_keys_name_turns_for_good(name: str) -> None:
         b"\xff\xfe\xfd\xfc" * 100,
         b"SQLite format 3\0" + b"\0" * 100,
     ],
-    ids=["png", "json", "pretty json", "json lines", "numbers", "objects", "bytes", "sqlite"],
+    ids=[
+        "png",
+        "json",
+        "pretty json",
+        "json lines",
+        "numbers",
+        "objects",
+        "bytes",
+        "sqlite",
+    ],
 )
-def test_an_unknown_format_is_refused_with_the_list(content: bytes, tmp_path: Path) -> None:
+def test_an_unknown_format_is_refused_with_the_list(
+    content: bytes, tmp_path: Path
+) -> None:
     """Exit code 3; what is known is named."""
     (tmp_path / "x.jsonl").write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -94,7 +107,14 @@ def test_an_unknown_format_is_refused_with_the_list(content: bytes, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n\n", b'{"type":"user","uuid":"u1","mess', b"[]", b'[{"role": "user", "con']
+    "content",
+    [
+        b"",
+        b"\n\n",
+        b'{"type":"user","uuid":"u1","mess',
+        b"[]",
+        b'[{"role": "user", "con',
+    ],
 )
 def test_nothing_and_half_a_record_are_a_session_without_turns(
     content: bytes, tmp_path: Path
@@ -130,18 +150,29 @@ def test_tools_of_other_formats_have_names_errors_and_input() -> None:
     ):
         turns = read(FIXTURES / name).turns
         failed = next(turn for turn in turns if turn.error)
-        assert (failed.role, failed.origin, failed.text) == ("tool", f"tool:{tool}", text)
+        assert (failed.role, failed.origin, failed.text) == (
+            "tool",
+            f"tool:{tool}",
+            text,
+        )
         assert next(turn for turn in turns if turn.tool).input
     chat = read(FIXTURES / "chat.jsonl").turns
-    assert [turn.origin for turn in chat if turn.tool == "read_file"] == ["assistant", "file"]
+    assert [turn.origin for turn in chat if turn.tool == "read_file"] == [
+        "assistant",
+        "file",
+    ]
     assert chat[2].input == {"path": "setup.cfg"}
 
 
 def test_what_is_spoken_is_what_person_and_agent_said() -> None:
     """No results of tools, nothing that was put in; a plain text is taken as it is."""
     words = spoken(FIXTURES / "claude.jsonl")
-    assert "freeze time with the clock" in words and "Running it with TZ unset." in words
-    assert not any(part in words for part in ("TodoWrite", "squash commits", "says this page"))
+    assert (
+        "freeze time with the clock" in words and "Running it with TZ unset." in words
+    )
+    assert not any(
+        part in words for part in ("TodoWrite", "squash commits", "says this page")
+    )
     assert spoken(io.BytesIO(b"just some words")) == "just some words"
     assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
 

@@ -7,14 +7,20 @@ import pytest
 
 from tests.sessions import FIXTURES, position_of, read
 
-GROWING = [f"{name}.jsonl" for name in "claude stream copilot cursor chat codex".split()]
+GROWING = [
+    f"{name}.jsonl" for name in "claude stream copilot cursor chat codex".split()
+]
 
 
 @pytest.mark.parametrize("name", GROWING)
 def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
     """Cut at every line: each turn is in one of them, and as in one go."""
     data = (FIXTURES / name).read_bytes()
-    lines, whole, path = data.splitlines(keepends=True), read(FIXTURES / name), tmp_path / name
+    lines, whole, path = (
+        data.splitlines(keepends=True),
+        read(FIXTURES / name),
+        tmp_path / name,
+    )
     for at in range(1, len(lines)):
         path.write_bytes(b"".join(lines[:at]))
         first = read(path)
@@ -26,7 +32,10 @@ def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
         loose = [turn for turn in second.turns if turn not in whole.turns]
         # An answer that is spread over lines is two turns then.
         assert all("Then with UTC" in turn.text for turn in loose)
-        assert len(first.turns) + len(second.turns) - len(whole.turns) in (0, bool(loose))
+        assert len(first.turns) + len(second.turns) - len(whole.turns) in (
+            0,
+            bool(loose),
+        )
 
 
 def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
@@ -40,7 +49,9 @@ def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
         assert first.end == last and first.skipped == 2
         path.write_bytes(data)
         second = read(path, start=position_of(first))
-        assert [turn.text[:9] for turn in second.turns] == ["In pytest"] and second.end == len(data)
+        assert [turn.text[:9] for turn in second.turns] == [
+            "In pytest"
+        ] and second.end == len(data)
         assert second.id == first.id and second.turns[0].line == data.count(b"\n")
 
 

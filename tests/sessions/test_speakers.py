@@ -14,7 +14,11 @@ def test_credentials_leave_text_input_and_names() -> None:
     """In texts, nested input, keys with secret names, ids and file names."""
     given = {"a": [{"b": f"curl {TOKEN}"}], "password": "hunter2-Kq9", "n": 3}
     turn = cleaned(Turn("assistant", f"use {TOKEN}", "assistant", TOKEN, input=given))
-    assert TOKEN not in repr(turn) and "hunter2-Kq9" not in repr(turn) and turn.input["n"] == 3
+    assert (
+        TOKEN not in repr(turn)
+        and "hunter2-Kq9" not in repr(turn)
+        and turn.input["n"] == 3
+    )
     session = speakers.clean_session(Session(TOKEN, "claude", f"{TOKEN}.jsonl", ()))
     assert TOKEN not in repr(session)
 
@@ -22,7 +26,14 @@ def test_credentials_leave_text_input_and_names() -> None:
 def test_a_cut_leaves_no_half_of_a_credential() -> None:
     """A long text is cut at blanks: what is left of a token at the cut goes as a whole."""
     for shift in range(60):
-        text = "w " * 975 + "x" * shift + f" {TOKEN} " + "w " * 1500 + f"{TOKEN} " + "w " * 480
+        text = (
+            "w " * 975
+            + "x" * shift
+            + f" {TOKEN} "
+            + "w " * 1500
+            + f"{TOKEN} "
+            + "w " * 480
+        )
         kept = speakers.clean_text(speakers.clean(text, speakers.RESULT))
         assert not any(TOKEN[i : i + 12] in kept for i in range(len(TOKEN) - 12))
         assert "characters cut" in kept
@@ -33,5 +44,7 @@ def test_a_long_session_is_cleaned_to_its_end() -> None:
     texts = [f"turn {i}" + f" {TOKEN}" * (i in (0, 210, 449)) for i in range(450)]
     turns = [Turn("user", text, "user", f"@{i}") for i, text in enumerate(texts)]
     found = speakers.clean_session(Session("s", "claude", "x", tuple(turns))).turns
-    assert [turn.key for turn in found] == [turn.key for turn in turns] and TOKEN not in repr(found)
+    assert [turn.key for turn in found] == [
+        turn.key for turn in turns
+    ] and TOKEN not in repr(found)
     assert found[100] == turns[100] and found[449].text.startswith("turn 449")

@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 from memcli.memory.words import overlap
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import clusters, contradictions, near_duplicate, similar_pairs
+from memcli.similarity.duplicates import (
+    clusters,
+    contradictions,
+    near_duplicate,
+    similar_pairs,
+)
 
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "data/pairs.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[1] / "data/pairs.jsonl")
+    .read_text("utf-8")
+    .splitlines()
 ]
 MERGE, APART, CONTRADICT, AGREE = (
     [tuple(row[1:]) for row in ROWS if row[0] == kind]
@@ -62,7 +69,9 @@ def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
 @pytest.mark.parametrize(("a", "b"), AGREE)
 def test_unsure_is_no_contradiction(a: str, b: str) -> None:
     """Claims that can both hold are no contradiction."""
-    assert not contradiction(claim(a), claim(b)) and not contradiction(claim(b), claim(a))
+    assert not contradiction(claim(a), claim(b)) and not contradiction(
+        claim(b), claim(a)
+    )
 
 
 def test_the_date_of_a_heading_is_no_word() -> None:
@@ -104,7 +113,12 @@ def test_paths_are_told_from_words_with_a_stroke(text: str, paths: set[str]) -> 
     assert claim(text).paths == paths
 
 
-SENTENCES = [text for rows in (MERGE, APART, CONTRADICT, AGREE) for row in rows for text in row[:2]]
+SENTENCES = [
+    text
+    for rows in (MERGE, APART, CONTRADICT, AGREE)
+    for row in rows
+    for text in row[:2]
+]
 TEXTS = st.one_of(st.sampled_from(SENTENCES), st.text(max_size=60))
 VOCABULARY = "use not never a b cache redis before after `x` --force 3 5 src/a.py and , . 不要 数据库 if only".split()
 PHRASES = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
@@ -120,7 +134,9 @@ def test_no_verdict_depends_on_the_side(a: str, b: str) -> None:
     assert contradiction(x, y) == contradiction(y, x)
 
 
-WORD_SETS = st.lists(st.frozensets(st.sampled_from("abcdefghijkl"), max_size=9), max_size=25)
+WORD_SETS = st.lists(
+    st.frozensets(st.sampled_from("abcdefghijkl"), max_size=9), max_size=25
+)
 
 
 def _bag(words: frozenset[str]) -> Claim:
@@ -150,14 +166,20 @@ def _texts_of(claims: list[Claim], texts: list[str]) -> tuple[set[frozenset[str]
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(SENTENCES), max_size=40), st.randoms(use_true_random=False))
-def test_clusters_do_not_depend_on_the_order(texts: list[str], rng: random.Random) -> None:
+@given(
+    st.lists(st.sampled_from(SENTENCES), max_size=40), st.randoms(use_true_random=False)
+)
+def test_clusters_do_not_depend_on_the_order(
+    texts: list[str], rng: random.Random
+) -> None:
     """Shuffled entries form the same clusters, and the same pairs contradict."""
     shuffled = rng.sample(texts, len(texts))
     first, second = [claim(text) for text in texts], [claim(text) for text in shuffled]
     assert _texts_of(first, texts) == _texts_of(second, shuffled)
     before = {frozenset((texts[i], texts[j])) for i, j in contradictions(first)}
-    assert before == {frozenset((shuffled[i], shuffled[j])) for i, j in contradictions(second)}
+    assert before == {
+        frozenset((shuffled[i], shuffled[j])) for i, j in contradictions(second)
+    }
 
 
 @settings(max_examples=40)
@@ -171,7 +193,9 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) ->
             if near_duplicate(claims[i], claims[j]):
                 old, new = component[i], component[j]
                 component = [new if c == old else c for c in component]
-    groups = {tuple(i for i, c in enumerate(component) if c == name) for name in component}
+    groups = {
+        tuple(i for i, c in enumerate(component) if c == name) for name in component
+    }
     assert [c.members for c in clusters(claims)] == sorted(
         group for group in groups if len(group) > 1
     )
@@ -193,7 +217,9 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
     text = "Import of the supplier catalogue finished with these values for {} in the nightly run."
 
     def cost(size: int) -> float:
-        claims = [claim(text.format(" ".join(rng.sample(values, 4)))) for _ in range(size)]
+        claims = [
+            claim(text.format(" ".join(rng.sample(values, 4)))) for _ in range(size)
+        ]
         started = time.process_time()
         assert clusters(claims) == []
         return time.process_time() - started
@@ -205,7 +231,9 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
 def test_a_crowd_of_different_bodies_is_reported() -> None:
     """Hundreds of variations of one text come from a template and are not merged unseen."""
     base = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron"
-    texts = [f"{base} {chr(97 + i % 26)}{chr(97 + i // 26)}q" for i in range(300)] + [base]
+    texts = [f"{base} {chr(97 + i % 26)}{chr(97 + i // 26)}q" for i in range(300)] + [
+        base
+    ]
     found = clusters([claim(text) for text in texts])
     assert [len(c.members) for c in found] == [301]
     assert [reason for _, _, reason in found[0].guarded] == ["crowd"]
@@ -222,9 +250,9 @@ def test_contradictions_are_found_among_many() -> None:
 def test_a_series_of_numbers_is_no_contradiction() -> None:
     """Many values of one number are a log, two or three are a dispute."""
     assert contradictions([claim(f"Import took {n} rows.") for n in range(50)]) == []
-    assert contradictions([claim("The pool has 5 workers."), claim("The pool has 9 workers.")]) == [
-        (0, 1)
-    ]
+    assert contradictions(
+        [claim("The pool has 5 workers."), claim("The pool has 9 workers.")]
+    ) == [(0, 1)]
 
 
 @pytest.mark.unit
@@ -242,7 +270,9 @@ def test_a_series_of_numbers_is_no_contradiction() -> None:
         ("Use a fixture for the clock in cart tests.", "Use the fixture for the clock in cart tests.", None),
     ],
 )  # fmt: skip
-def test_single_letters_and_turned_orders(one: str, other: str, why: str | None) -> None:
+def test_single_letters_and_turned_orders(
+    one: str, other: str, why: str | None
+) -> None:
     """A letter is a name, before is not after; an article more is neither."""
     assert guard(claim(one), claim(other)) == guard(claim(other), claim(one)) == why
 
@@ -253,9 +283,24 @@ def test_single_letters_and_turned_orders(one: str, other: str, why: str | None)
 ])  # fmt: skip
 def test_the_verb_again_ends_a_negation(text: str, denied: str, told: str) -> None:
     """Otherwise what is asked for would read as forbidden."""
-    negated = {term for phrase in claim(text).phrases if phrase.negated for term in phrase.terms}
-    plain = {term for phrase in claim(text).phrases if not phrase.negated for term in phrase.terms}
-    assert denied in negated and told in plain and not {denied} & plain and not {told} & negated
+    negated = {
+        term
+        for phrase in claim(text).phrases
+        if phrase.negated
+        for term in phrase.terms
+    }
+    plain = {
+        term
+        for phrase in claim(text).phrases
+        if not phrase.negated
+        for term in phrase.terms
+    }
+    assert (
+        denied in negated
+        and told in plain
+        and not {denied} & plain
+        and not {told} & negated
+    )
 
 
 def test_another_version_is_another_claim() -> None:

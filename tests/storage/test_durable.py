@@ -42,7 +42,9 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
 
 def at(heard: Heard, what: str, path: Path) -> int:
     """When it first happened to a path."""
-    return next(i for i, (call, _, target) in enumerate(heard) if (call, target) == (what, path))
+    return next(
+        i for i, (call, _, target) in enumerate(heard) if (call, target) == (what, path)
+    )
 
 
 def written(folder: Path) -> list[Patch]:
@@ -57,7 +59,9 @@ def written(folder: Path) -> list[Patch]:
     return patches
 
 
-def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, heard: Heard) -> None:
+def test_a_file_is_on_disk_before_it_gets_its_name(
+    tmp_path: Path, heard: Heard
+) -> None:
     """Renaming what is only in memory could leave an empty file under the name of a full one."""
     written(tmp_path)
     renames = [
@@ -67,7 +71,9 @@ def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, heard: Heard)
     ]
     assert len(renames) == 3  # the journal and two files
     for i, source in renames:
-        assert ("fsync", source, source) in heard[:i], f"{source.name} was renamed first"
+        assert ("fsync", source, source) in heard[:i], (
+            f"{source.name} was renamed first"
+        )
 
 
 def test_the_journal_has_its_name_on_disk_before_any_file_changes(
@@ -94,10 +100,14 @@ def test_an_archive_has_its_name_on_disk_before_its_source_shrinks(
     assert at(heard, "rename", archive) < folder < at(heard, "rename", memory)
 
 
-def test_when_a_write_returns_all_names_are_on_disk(tmp_path: Path, heard: Heard) -> None:
+def test_when_a_write_returns_all_names_are_on_disk(
+    tmp_path: Path, heard: Heard
+) -> None:
     """The folder is synchronised after the last rename in it, for an output file, too."""
     memory, _ = (Path(patch.path) for patch in written(tmp_path))
-    assert ("fsync", memory.parent, memory.parent) in heard[at(heard, "rename", memory) :]
+    assert ("fsync", memory.parent, memory.parent) in heard[
+        at(heard, "rename", memory) :
+    ]
     heard.clear()
     write_output(tmp_path / "out.txt", "text\n")
     assert [(call, target) for call, _, target in heard][1:] == [

@@ -51,8 +51,17 @@ def _interior(child: int) -> bytes:
     """A page of a table's tree that names one child forty times."""
     cells = [child.to_bytes(4, "big") + bytes([i + 1]) for i in range(40)]
     starts = [512 - 5 * (i + 1) for i in range(40)]
-    head = b"\x05\0\0" + len(cells).to_bytes(2, "big") + starts[-1].to_bytes(2, "big") + b"\0"
-    page = head + child.to_bytes(4, "big") + b"".join(start.to_bytes(2, "big") for start in starts)
+    head = (
+        b"\x05\0\0"
+        + len(cells).to_bytes(2, "big")
+        + starts[-1].to_bytes(2, "big")
+        + b"\0"
+    )
+    page = (
+        head
+        + child.to_bytes(4, "big")
+        + b"".join(start.to_bytes(2, "big") for start in starts)
+    )
     return page.ljust(starts[-1], b"\0") + b"".join(reversed(cells))
 
 
@@ -82,9 +91,13 @@ def test_the_budget_is_for_the_whole_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many quick questions that add up to the square of what is there are given up, too."""
-    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+    rows = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+    )
     sessions = f"INSERT INTO session {rows} SELECT 's' || i, NULL, '/', i FROM n;"
-    messages = f"INSERT INTO message {rows} SELECT 'm' || i, 's' || i, i, '{{}}' FROM n;"
+    messages = (
+        f"INSERT INTO message {rows} SELECT 'm' || i, 's' || i, i, '{{}}' FROM n;"
+    )
     path = made(tmp_path / "x.db", OPENCODE + sessions + messages)
     assert len(read_all(path)) == 400
     monkeypatch.setattr(sqlite, "MOST_STEPS", 300_000)

@@ -53,7 +53,9 @@ def test_the_text_form_stays_as_it_is() -> None:
             more=2,
         )
     )
-    assert text == (Path(__file__).parents[1] / "golden" / "recall.txt").read_text().rstrip("\n")
+    assert text == (
+        Path(__file__).parents[1] / "golden" / "recall.txt"
+    ).read_text().rstrip("\n")
 
 
 def test_nothing_is_an_empty_text() -> None:
@@ -75,7 +77,9 @@ def test_json_is_safe_to_print(value: object) -> None:
 
 def _strings(value: object) -> list[str]:
     if isinstance(value, dict):
-        return [text for pair in value.items() for item in pair for text in _strings(item)]
+        return [
+            text for pair in value.items() for item in pair for text in _strings(item)
+        ]
     if isinstance(value, list):
         return [text for item in value for text in _strings(item)]
     return [value] if isinstance(value, str) else []
@@ -88,7 +92,8 @@ def test_a_problem_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "shown"), [("/r/a/MEMORY.md", "a/MEMORY.md"), ("/rx/MEMORY.md", "rx/MEMORY.md")]
+    ("path", "shown"),
+    [("/r/a/MEMORY.md", "a/MEMORY.md"), ("/rx/MEMORY.md", "rx/MEMORY.md")],
 )
 def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
     """A file below the root is named from there; a folder whose name only begins alike is not below

@@ -49,7 +49,10 @@ def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
         "```", "code code code", "```",
         "hint: a b c", "      d e f",
     ]  # fmt: skip
-    assert list(terminal.fold_text("plain words here", 12, more=2)) == ["plain words", "  here"]
+    assert list(terminal.fold_text("plain words here", 12, more=2)) == [
+        "plain words",
+        "  here",
+    ]
 
 
 def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,10 +83,13 @@ def shop(project: Project) -> Project:
     )
     title = "Freeze the clock of the cart fixture before anything is compared with it"
     project.write(
-        "MEMORY.md", project.entry(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a")
+        "MEMORY.md",
+        project.entry(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a"),
     )
     job = ".mem/jobs/checkout-rewrite/tasks/idempotent-payments"
-    project.write(f"{job}/MEMORY.md", project.entry("The clock of the job stands still", body))
+    project.write(
+        f"{job}/MEMORY.md", project.entry("The clock of the job stands still", body)
+    )
     return project
 
 

@@ -26,7 +26,9 @@ LOCAL_TABLE = "l2_supercat_256.safetensors"
 def local_package() -> Path | None:
     """The folder of that package on the import path; it is not imported: that would load numpy."""
     paths = (Path(folder, "wordllama") for folder in sys.path)
-    return next((path for path in paths if (path / "weights" / LOCAL_TABLE).is_file()), None)
+    return next(
+        (path for path in paths if (path / "weights" / LOCAL_TABLE).is_file()), None
+    )
 
 
 class Embedder(Protocol):
@@ -36,7 +38,11 @@ class Embedder(Protocol):
     model: str
 
     def embed(
-        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        deadline: float | None = None,
     ) -> Matrix:
         """One row for each text: float32 (n, dim), finite, none all zero, NOT normalised. `query`:
         what is looked for; `deadline`: seconds for the whole call. Raises ProviderError."""
@@ -78,10 +84,19 @@ def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
     for at, value in enumerate(own):
         lanes[::4] = data[at::width]
         column = int.from_bytes(lanes, "little")
-        more, less = (more + value * column, less) if value > 0 else (more, less - value * column)
-    sums = (unpack(f"<{len(vectors)}I", n.to_bytes(len(lanes), "little")) for n in (more, less))
+        more, less = (
+            (more + value * column, less)
+            if value > 0
+            else (more, less - value * column)
+        )
+    sums = (
+        unpack(f"<{len(vectors)}I", n.to_bytes(len(lanes), "little"))
+        for n in (more, less)
+    )
     raised = 128 * sum(own)
-    return {key: (a - b - raised) / FULL for key, a, b in zip(vectors, *sums, strict=True)}
+    return {
+        key: (a - b - raised) / FULL for key, a, b in zip(vectors, *sums, strict=True)
+    }
 
 
 def distances(query: int, bits: bytes, width: int) -> list[int]:
@@ -104,7 +119,9 @@ def weighted_sum(parts: Iterable[tuple[float, bytes]]) -> list[float]:
     for weight, vector in parts:
         values = memoryview(vector).cast("b")
         if total:
-            total = [have + weight * more for have, more in zip(total, values, strict=True)]
+            total = [
+                have + weight * more for have, more in zip(total, values, strict=True)
+            ]
         else:
             total = [weight * value for value in values]
     return total

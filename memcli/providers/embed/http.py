@@ -44,10 +44,16 @@ class HttpEmbedder:
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         self.provider = wire.provider
-        self.model = f"{wire.model}@{wire.dimensions}" if wire.dimensions else wire.model
+        self.model = (
+            f"{wire.model}@{wire.dimensions}" if wire.dimensions else wire.model
+        )
 
     def embed(
-        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        deadline: float | None = None,
     ) -> "Matrix":
         """One row for each text. The deadline holds even where a name look-up or a body drips."""
         import numpy as np
@@ -55,9 +61,15 @@ class HttpEmbedder:
         if not texts:
             return np.zeros((0, 0), np.float32)
         until = time.monotonic() + deadline if deadline is not None else float("inf")
-        clean = [redact_secrets(strip_private(strip_controls(t))).strip() or BLANK for t in texts]
+        clean = [
+            redact_secrets(strip_private(strip_controls(t))).strip() or BLANK
+            for t in texts
+        ]
         with self._client() as client:
-            parts = [self._batch(client, batch, query, until) for batch in self._batches(clean)]
+            parts = [
+                self._batch(client, batch, query, until)
+                for batch in self._batches(clean)
+            ]
         if len({part.shape[1] for part in parts}) > 1:
             raise self._failed("vectors of several dimensions")
         return np.concatenate(parts)
@@ -67,7 +79,10 @@ class HttpEmbedder:
         size = 0
         for text in (shorten(text, self.wire.longest) for text in texts):
             length = len(text.encode("utf-8"))
-            full = len(batch) == self.wire.most_texts or size + length > self.wire.most_bytes
+            full = (
+                len(batch) == self.wire.most_texts
+                or size + length > self.wire.most_bytes
+            )
             if batch and full:
                 yield batch
                 batch, size = [], 0
@@ -75,9 +90,13 @@ class HttpEmbedder:
             size += length
         yield batch
 
-    def _batch(self, client: Any, texts: list[str], query: bool, until: float) -> "Matrix":
+    def _batch(
+        self, client: Any, texts: list[str], query: bool, until: float
+    ) -> "Matrix":
         while True:
-            content = json.dumps(self.wire.body(texts, query), separators=(",", ":")).encode()
+            content = json.dumps(
+                self.wire.body(texts, query), separators=(",", ":")
+            ).encode()
             try:
                 return self._rows(self._ask(client, content, until), len(texts))
             except _TooLongError as error:
@@ -90,7 +109,9 @@ class HttpEmbedder:
         for number in range(TRIES):
             limit = min(REQUEST, until - time.monotonic())
             try:  # no limit of the client's is for looking a name up
-                status, headers, reply = within(limit, partial(self._post, client, content, limit))
+                status, headers, reply = within(
+                    limit, partial(self._post, client, content, limit)
+                )
             except TimeoutError:
                 raise self._failed("no answer in time", self.wire.hint_down) from None
             if status == 200 and reply is not None:
@@ -98,7 +119,9 @@ class HttpEmbedder:
             said = self._said(reply)
             if status in (400, 413, 422, 500) and _pattern("too long").search(said):
                 raise _TooLongError(said)
-            spent = status == 402 or (status == 429 and _pattern("quota").search(json.dumps(reply)))
+            spent = status == 402 or (
+                status == 429 and _pattern("quota").search(json.dumps(reply))
+            )
             passes = (status in _PASSING or status >= 500) and not spent
             told = headers.get("retry-after", "")
             wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number
@@ -111,7 +134,9 @@ class HttpEmbedder:
     def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
         http, data = _library(), bytearray()
         try:
-            with client.stream("POST", self.wire.url, content=content, timeout=limit) as response:
+            with client.stream(
+                "POST", self.wire.url, content=content, timeout=limit
+            ) as response:
                 for piece in response.iter_bytes():
                     data += piece
                     if len(data) > BIGGEST_REPLY:
@@ -120,7 +145,9 @@ class HttpEmbedder:
             raise TimeoutError from None
         except (http.HTTPError, http.InvalidURL) as error:
             what = f"no connection ({self._line(str(error)) or type(error).__name__})"
-            if isinstance(error, (http.ReadError, http.WriteError, http.RemoteProtocolError)):
+            if isinstance(
+                error, (http.ReadError, http.WriteError, http.RemoteProtocolError)
+            ):
                 return 0, {}, what
             raise self._failed(what, self.wire.hint_down) from None
         reply = None
@@ -169,17 +196,25 @@ class HttpEmbedder:
         import numpy as np
 
         table = None
-        with suppress(KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
+        with suppress(
+            KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
+        ):
             rows = list(self.wire.rows(reply))
-            table = np.array(rows) if all(isinstance(row, list) for row in rows) else None
+            table = (
+                np.array(rows) if all(isinstance(row, list) for row in rows) else None
+            )
         if table is None or len(table) != count:
-            raise self._failed(f"the reply does not hold {count} vectors of one dimension")
+            raise self._failed(
+                f"the reply does not hold {count} vectors of one dimension"
+            )
         if table.ndim != 2 or not table.shape[1] or table.dtype.kind not in "fiu":
             raise self._failed("a vector is no list of numbers")
         asked, made = self.wire.dimensions, table.shape[1]
         if asked and made != asked:
             hint = "set embed_dimensions to what the model can, or to 0"
-            raise self._failed(f"vectors of dimension {made}, not {asked} as asked for", hint)
+            raise self._failed(
+                f"vectors of dimension {made}, not {asked} as asked for", hint
+            )
         with np.errstate(over="ignore", under="ignore"):
             vectors = table.astype(np.float32)
         if wrong := fault_of(vectors):

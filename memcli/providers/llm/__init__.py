@@ -17,7 +17,9 @@ class Ask(NamedTuple):
     prompt: str
     shared: str = ""
     schema: Mapping[str, Any] | None = None  # the JSON schema of the reply
-    by_item: bool = False  # the items of lists are left to the caller, who drops odd ones
+    by_item: bool = (
+        False  # the items of lists are left to the caller, who drops odd ones
+    )
     max_tokens: int = 4000
     purpose: str = ""  # A word for the ledger: the scope or the verb that asks
     timeout: float = TIMEOUT  # seconds the answer may take, retries included
@@ -83,7 +85,9 @@ class Scripted:
     def ask(self, ask: Ask) -> Reply:
         words = f"{ask.purpose}\0{ask.prompt}"
         lines = enumerate(self._lines)
-        named = {i: line for i, line in lines if isinstance(line, dict) and "match" in line}
+        named = {
+            i: line for i, line in lines if isinstance(line, dict) and "match" in line
+        }
         fitting = [i for i, line in named.items() if str(line["match"]) in words]
         fitting = fitting or [i for i in range(len(self._lines)) if i not in named]
         if not fitting:
@@ -95,4 +99,6 @@ class Scripted:
         if at in named and line.get("error"):
             raise ProviderError(str(line["error"]), "the scripted replies say so")
         reply = line.get("reply", "") if at in named else line
-        return Reply(reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))
+        return Reply(
+            reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        )

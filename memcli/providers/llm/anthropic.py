@@ -56,11 +56,15 @@ class Anthropic:
     def ask(self, ask: Ask) -> Reply:
         import anthropic
 
-        client = self._client  # made before the time runs: it takes long on a busy machine
+        client = (
+            self._client
+        )  # made before the time runs: it takes long on a busy machine
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
         send = partial(client.messages.create, timeout=limit)
         try:
-            return within(ask.timeout, lambda: _reply(send(**request(self.model, ask)), ask))
+            return within(
+                ask.timeout, lambda: _reply(send(**request(self.model, ask)), ask)
+            )
         except (TimeoutError, anthropic.APITimeoutError):
             raise TimeoutError from None
         except anthropic.APIError as error:
@@ -74,7 +78,9 @@ class Anthropic:
 
         if not isinstance(error, anthropic.APIStatusError):
             hint = "check the network and ANTHROPIC_BASE_URL; run again to ask the rest"
-            return ProviderError(f"{self._url} cannot be reached: {excerpt(error.message)}", hint)
+            return ProviderError(
+                f"{self._url} cannot be reached: {excerpt(error.message)}", hint
+            )
         status = error.status_code
         said = excerpt(str(error.api_message or error.message))
         what = f"anthropic refused the call ({status}): {said}"
@@ -86,10 +92,21 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
     """The body of a call: system text and schema, then the shared part as one cached block."""
     import anthropic
 
-    shared = {"type": "text", "text": ask.shared, "cache_control": {"type": "ephemeral"}}
-    content = [*([shared] if ask.shared.strip() else []), {"type": "text", "text": ask.prompt}]
+    shared = {
+        "type": "text",
+        "text": ask.shared,
+        "cache_control": {"type": "ephemeral"},
+    }
+    content = [
+        *([shared] if ask.shared.strip() else []),
+        {"type": "text", "text": ask.prompt},
+    ]
     messages = [{"role": "user", "content": content}]
-    body: dict[str, Any] = {"model": model, "max_tokens": ask.max_tokens, "messages": messages}
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": ask.max_tokens,
+        "messages": messages,
+    }
     if ask.system.strip():
         body["system"] = [{"type": "text", "text": ask.system}]
     if ask.schema is not None:

@@ -21,7 +21,9 @@ class ReplyError(ProviderError):
     """A reply came, and is of no use."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(what, "nothing was taken from it; run again, or choose another model")
+        super().__init__(
+            what, "nothing was taken from it; run again, or choose another model"
+        )
 
 
 def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
@@ -103,8 +105,14 @@ def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-HIGHEST = (15, 75)  # of other models; prices.txt: list prices of October 2026, USD for 1e6 tokens
-CACHE_WRITE, CACHE_READ = 1.25, 0.1  # factors on the price of input, for a cache of five minutes
+HIGHEST = (
+    15,
+    75,
+)  # of other models; prices.txt: list prices of October 2026, USD for 1e6 tokens
+CACHE_WRITE, CACHE_READ = (
+    1.25,
+    0.1,
+)  # factors on the price of input, for a cache of five minutes
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
 
 
@@ -128,8 +136,12 @@ class Ledger(NamedTuple):
 def cost(model: str, usage: Usage) -> float:
     """What a call did cost, never less than the bill."""
     rows = map(str.split, table("providers/llm/prices.txt").splitlines())
-    read, written = next((map(float, price) for name, *price in rows if name in model), HIGHEST)
-    tokens = usage.input + usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
+    read, written = next(
+        (map(float, price) for name, *price in rows if name in model), HIGHEST
+    )
+    tokens = (
+        usage.input + usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
+    )
     return (tokens * read + usage.output * written) / 1e6
 
 
@@ -145,7 +157,9 @@ def most(ask: Ask) -> Usage:
 class Guarded:
     """A `Model` over a provider: no call is made unless the worst it can cost is left."""
 
-    def __init__(self, provider: Provider, limits: Mapping[str, float], ledger: Ledger) -> None:
+    def __init__(
+        self, provider: Provider, limits: Mapping[str, float], ledger: Ledger
+    ) -> None:
         self._provider = provider
         self._limits = limits
         self._ledger = ledger
@@ -157,8 +171,13 @@ class Guarded:
         system, shared, prompt = map(scrubbed, (ask.system, ask.shared, ask.prompt))
         ask = ask._replace(system=system, shared=shared, prompt=prompt)
         name, model = self._provider.name, self._provider.model
-        self._require(0.0 if name == "codex" else cost(model, most(ask)))  # a subscription
-        left = (self._limits["max_cost"], self._limits["max_cost_day"] - (self._earlier or (0,))[0])
+        self._require(
+            0.0 if name == "codex" else cost(model, most(ask))
+        )  # a subscription
+        left = (
+            self._limits["max_cost"],
+            self._limits["max_cost_day"] - (self._earlier or (0,))[0],
+        )
         ask = ask._replace(budget=max(min(left) - self._used, 0.0))
         try:
             reply = self._provider.ask(ask)
@@ -179,7 +198,11 @@ class Guarded:
     def _require(self, amount: float) -> None:
         self._earlier = earlier, calls = self._earlier or self._ledger.spent()
         calls += self._calls
-        counts = {"max_cost": self._used, "max_cost_day": self._used + earlier, "max_calls": calls}
+        counts = {
+            "max_cost": self._used,
+            "max_cost_day": self._used + earlier,
+            "max_calls": calls,
+        }
         for key, limit in self._limits.items():
             count = counts[key]
             if count + (1 if key == "max_calls" else amount) > limit:

@@ -33,7 +33,9 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order: words from events where there are any for that role, else from items."""
     rollout = _Rollout(into)
     for line, record in records(lines, into):
-        place = TurnPlace(line.number, line.offset, speakers.when(record.get("timestamp")))
+        place = TurnPlace(
+            line.number, line.offset, speakers.when(record.get("timestamp"))
+        )
         rollout.record(record.get("type"), mapping(record.get("payload")), place)
 
 
@@ -42,7 +44,9 @@ class _Rollout:
         self.into = into
         self.root = ""
         self.said: Counter[str] = Counter()
-        self.items: dict[str, set[str]] = {}  # role -> turns of items; none where events say them
+        self.items: dict[
+            str, set[str]
+        ] = {}  # role -> turns of items; none where events say them
 
     def record(self, kind: Any, item: Mapping[str, Any], place: TurnPlace) -> None:
         if kind == "session_meta":
@@ -62,14 +66,20 @@ class _Rollout:
 
     def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:
         kind, role = item.get("type"), _EVENTS.get(str(item.get("type")))
-        if kind == "thread_rolled_back" and isinstance(count := item.get("num_turns"), int):
+        if kind == "thread_rolled_back" and isinstance(
+            count := item.get("num_turns"), int
+        ):
             self.into.back(count)
         elif kind == "turn_aborted":
             key = self._key("note", str(item.get("reason")))
             self.into.put_in("[turn aborted]", place._replace(key=key))
         elif role and isinstance(text := item.get("message"), str):
             if gone := self.items.pop(role, None):
-                kept = [each for each in self.into.turns if each.key.split("/")[0] not in gone]
+                kept = [
+                    each
+                    for each in self.into.turns
+                    if each.key.split("/")[0] not in gone
+                ]
                 self.into.turns = kept
             self._words(role, role, text, place)
 
@@ -86,11 +96,18 @@ class _Rollout:
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
     def _item(self, item: Mapping[str, Any], place: TurnPlace) -> None:
-        kind, call = str(item.get("type")), speakers.name(item.get("call_id") or item.get("id"))
+        kind, call = (
+            str(item.get("type")),
+            speakers.name(item.get("call_id") or item.get("id")),
+        )
         if kind == "message":
             role = item.get("role")
-            if role in ("user", "assistant") and not self.said[role]:  # no event says such words
-                key = self._words(f"item {role}", role, speakers.texts(item.get("content")), place)
+            if (
+                role in ("user", "assistant") and not self.said[role]
+            ):  # no event says such words
+                key = self._words(
+                    f"item {role}", role, speakers.texts(item.get("content")), place
+                )
                 self.items.setdefault(role, set()).add(key)
         elif kind in _CALLS:
             key = call or self._key(kind, str(item.get("arguments"))[:1000])
@@ -103,23 +120,31 @@ class _Rollout:
             text, bad = _result(item.get("output"))
             key = f"{call}/1" if call else self._key("output", text[:1000])
             if self.into.new(key):
-                self.into.result("", text, place._replace(key=key), error=bad, call=call)
+                self.into.result(
+                    "", text, place._replace(key=key), error=bad, call=call
+                )
 
 
 def _result(output: Any) -> tuple[str, bool]:
-    about = mapping(decoded(output) if isinstance(output, str) and output[:1] == "{" else output)
+    about = mapping(
+        decoded(output) if isinstance(output, str) and output[:1] == "{" else output
+    )
     if not about:
         text = speakers.texts(output)
         return text, _STATUS.search(text, 0, 400) is not None
     code = mapping(about.get("metadata") or about).get("exit_code")
-    text = speakers.texts(about.get("output") or about.get("content") or about.get("error"))
+    text = speakers.texts(
+        about.get("output") or about.get("content") or about.get("error")
+    )
     bad = about.get("success") is False or (isinstance(code, int) and code != 0)
     return text or json.dumps(about), bad
 
 
 def recognises_copilot(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Copilot's events."""
-    return str(record.get("type")).startswith(_KINDS) and isinstance(record.get("data"), dict)
+    return str(record.get("type")).startswith(_KINDS) and isinstance(
+        record.get("data"), dict
+    )
 
 
 def read_copilot(lines: Iterable[Line], into: Gather) -> None:
@@ -133,7 +158,9 @@ def read_copilot(lines: Iterable[Line], into: Gather) -> None:
         elif (place := into.event(line, record, "id")) is None:
             continue
         elif kind == "user.message":
-            typed = data.get("source") in (None, "", "user") and not data.get("parentToolCallId")
+            typed = data.get("source") in (None, "", "user") and not data.get(
+                "parentToolCallId"
+            )
             into.said("user", text, place) if typed else into.put_in(text, place)
         elif kind == "assistant.message":
             into.said("assistant", text, place)

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from memcli.sessions import inside, speakers
-from memcli.sessions.gather import Gather, Line, TurnPlace, decoded, mapping, mappings, records
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    TurnPlace,
+    decoded,
+    mapping,
+    mappings,
+    records,
+)
 from memcli.storage import sqlite
 
 _TYPES = ("user", "gemini", "model", "info", "error")
@@ -32,7 +40,10 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         place = TurnPlace(line.number, line.offset)
         if recognises(record):
             _about(record, into)
-            found |= {str(n): (place, m) for n, m in enumerate(mappings(record.get("messages")))}
+            found |= {
+                str(n): (place, m)
+                for n, m in enumerate(mappings(record.get("messages")))
+            }
         elif "$rewindTo" in record:
             names, to = list(found), str(record["$rewindTo"])
             for name in names[names.index(to) :] if to in found else ():
@@ -56,7 +67,11 @@ def read_document(document: Mapping[str, Any], into: Gather) -> None:
 
 def _about(record: Mapping[str, Any], into: Gather) -> None:
     directories = record.get("directories")
-    at = directories[0] if isinstance(directories, list) and directories else record.get("cwd")
+    at = (
+        directories[0]
+        if isinstance(directories, list) and directories
+        else record.get("cwd")
+    )
     into.where(session=record.get("sessionId"), cwd=at)
 
 
@@ -74,7 +89,9 @@ def _message(message: Mapping[str, Any], place: TurnPlace, into: Gather) -> None
             into.called(call.get("name"), call.get("args"), at, at.key)
             if (status := call.get("status")) in ("success", "error", "cancelled"):
                 about, bad = at.nth("result"), status == "error"
-                into.result(call.get("name"), _output(call), about, error=bad, call=at.key)
+                into.result(
+                    call.get("name"), _output(call), about, error=bad, call=at.key
+                )
     elif kind in ("info", "error"):
         into.put_in(text, place, error=kind == "error")
 
@@ -111,8 +128,13 @@ def read_qwen(lines: Iterable[Line], into: Gather) -> None:
             _qwen_tool(part, place.nth(number), into, failed=status == "error")
 
 
-def _qwen_tool(part: Mapping[str, Any], at: TurnPlace, into: Gather, *, failed: bool) -> None:
-    asked, answer = mapping(part.get("functionCall")), mapping(part.get("functionResponse"))
+def _qwen_tool(
+    part: Mapping[str, Any], at: TurnPlace, into: Gather, *, failed: bool
+) -> None:
+    asked, answer = (
+        mapping(part.get("functionCall")),
+        mapping(part.get("functionResponse")),
+    )
     if asked:
         into.called(asked.get("name"), asked.get("args"), at, asked.get("id"))
     elif answer:
@@ -147,7 +169,9 @@ def read_export(document: Mapping[str, Any], into: Gather) -> None:
         info = mapping(message.get("info"))
         created = mapping(info.get("time")).get("created")
         for part in mappings(message.get("parts")):
-            _part(part.get("id") or f"@{into.end}", created, info.get("role"), part, into)
+            _part(
+                part.get("id") or f"@{into.end}", created, info.get("role"), part, into
+            )
 
 
 def _part(
@@ -165,7 +189,9 @@ def _part(
     elif part.get("synthetic") or part.get("ignored"):
         into.put_in(str(text or ""), place)
     elif role in ("user", "assistant") and isinstance(text, str):
-        quoted = role == "user" and _QUOTED.fullmatch(text)  # so `opencode run` stores it
+        quoted = role == "user" and _QUOTED.fullmatch(
+            text
+        )  # so `opencode run` stores it
         into.said(str(role), quoted[1] if quoted else text, place)
 
 
@@ -173,5 +199,8 @@ def _tool(part: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
     state = mapping(part.get("state"))
     into.called(part.get("tool"), decoded(state.get("input")), place, place.key)
     if (status := state.get("status")) in ("completed", "error"):
-        said, bad = str(state.get("output") or state.get("error") or ""), status == "error"
+        said, bad = (
+            str(state.get("output") or state.get("error") or ""),
+            status == "error",
+        )
         into.result(part.get("tool"), said, place.nth(1), error=bad, call=place.key)

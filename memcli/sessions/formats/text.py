@@ -50,11 +50,15 @@ class _Export:
         self.size = 0
         self.at: TurnPlace | None = None
         self.style = self.block = self.before = self.begun = ""
-        self.echo: str | None = None  # the time of a command's echo, when nothing was said after it
+        self.echo: str | None = (
+            None  # the time of a command's echo, when nothing was said after it
+        )
 
     def read(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self.line(line, controls.strip_controls(line.data.decode("utf-8-sig", "replace")))
+            self.line(
+                line, controls.strip_controls(line.data.decode("utf-8-sig", "replace"))
+            )
             self.into.end = line.end
         self.flush()
 
@@ -82,7 +86,9 @@ class _Export:
 
     def _in_block(self, text: str) -> bool:
         if self.style == "specstory" and not self.block:
-            begun = [name for name in ("tool-use", "think") if text.startswith(f"<{name}")]
+            begun = [
+                name for name in ("tool-use", "think") if text.startswith(f"<{name}")
+            ]
             self.block = "".join(begun)
         inside = self.block != ""
         self.block = "" if f"</{self.block}>" in text else self.block
@@ -90,7 +96,9 @@ class _Export:
 
     def _mark(self, text: str) -> re.Match[str] | None:
         """The mark of a speaker: outside of fences, but one that no fence can hold is believed."""
-        if self.fence and not (self.style == "specstory" and self.before.strip() == "---"):
+        if self.fence and not (
+            self.style == "specstory" and self.before.strip() == "---"
+        ):
             return None
         if self.style:
             return pattern(_TABLE, self.style).match(text[:400])
@@ -98,12 +106,18 @@ class _Export:
             return None
         for style in _STYLES:
             found = pattern(_TABLE, style).match(text[:400])
-            if found and (style != "screen" or found["answer"] or found["typed"] == "❯"):
+            if found and (
+                style != "screen" or found["answer"] or found["typed"] == "❯"
+            ):
                 self.style = style
                 self.kept = self.kept if style == "named" else []
                 return found
         if about := pattern(_TABLE, "about").match(text):
-            folder = (about["key"] or "").lower() in ("project directory", "directory", "cwd")
+            folder = (about["key"] or "").lower() in (
+                "project directory",
+                "directory",
+                "cwd",
+            )
             name = about["id"] or about["value"]
             self.into.where(cwd=name) if folder else self.into.where(session=name)
         return None
@@ -115,8 +129,12 @@ class _Export:
         time = pattern(_TABLE, "time").search(aside)
         when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
         self.at = TurnPlace(line.number, line.offset, when, f"@{line.offset}")
-        name = next(filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant").lower()
-        name = next((each for each in ("typed", "entire", "output") if groups.get(each)), name)
+        name = next(
+            filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant"
+        ).lower()
+        name = next(
+            (each for each in ("typed", "entire", "output") if groups.get(each)), name
+        )
         self.speaker = _ROLES.get(name, "assistant")
         if "sidechain" in aside and self.speaker == "user":
             self.speaker = "assistant"
@@ -129,7 +147,9 @@ class _Export:
             return
         if self.speaker == "tool":
             self.into.result("", text, at)
-        elif self.speaker == "system" or (self.speaker == "user" and self._is_template(text, at)):
+        elif self.speaker == "system" or (
+            self.speaker == "user" and self._is_template(text, at)
+        ):
             self.into.put_in(text, at)
         elif self.style == "specstory" and self.speaker == "assistant":
             self._answer(text, at)
@@ -147,19 +167,26 @@ class _Export:
 
     def _answer(self, text: str, at: TurnPlace) -> None:
         self.echo = None
-        parts = re.split(r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text)
+        parts = re.split(
+            r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text
+        )
         for number, part in enumerate(parts):
             place = at.nth(number)
             if part.startswith("<tool-use"):
                 self._tool(part, place)
             elif not part.startswith("<think>") and part.strip():
                 if call := pattern(_TABLE, "tool").match(part.strip()):
-                    self.into.called(call[1], {"file_path": call[2]} if call[2] else {}, place)
+                    self.into.called(
+                        call[1], {"file_path": call[2]} if call[2] else {}, place
+                    )
                 else:
                     self.into.said("assistant", part, place)
 
     def _tool(self, text: str, at: TurnPlace) -> None:
-        called, summary = pattern(_TABLE, "call").match(text), pattern(_TABLE, "tool").search(text)
+        called, summary = (
+            pattern(_TABLE, "call").match(text),
+            pattern(_TABLE, "tool").search(text),
+        )
         tool = called[2] if called else summary[1] if summary else "unknown"
         subject = pattern(_TABLE, "subject").search(text)
         key = "command" if called and called[1] == "shell" else "file_path"
@@ -172,7 +199,9 @@ class _Export:
 class _History(_Export):
     def line(self, line: Line, text: str) -> None:
         text = "> " if text == ">" else text
-        mark = next((each for each in _MARKS if text.startswith(each) and not self.fence), "")
+        mark = next(
+            (each for each in _MARKS if text.startswith(each) and not self.fence), ""
+        )
         speaker, said = _MARKS.get(mark, "assistant"), text[len(mark) :]
         if speaker == "session":  # its time has no zone; it is taken for UTC
             self.flush()

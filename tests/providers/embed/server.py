@@ -46,7 +46,10 @@ def vector_of(text: str) -> list[float]:
 
 def openai(body: Any) -> Any:
     """OpenAI's reply; its items come in reverse, as the index and not the place counts."""
-    items = [{"index": i, "embedding": vector_of(text)} for i, text in enumerate(body["input"])]
+    items = [
+        {"index": i, "embedding": vector_of(text)}
+        for i, text in enumerate(body["input"])
+    ]
     return {"object": "list", "data": items[::-1], "model": body["model"]}
 
 
@@ -55,7 +58,9 @@ def gemini(body: Any) -> Any:
     made = []
     for request in body["requests"]:
         vector = vector_of(request["content"]["parts"][0]["text"])
-        made.append({"values": vector + [0.0] * (request["outputDimensionality"] - DIM)})
+        made.append(
+            {"values": vector + [0.0] * (request["outputDimensionality"] - DIM)}
+        )
     return {"embeddings": made}
 
 
@@ -112,7 +117,9 @@ class _Handler(Handler):
     def _close(self) -> None:
         self.close_connection = True
         # A reset, as of a process that dies.
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
         self.connection.close()
 
 

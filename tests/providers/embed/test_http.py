@@ -68,7 +68,11 @@ def test_redirects_are_not_followed(server: Server) -> None:
 
 def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
     numbers = indices or list(range(len(vectors)))
-    return {"data": [{"index": i, "embedding": v} for i, v in zip(numbers, vectors, strict=True)]}
+    return {
+        "data": [
+            {"index": i, "embedding": v} for i, v in zip(numbers, vectors, strict=True)
+        ]
+    }
 
 
 RUBBISH: dict[str, Any] = {
@@ -107,7 +111,9 @@ def test_another_dimension_than_asked_for_is_refused(server: Server) -> None:
 def test_texts_are_made_fit_to_send(server: Server) -> None:
     """An empty text is never sent, nor a secret, half a character or a control character."""
     key = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
-    vectors = made(server).embed(["", " \n ", f"use {key} here", "a\udc80b", "c\x00\x1b[31md"])
+    vectors = made(server).embed(
+        ["", " \n ", f"use {key} here", "a\udc80b", "c\x00\x1b[31md"]
+    )
     removed = "use [secret removed: openai-key] here"
     assert server.bodies[0]["input"] == ["-", "-", removed, "a\ufffdb", "cd"]
     assert len(vectors) == 5
@@ -142,7 +148,9 @@ def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
 
 def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None:
     """One line of at most 200 characters, without control characters and secrets."""
-    said = "no \x1b[31mluck\n with ghp_abcdefghij0123456789ABCDEFGHIJKLMN " + "blah " * 100
+    said = (
+        "no \x1b[31mluck\n with ghp_abcdefghij0123456789ABCDEFGHIJKLMN " + "blah " * 100
+    )
     server.answers = [Answer(400, [{"error": {"message": said}}])]
     with pytest.raises(ProviderError) as caught:
         made(server).embed(["x"])

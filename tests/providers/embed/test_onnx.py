@@ -52,7 +52,11 @@ def model(
     rows = TABLE if table is None else table
     raw = b"".join(struct.pack("<4f", *row) for row in rows)
     tensor = (
-        _field(1, len(rows)) + _field(1, 4) + _field(2, 1) + _field(8, "table") + _field(9, raw)
+        _field(1, len(rows))
+        + _field(1, 4)
+        + _field(2, 1)
+        + _field(8, "table")
+        + _field(9, raw)
     )
     node = (
         _field(1, "table")
@@ -60,9 +64,13 @@ def model(
         + _field(2, "last_hidden_state")
         + _field(4, "Gather")
     )
-    inputs = [_field(11, _port(name, kind, ["n", "t"])) for name in ("input_ids", *extra)]
+    inputs = [
+        _field(11, _port(name, kind, ["n", "t"])) for name in ("input_ids", *extra)
+    ]
     output = _field(12, _port("last_hidden_state", 1, ["n", "t", "d"]))
-    graph = _field(1, node) + _field(2, "g") + _field(5, tensor) + b"".join(inputs) + output
+    graph = (
+        _field(1, node) + _field(2, "g") + _field(5, tensor) + b"".join(inputs) + output
+    )
     return _field(1, 8) + _field(7, graph) + _field(8, _field(2, 13))
 
 
@@ -73,7 +81,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     made.mkdir()
     (made / "model.onnx").write_bytes(model())
     known = {word: number for number, word in enumerate(WORDS)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(known, unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(known, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -101,11 +111,15 @@ def test_texts_become_the_mean_of_their_tokens(folder: Path) -> None:
     assert embedder.embed([]).shape == (0, 0)
 
 
-@pytest.mark.parametrize("made", [model(kind=6), model(extra=()), model(extra=("attention_mask",))])
+@pytest.mark.parametrize(
+    "made", [model(kind=6), model(extra=()), model(extra=("attention_mask",))]
+)
 def test_the_model_says_which_inputs_it_wants(folder: Path, made: bytes) -> None:
     """Of 32 or 64 bits, with and without mask and types."""
     (folder / "model.onnx").write_bytes(made)
-    assert np.allclose(Onnx(str(folder)).embed(["cow", "cow zebra"]), [mean(4), mean(4, 5)])
+    assert np.allclose(
+        Onnx(str(folder)).embed(["cow", "cow zebra"]), [mean(4), mean(4, 5)]
+    )
 
 
 def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
@@ -114,7 +128,9 @@ def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
     (folder / "model.onnx").rename(folder / "onnx/model.onnx")
     assert np.allclose(Onnx(str(folder)).embed(["cow"]), [mean(4)])
     (folder / "onnx/model_int8.onnx").write_bytes(model(table=[[1.0] * 4] * len(WORDS)))
-    assert np.allclose(Onnx(str(folder), model="onnx/model_int8.onnx").embed(["cow"]), [[1.0] * 4])
+    assert np.allclose(
+        Onnx(str(folder), model="onnx/model_int8.onnx").embed(["cow"]), [[1.0] * 4]
+    )
 
 
 def test_another_model_or_setting_has_another_name(folder: Path) -> None:

@@ -50,13 +50,19 @@ class Api:
     @property
     def environ(self) -> dict[str, str]:
         """What a client needs in its environment."""
-        return {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": self.url, "NO_PROXY": "127.0.0.1"}
+        return {
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": self.url,
+            "NO_PROXY": "127.0.0.1",
+        }
 
     def total(self, name: str) -> int:
         """The sum of one count over all answers."""
         return sum(seen.usage[name] for seen in self.seen if seen.usage)
 
-    def handle(self, body: Any, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+    def handle(
+        self, body: Any, headers: Mapping[str, str]
+    ) -> tuple[int, Mapping[str, str], bytes]:
         with self._lock:
             step = self.steps.popleft() if self.steps else Step()
         usage: dict[str, int] | None = None
@@ -76,7 +82,9 @@ class Api:
             self.seen.append(Seen(body, headers, usage))
         return status, step.headers, answer
 
-    def _usage(self, body: Mapping[str, Any], text: str, known: set[str]) -> dict[str, int]:
+    def _usage(
+        self, body: Mapping[str, Any], text: str, known: set[str]
+    ) -> dict[str, int]:
         """Blocks with a mark are written to the cache, and read from it the next time."""
         blocks = list(_blocks(body))
         marked = {block for block, mark in blocks if mark}
@@ -113,7 +121,11 @@ def _fault(body: Any, headers: Mapping[str, str]) -> str:
     for name in ("model", "max_tokens", "messages"):
         if not body.get(name):
             return f"{name}: field required"
-    if any(not block["text"].strip() for turn in body["messages"] for block in turn["content"]):
+    if any(
+        not block["text"].strip()
+        for turn in body["messages"]
+        for block in turn["content"]
+    ):
         return "text content blocks must be non-empty"
     if found := FORBIDDEN & set(_keys(body.get("output_config", {}))):
         return f"output_config: {found} not supported"
@@ -131,10 +143,22 @@ def tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def message(body: Mapping[str, Any], text: str, stop: str, usage: Mapping[str, int]) -> bytes:
+def message(
+    body: Mapping[str, Any], text: str, stop: str, usage: Mapping[str, int]
+) -> bytes:
     content = [{"type": "text", "text": text}] if text else []
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
-    tail = {"content": content, "stop_reason": stop, "stop_sequence": None, "usage": usage}
+    head = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+    }
+    tail = {
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     return json.dumps({**head, **tail}).encode()
 
 
