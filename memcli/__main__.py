@@ -29,7 +29,8 @@ def main() -> None:
 
 
 def leave(code: int) -> None:
-    """End at once: taking the interpreter apart is a tenth of a recall; a thread may still wait."""
+    """End at once: taking the interpreter apart is a tenth of a recall; a thread may
+    still wait."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             try:
@@ -40,7 +41,8 @@ def leave(code: int) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    verb, rest = arguments[:1], arguments[1:]
+    verb = arguments[:1]
+    rest = arguments[1:]
     helped = bool({"-h", "--help"} & set(rest))
     if verb == ["merge-driver"] and not helped:
         from memcli.commands import (

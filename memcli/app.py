@@ -1,4 +1,5 @@
-"""Composition root: project, index, state, workspace, providers; made on first use, closed."""
+"""Composition root: project, index, state, workspace, providers; made on first use,
+closed."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ LOG_WAIT = 0.2  # seconds that what can be done without waits for the state file
 
 
 class Plan(Protocol):
-    """What a writing command returns: its report, with the patches that make it true."""
+    """What a writing command returns: its report, with the patches that make it
+    true."""
 
     @property
     def patches(self) -> Sequence[Patch]: ...
@@ -80,12 +82,14 @@ class App:
     def workspace(self) -> "Workspace":
         from memcli.storage.workspace import Workspace
 
-        root, home = self.project.root, self.project.home
+        root = self.project.root
+        home = self.project.home
         stems = [home / "MEMORY", home / "institutional"]
         single = [
             stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")
         ]
-        now, allowed = moment(self.project.now), [root] if root is not None else []
+        now = moment(self.project.now)
+        allowed = [root] if root is not None else []
         return Workspace(root, state_dir(), now, allowed=allowed, single=single)
 
     def write(
@@ -96,7 +100,8 @@ class App:
         dry_run: bool,
         note: Callable[[P], Sequence[str]] = lambda report: (),
     ) -> P:
-        """Plan while other writers are kept out and, unless `dry_run`, write all of it or none."""
+        """Plan while other writers are kept out and, unless `dry_run`, write all of it
+        or none."""
         if dry_run:
             return plan()
         with self.workspace.hold(verb):
@@ -108,7 +113,8 @@ class App:
     def state(
         self, wait: float = 10.0, best_effort: str | None = None
     ) -> "Opened[State]":
-        """The state of this project. With `best_effort` a failure is a note that begins so."""
+        """The state of this project. With `best_effort` a failure is a note that begins
+        so."""
         from memcli.storage.state import open_state
 
         return open_state(
@@ -123,7 +129,8 @@ class App:
         *,
         make: bool = True,
     ) -> T:
-        """What `work` finds in the state, else `otherwise` (and a note); `make` the file or not."""
+        """What `work` finds in the state, else `otherwise` (and a note); `make` the
+        file or not."""
         if make or (state_dir() / "state.db").exists():
             with self.state(wait=LOG_WAIT, best_effort=why) as state:
                 return work(state)
@@ -152,7 +159,8 @@ class App:
 
     @property
     def problems(self) -> list[Problem]:
-        """Every problem of the files in the index and of those that were refused, in order."""
+        """Every problem of the files in the index and of those that were refused, in
+        order."""
         told = [*self.project.listing.problems, *self.index.problems]
         return sorted(told, key=lambda problem: (problem.path, problem.line))
 
@@ -164,7 +172,8 @@ class App:
         rebuild: bool = False,
         embed: bool = True,
     ) -> Refreshed:
-        """Bring the index up to the files, with vectors made in this process; not a busy one."""
+        """Bring the index up to the files, with vectors made in this process; not a
+        busy one."""
         done = self.kept.refresh(wait, progress, rebuild=rebuild)
         if embed and self.embeds_here and not done.busy:
             self._embed_here()
@@ -190,7 +199,8 @@ class App:
             return False
 
     def _embed_here(self) -> None:
-        """Make the vectors of what was read; an embedder that cannot work is not asked again."""
+        """Make the vectors of what was read; an embedder that cannot work is not asked
+        again."""
         try:
             self.guarded(
                 lambda: embed_chosen(self.index, self.providers.embedder, self.chosen)
@@ -217,7 +227,8 @@ def opened(options: Options) -> Iterator[App]:
             options.sets
         )  # judged even if nobody asks for the configuration
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
-        usual, used = folder_of("state"), state_dir()
+        usual = folder_of("state")
+        used = state_dir()
         if used != usual:
             app.notes.append(
                 f"{usual} can be written by others: the state is kept in {used}"

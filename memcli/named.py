@@ -1,16 +1,14 @@
 """Named tuples as `typing` has them, made at a tenth of the cost.
 
-A recall makes fifty of these classes and few objects of each: `typing` reads every annotation and
-compiles a constructor for every class. Here one constructor serves all, until a class has filled in
-many objects: then it gets its own."""
+A recall makes fifty of these classes and few objects of each: `typing` reads every
+annotation and compiles a constructor for every class. Here one constructor serves all,
+until a class has filled in many objects: then it gets its own."""
 
 import sys
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING or sys.version_info >= (
-    3,
-    14,
-):  # there annotations are not read at once
+# From 3.14 on annotations are not read at once.
+if TYPE_CHECKING or sys.version_info >= (3, 14):
     from typing import NamedTuple as NamedTuple
 else:
     from _collections import _tuplegetter
@@ -20,7 +18,9 @@ else:
 
     class _NamedTuple(tuple):
         __slots__ = ()
-        _fields, _field_defaults, _filled = (), {}, []
+        _fields = ()
+        _field_defaults = {}  # noqa: RUF012
+        _filled = []  # noqa: RUF012
 
         def __new__(cls, *args, **given):
             if given or len(args) != len(cls._fields):
@@ -56,7 +56,8 @@ else:
 
     def _fill(cls, args, given):
         """All values in order, those not given by default."""
-        fields, defaults = cls._fields, cls._field_defaults
+        fields = cls._fields
+        defaults = cls._field_defaults
         rest = fields[len(args) :]
         known = {**defaults, **given}
         if (

@@ -1,4 +1,5 @@
-"""What every test stands on: a world of its own that cannot be left, and a project to work in."""
+"""What every test stands on: a world of its own that cannot be left, and a project to
+work in."""
 
 import contextlib
 import hashlib
@@ -33,8 +34,8 @@ LONG = ("test_drills", "test_mutations", "test_scale")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test without a mark of its own is a unit test, unless it can start a process.
 
-    What can: the fixture `project` (git, `mem` as a process), and a module that imports `subprocess`.
-    Fuzz, drills and scale are long: `pytest -m ""` runs them, too."""
+    What can: the fixture `project` (git, `mem` as a process), and a module that imports
+    `subprocess`. Fuzz, drills and scale are long: `pytest -m ""` runs them, too."""
     for item in items:
         if item.path.parent.name == "fuzz" or item.path.stem in LONG:
             item.add_marker("long")
@@ -77,7 +78,8 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """No real home, configuration, state, cache or clock; nothing inherited from the caller."""
+    """No real home, configuration, state, cache or clock; nothing inherited from the
+    caller."""
     folder = Path(tempfile.mkdtemp(dir=_worlds))
     folder.chmod(0o755)
     for name in list(os.environ):
@@ -123,7 +125,8 @@ def vectors(world: Path, _table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket reaches loopback and the file system, nothing else; names are not looked up."""
+    """A socket reaches loopback and the file system, nothing else; names are not looked
+    up."""
 
     def guarded(name: str) -> Any:
         original = getattr(socket.socket, name)
@@ -190,7 +193,8 @@ class Project:
         return path
 
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
-        """One entry: every key of the format's example, `values` over them, None for none."""
+        """One entry: every key of the format's example, `values` over them, None for
+        none."""
         self._made += 1
         number = uuid.UUID(
             bytes=hashlib.md5(str(self._made).encode()).digest(), version=4
@@ -244,7 +248,8 @@ class Project:
         return self._started([], args, input, cwd, env)
 
     def powerless(self, *args: str, env: Mapping[str, str] | None = None) -> Result:
-        """Run a command line as a process that permissions hold for, even when root runs the tests."""
+        """Run a command line as a process that permissions hold for, even when root
+        runs the tests."""
         if os.getuid() != 0:
             return self.shell(*args, env=env)
         if not shutil.which("setpriv"):

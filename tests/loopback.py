@@ -37,7 +37,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class _Quiet(ThreadingHTTPServer):
-    daemon_threads, block_on_close = True, False
+    daemon_threads = True
+    block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that leaves early is what some tests are about."""

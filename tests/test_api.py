@@ -23,8 +23,8 @@ def memory(project: Project) -> Memory:
 
 
 def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the module's docstring shows works: add, then find it by a task, from the working
-    directory."""
+    """What the module's docstring shows works: add, then find it by a task, from the
+    working directory."""
     monkeypatch.chdir(project.root)
     with Memory() as memory:
         added = memory.add(
@@ -101,8 +101,8 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
 
 
 def test_importing_memcli_costs_nothing() -> None:
-    """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no
-    rich."""
+    """`import memcli` loads no other module of the package; asking for Memory loads no
+    Typer and no rich."""
     code = (
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
         "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
@@ -120,8 +120,8 @@ def test_importing_memcli_costs_nothing() -> None:
 
 
 def test_extract_learns_once(project: Project, memory: Memory) -> None:
-    """What a person corrected in a session is recalled afterwards; the same file again teaches
-    nothing."""
+    """What a person corrected in a session is recalled afterwards; the same file again
+    teaches nothing."""
     path = saved(project, talk(project))
     first = memory.extract(path, engine="rules")
     assert first.engine == "rules" and not first.sessions[0].known

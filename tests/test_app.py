@@ -56,7 +56,8 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
 
 
 def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:
-    """`guarded` builds anew and asks again; a damage that stays is not tried for ever."""
+    """`guarded` builds anew and asks again; a damage that stays is not tried for
+    ever."""
     project.write("MEMORY.md", project.entry("Zebra"))
     with app_in(project) as app:
         app.refresh()

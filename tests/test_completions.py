@@ -26,7 +26,8 @@ def test_script_is_up_to_date(path: Path) -> None:
 
 
 def tab(*words: str) -> set[str]:
-    """What bash offers for the last of `words`, the completion loaded into a real shell."""
+    """What bash offers for the last of `words`, the completion loaded into a real
+    shell."""
     typed = " ".join(f"'{word}'" for word in words)
     code = (
         f"source '{BASH}' && complete -p mem >/dev/null && COMP_WORDS=({typed})"
@@ -90,7 +91,8 @@ def limited() -> Iterator[tuple[Command, Option]]:
 def test_offered_values_are_those_the_program_takes(
     command: Command, option: Option, project: Project
 ) -> None:
-    """A wrong value is refused, exit 2, with a hint that lists exactly what is offered."""
+    """A wrong value is refused, exit 2, with a hint that lists exactly what is
+    offered."""
     project.write("MEMORY.md", project.entry())
     arguments = ["x"] if command.arguments else []
     wrong = "nonsense=1" if option.takes == "KEY=VALUE" else "nonsense"

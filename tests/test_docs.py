@@ -114,7 +114,8 @@ def test_every_page_is_reachable_from_the_readme() -> None:
 def test_console_blocks_show_what_the_program_prints(
     path: Path, tmp_path: Path
 ) -> None:
-    """Every command, run in order in a copy of the example, prints what stands below it."""
+    """Every command, run in order in a copy of the example, prints what stands below
+    it."""
     differences = console.compare(path.read_text(encoding="utf-8"), tmp_path)
     assert not differences, "\n\n".join(differences)
 
@@ -127,7 +128,8 @@ def examples(page: str) -> list[str]:
 
 
 def test_example_entries_of_the_format_page_parse() -> None:
-    """No example of the format has a problem, and each holds at least one entry or section."""
+    """No example of the format has a problem, and each holds at least one entry or
+    section."""
     found = examples("memory-format.md")
     assert len(found) >= 3
     for example in found:

@@ -1,5 +1,5 @@
-"""Files are read and written, and patterns matched, through the doors: storage/files.py and
-storage/durable.py, project/globs.py. Every other place gives its reason here."""
+"""Files are read and written, and patterns matched, through the doors: storage/files.py
+and storage/durable.py, project/globs.py. Every other place gives its reason here."""
 
 import ast
 from pathlib import Path
@@ -13,7 +13,8 @@ CALLS = {
     "translate", "glob", "rglob", "walk", "GitIgnoreSpec", "PathSpec", "mkdtemp",
 }  # fmt: skip
 
-# Module -> the calls it makes itself, and why they do not go through a door. This list only shrinks.
+# Module -> the calls it makes itself, and why they do not go through a door. This list
+# only shrinks.
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "storage/state": (
         {"open"},
@@ -68,9 +69,11 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
 
 
 def calls(module: str) -> set[str]:
-    """The names of the calls of a module that reach for a file or a pattern by themselves.
+    """The names of the calls of a module that reach for a file or a pattern by
+    themselves.
 
-    `text.translate(table)` of a string is none, and neither is a parser's own `walk`."""
+    `text.translate(table)` of a string is none, and neither is a parser's own
+    `walk`."""
     found = set()
     for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
         if isinstance(node, ast.Call):
@@ -100,7 +103,8 @@ MODULES = sorted(
 @pytest.mark.unit
 @pytest.mark.parametrize("module", [name for name in MODULES if name not in DOORS])
 def test_a_module_goes_through_the_doors(module: str) -> None:
-    """Whoever opens a file of a repository by hand waits at a pipe or follows a link one day."""
+    """Whoever opens a file of a repository by hand waits at a pipe or follows a link
+    one day."""
     allowed, _ = EXCEPTIONS.get(module, (set(), ""))
     assert calls(module) <= allowed, f"{module}: {calls(module) - allowed}"
 

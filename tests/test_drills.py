@@ -1,6 +1,7 @@
 """The drills in their short form; tests/drills has the long ones.
 
-Each runs in a process of its own: it forks, which is only safe where there are no threads."""
+Each runs in a process of its own: it forks, which is only safe where there are no
+threads."""
 
 import os
 import subprocess
@@ -54,7 +55,8 @@ def test_many_at_once_lose_nothing(embedder: str) -> None:
 
 
 def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
-    """A torn file, a lost entry, a temporary file, a journal and a note in the lock are each named."""
+    """A torn file, a lost entry, a temporary file, a journal and a note in the lock are
+    each named."""
     crash.build(tmp_path / "world" / "root", 10)
     world = crash.World(tmp_path)
     old = world.files()
@@ -101,7 +103,8 @@ def test_the_checker_of_crowds_sees_what_is_wrong(
 def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
     project: Project,
 ) -> None:
-    """Between finding and showing, the index may be brought up to date by somebody else."""
+    """Between finding and showing, the index may be brought up to date by somebody
+    else."""
     project.write(
         "MEMORY.md",
         project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a"),

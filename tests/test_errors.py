@@ -29,7 +29,8 @@ def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
 def test_every_error_ends_with_its_code_and_two_lines(
     cls: type[MemError], project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each class is printed as `mem: what` and `hint: how`, and exits with its own code."""
+    """Each class is printed as `mem: what` and `hint: how`, and exits with its own
+    code."""
     assert cls.code == CODES[cls.__name__]
     error = cls("what\x1b[31m it was (a.md:3)", "do this")
     monkeypatch.setattr(recall, "recall", _raising(error))

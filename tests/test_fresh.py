@@ -1,4 +1,5 @@
-"""A change is seen by any one sign of it: the time of the file, its size, or the place that it has."""
+"""A change is seen by any one sign of it: the time of the file, its size, or the place
+that it has."""
 
 import os
 import sqlite3

@@ -1,4 +1,5 @@
-"""The layers of the house: who may import whom, how large a room may be, where each library is used."""
+"""The layers of the house: who may import whom, how large a room may be, where each
+library is used."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "memcli"
 
-# A package imports what stands in a row below its own, and nothing else of ours but `errors`.
+# A package imports what stands in a row below its own, and nothing else of ours but
+# `errors`.
 ROWS = """
     __main__
     cli
@@ -82,7 +84,8 @@ TREES = {name: ast.parse((PACKAGE / f"{name}.py").read_text()) for name in MODUL
 
 
 def imports(module: str) -> Iterator[tuple[str, bool]]:
-    """(dotted name, whether it is ours) of every import in a module, wherever it stands in it."""
+    """(dotted name, whether it is ours) of every import in a module, wherever it stands
+    in it."""
     for node in ast.walk(TREES[module]):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -131,7 +134,8 @@ def test_each_library_has_one_answer(module: str) -> None:
     "module", [name for name in MODULES if package(name) in PURE and name != TABLES]
 )
 def test_pure_modules_reach_nothing_outside(module: str) -> None:
-    """Values and pure modules import neither files, processes, clocks nor randomness."""
+    """Values and pure modules import neither files, processes, clocks nor
+    randomness."""
     assert (
         not {name.split(".")[0] for name, ours in imports(module) if not ours} & IMPURE
     )

@@ -1,4 +1,5 @@
-"""The drill that breaks the package tells a test that notices from one that does not."""
+"""The drill that breaks the package tells a test that notices from one that does
+not."""
 
 from pathlib import Path
 
@@ -13,7 +14,8 @@ SHY = "age >= 18"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A package of one function; a test that looks at its boundary, one that does not."""
+    """A package of one function; a test that looks at its boundary, one that does
+    not."""
     for name, text in {
         "pyproject.toml": "",
         "memcli/__init__.py": "",

@@ -30,7 +30,8 @@ def test_it_is_a_tuple_with_names(base: Any) -> None:
     """Before and after a class has its own constructor."""
     pair = _made(base)
     for number in range(100):
-        one, other = pair(number, "x"), pair(first=number, third=(1,))
+        one = pair(number, "x")
+        other = pair(first=number, third=(1,))
         assert one == (number, "x", ()) and other == (number, "", (1,)) and one != other
         assert (one.both, other[2], one._replace(first=7).first) == (
             f"{number}x",

@@ -1,4 +1,5 @@
-"""The measurement of scale: what it says of its figures. It is run by hand (docs/benchmarks.md)."""
+"""The measurement of scale: what it says of its figures. It is run by hand
+(docs/benchmarks.md)."""
 
 import os
 import sys

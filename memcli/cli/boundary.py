@@ -1,4 +1,5 @@
-"""What a command line is given, and how its failures end: a line, a hint, a code. No Typer."""
+"""What a command line is given, and how its failures end: a line, a hint, a code. No
+Typer."""
 
 import io
 import os
@@ -68,7 +69,8 @@ def fail(code: int, what: str, hint: str) -> int:
 
 
 def silence() -> None:
-    """Keep the interpreter from complaining about a stdout it cannot write to while it exits."""
+    """Keep the interpreter from complaining about a stdout it cannot write to while it
+    exits."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
         return
@@ -96,7 +98,8 @@ def checked(option: str, check: Parser) -> Parser:
 
 
 def read_words(words: Sequence[str]) -> str:
-    """The words of a command line, or standard input for a lone `-`, as text whatever they are."""
+    """The words of a command line, or standard input for a lone `-`, as text whatever
+    they are."""
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     text = " ".join(words)
@@ -104,14 +107,17 @@ def read_words(words: Sequence[str]) -> str:
 
 
 def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:
-    """The text of an entry: words, or standard input for a lone `-`, which must be text."""
+    """The text of an entry: words, or standard input for a lone `-`, which must be
+    text."""
     piped = list(words) == ["-"]
     data = read_stdin() if piped else read_words(words).encode()
     try:
         text = data.decode()
-        at, why = data.find(0) if piped else -1, "is no text: it has a NUL byte"
+        at = data.find(0) if piped else -1
+        why = "is no text: it has a NUL byte"
     except UnicodeDecodeError as error:
-        at, why = error.start, "is not UTF-8 text"
+        at = error.start
+        why = "is not UTF-8 text"
     if at >= 0:
         raise UsageError(f"standard input {why} (byte {at})", "give UTF-8 text")
     if len(data) > MOST_BYTES and not allow_long:

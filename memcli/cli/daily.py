@@ -73,11 +73,15 @@ def recall(
     numbers = zip(fast.NUMBERS.values(), (limit, max_tokens, walk), strict=True)
     sets = [f"{name}={value}" for name, value in numbers if value is not None]
     request = RecallRequest(
-        boundary.read_words(words), filters, ranked, not no_refresh, detail, session, explain,
-        shared or bool(project), tuple(project or ()), history, tuple(agent or ()),
+        task=boundary.read_words(words), filters=filters, ranked_only=ranked, refresh=not no_refresh, detail=detail, session=session, explain=explain,
+        shared=shared or bool(project), projects=tuple(project or ()), history=history, agents=tuple(agent or ()),
     )  # fmt: skip
     options = options._replace(sets=(*options.sets, *sets))
-    return fast.recall(options, request, fast.Output(format, ids_out, exit_code, at))
+    return fast.recall(
+        options,
+        request,
+        fast.Output(form=format, ids_out=ids_out, exit_code=exit_code, at=at),
+    )
 
 
 @command("add", dry=True)
@@ -103,17 +107,19 @@ def add(
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
 ) -> None:
-    """Write down one thing that was learned. What is known already is reinforced instead."""
+    """Write down one thing that was learned. What is known already is reinforced
+    instead."""
     from memcli.commands import add as command
 
     request = command.AddRequest(
-        boundary.read_entry(text, allow_long=allow_long),
-        level or ("task" if task_name else "job" if job else "project"),
-        job, task_name, type, kind, title, tuple(",".join(tag or ()).split(",")), tuple(path or ()),
-        tuple(about or ()), importance, priority, tuple(step or ()), outcome,
+        text=boundary.read_entry(text, allow_long=allow_long),
+        level=level or ("task" if task_name else "job" if job else "project"),
+        job=job, task=task_name, type=type, kind=kind, title=title, tags=tuple(",".join(tag or ()).split(",")), paths=tuple(path or ()),
+        commands=tuple(about or ()), importance=importance, priority=priority, steps=tuple(step or ()), outcome=outcome,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=mem.options.dry_run)
-    seen, project = report, mem.project
+    seen = report
+    project = mem.project
     if project.view.inside and not report.path.startswith(
         "~/"
     ):  # its name says little there
@@ -136,12 +142,22 @@ def edit(
 ) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
 
-    When the entry changed meanwhile nothing is written, and your text is kept and named."""
+    When the entry changed meanwhile nothing is written, and your text is kept and
+    named."""
     from memcli.commands import edit as command
 
     text = boundary.read_entry([body]) if body else None
-    paths, without = tuple(add_path or ()), tuple(remove_path or ())
-    request = command.EditRequest(id, title, text, paths, kind, importance, without)
+    paths = tuple(add_path or ())
+    without = tuple(remove_path or ())
+    request = command.EditRequest(
+        id=id,
+        title=title,
+        body=text,
+        paths=paths,
+        kind=kind,
+        importance=importance,
+        without=without,
+    )
     report = command.edit(mem, request, dry_run=mem.options.dry_run)
     wrote(mem, report, entries.edit_text, entries.line_key)
 
@@ -247,8 +263,9 @@ def browse(
 ) -> None:
     """Look at memory in the browser.
 
-    One page holds everything and reaches nothing; it lies in your cache folder, for you alone. With
-    --serve it is on loopback until it is closed for a minute; its address works once."""
+    One page holds everything and reaches nothing; it lies in your cache folder, for you
+    alone. With --serve it is on loopback until it is closed for a minute; its address
+    works once."""
     from memcli.commands.browse import browse as look
     from memcli.views import page
 

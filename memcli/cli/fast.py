@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """How a recall is answered: its form, a file for ids, if no hit is exit code 1, and of when."""
+    """How a recall is answered: its form, a file for ids, if no hit is exit code 1, and
+    of when."""
 
     form: str = "auto"
     ids_out: str = ""
@@ -39,7 +40,8 @@ class Output(NamedTuple):
 
 
 def recall(options: Options, request: RecallRequest, output: Output) -> int:
-    """Answer, print, and return the exit code. A lone `-` as the task is standard input."""
+    """Answer, print, and return the exit code. A lone `-` as the task is standard
+    input."""
     one_of("--format", output.form, ("auto", "text", "prompt", "json"))
     one_of("--detail", request.detail, ("auto", "none", "high"))
     one_of("--history", request.history, ("auto", "only", "off"))
@@ -65,7 +67,8 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
 
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
-    """From the project at hand; from several where they are named or, outside of one, listed."""
+    """From the project at hand; from several where they are named or, outside of one,
+    listed."""
     roots = [mem.options.root, *mem.options.others] if mem.options.others else []
     if not mem.options.root and mem.project.root is None:
         roots = list(mem.project.config.roots)
@@ -108,7 +111,8 @@ def _nothing(mem: App, report: RecallReport) -> str:
 
 
 def run_index(arguments: Sequence[str]) -> int | None:
-    """Run a plain `mem index` without Typer and return its exit code; None when it needs Typer."""
+    """Run a plain `mem index` without Typer and return its exit code; None when it
+    needs Typer."""
     if not set(arguments) <= {"-q", "--quiet"}:
         return None
     from memcli.cli.progress import Progress
@@ -139,7 +143,8 @@ def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexR
 def told(
     mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]"
 ) -> int:
-    """Say what is wrong with the files, `show` what there is, and return the exit code."""
+    """Say what is wrong with the files, `show` what there is, and return the exit
+    code."""
     unread = [
         problem for problem in report.problems if problem.severity == "unreadable"
     ]
@@ -174,7 +179,8 @@ NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The options of a line of words and everyday options by name; None: it needs Typer."""
+    """The options of a line of words and everyday options by name; None: it needs
+    Typer."""
     words: list[str] = []
     sets: list[str] = []
     given: dict[str, Any] = {"words": words, "sets": sets}
@@ -205,7 +211,8 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def run_plain(arguments: Sequence[str]) -> int | None:
-    """Run `mem recall` without Typer and return its exit code; None when the line needs Typer."""
+    """Run `mem recall` without Typer and return its exit code; None when the line needs
+    Typer."""
     given = plain(arguments)
     if given is None:
         return None

@@ -1,4 +1,5 @@
-"""The MCP server: tools for agents over standard input and output, nothing of the proxy store."""
+"""The MCP server: tools for agents over standard input and output, nothing of the proxy
+store."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -39,7 +40,8 @@ NOTHING = "Nothing remembered matches this task."
 
 
 def serve(root: str = "") -> int:
-    """Answer until standard input ends. Raises UsageError when the SDK is not installed."""
+    """Answer until standard input ends. Raises UsageError when the SDK is not
+    installed."""
     server = make_server(root)
     with opened(
         Options(root)
@@ -50,7 +52,8 @@ def serve(root: str = "") -> int:
 
 
 def make_server(root: str = "") -> Any:
-    """The server with its tools, for the project of `root` or of the working directory."""
+    """The server with its tools, for the project of `root` or of the working
+    directory."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -63,10 +66,8 @@ def make_server(root: str = "") -> Any:
         "mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
     tools = _Tools(root, ToolError)
-    reading, adding = (
-        ToolAnnotations(read_only_hint=True),
-        ToolAnnotations(destructive_hint=False),
-    )
+    reading = ToolAnnotations(read_only_hint=True)
+    adding = ToolAnnotations(destructive_hint=False)
     for hints, names in (
         (reading, "recall list show health"),
         (adding, "add episode reinforce retire consolidate"),
@@ -79,11 +80,13 @@ def make_server(root: str = "") -> Any:
 
 
 class _Tools:
-    """One method a tool; its docstring is what agents read. Calls are answered in turn."""
+    """One method a tool; its docstring is what agents read. Calls are answered in
+    turn."""
 
     def __init__(self, root: str, error: type[Exception]) -> None:
         self._memory = Memory(root or None)
-        self._root, self._error = root, error
+        self._root = root
+        self._error = error
         self._lock = Lock()
 
     def recall(
@@ -96,9 +99,10 @@ class _Tools:
     ) -> str:
         """Find what earlier sessions learned that bears on a task.
 
-        task: what you are about to do, in words. limit: most ranked hits. max_tokens: size of the
-        whole answer, 0 for no limit. kind: only policy, workflow, pitfall, architecture, decision,
-        preference, fact or episode. path: only what is about this file."""
+        task: what you are about to do, in words. limit: most ranked hits. max_tokens:
+        size of the whole answer, 0 for no limit. kind: only policy, workflow, pitfall,
+        architecture, decision, preference, fact or episode. path: only what is about
+        this file."""
         wanted: Any = {"kind": [kind] if kind else [], "path": [path] if path else []}
         bounds: Any = {"limit": limit, "max_tokens": max_tokens}
         return (
@@ -106,7 +110,8 @@ class _Tools:
         )
 
     def list(self, kind: str = "", path: str = "", recent: int = 20) -> str:
-        """List what is remembered, the newest first: id, date, kind, title and place of each.
+        """List what is remembered, the newest first: id, date, kind, title and place of
+        each.
 
         kind, path: as in recall. recent: so many at most."""
         filters = Filters(kind=(kind,) if kind else (), path=(path,) if path else ())
@@ -135,21 +140,23 @@ class _Tools:
     ) -> str:
         """Write down one thing that was learned and will matter in another session.
 
-        text: the lesson, its first line is the title unless title is given. kind: policy, workflow,
-        pitfall, architecture, decision, preference or fact. paths: globs of the files it is about.
-        commands: globs of the shell commands it is about. What is known already is reinforced."""
+        text: the lesson, its first line is the title unless title is given. kind:
+        policy, workflow, pitfall, architecture, decision, preference or fact. paths:
+        globs of the files it is about. commands: globs of the shell commands it is
+        about. What is known already is reinforced."""
         lists = {"tags": tags or (), "paths": paths or (), "commands": commands or ()}
         return self._added(text, kind=kind, title=title, **lists)
 
     def episode(self, title: str, summary: str, outcome: str = "") -> str:
         """Write down what happened in a piece of work that has ended.
 
-        title: what it was about. summary: what was done, what went wrong, what was decided.
-        outcome: how it ended, such as success, failure or partial."""
+        title: what it was about. summary: what was done, what went wrong, what was
+        decided. outcome: how it ended, such as success, failure or partial."""
         return self._added(summary, kind="episode", title=title, outcome=outcome)
 
     def reinforce(self, id: str) -> str:
-        """Strengthen an entry that helped, so that it is found more easily. id: as in recall."""
+        """Strengthen an entry that helped, so that it is found more easily. id: as in
+        recall."""
         report = self._try(lambda: self._memory.reinforce(id))
         wrong = [problem.message for problem in report.skipped]
         wrong += [f"{name}: no entry has that id" for name in report.typed_unknown]
@@ -158,7 +165,8 @@ class _Tools:
         return reinforce_text(report)
 
     def retire(self, id: str, because: str) -> str:
-        """Take an entry that is no longer true out of recall; a person can bring it back.
+        """Take an entry that is no longer true out of recall; a person can bring it
+        back.
 
         id: as recall names it. because: why it does not hold any more."""
         return for_prompt(
@@ -166,7 +174,8 @@ class _Tools:
         )
 
     def consolidate(self) -> str:
-        """Let the language model that the user enabled make facts of episodes that wait."""
+        """Let the language model that the user enabled make facts of episodes that
+        wait."""
         request = CompactRequest(consolidate=True)
         return for_prompt(compact_text(self._in_app(lambda app: compact(app, request))))
 

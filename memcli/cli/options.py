@@ -1,16 +1,18 @@
-"""What commands share: `@command`, the options of all of them, and how a report is answered.
+"""What commands share: `@command`, the options of all of them, and how a report is
+answered.
 
-A command is a function of an open App and its own options; it returns its exit code, or None for 0:
+A command is a function of an open App and its own options; it returns its exit code, or
+None for 0:
 
     @command("undo", dry=True)
     def undo(mem: App) -> int | None:
         "Take back the last write of mem."
 
-It gets --root, --set, --json and --quiet besides (`mem.options`), a `dry` one --dry-run, one of
-`trees` the work trees to write to. A parameter of type `Filters` stands for the options that filter
-entries, one of type `Progress` for no option: work inside `with progress:` shows how far it is.
-Whoever takes `Options` instead of an App opens it alone; a `bare` command has its own options only.
-"""
+It gets --root, --set, --json and --quiet besides (`mem.options`), a `dry` one
+--dry-run, one of `trees` the work trees to write to. A parameter of type `Filters`
+stands for the options that filter entries, one of type `Progress` for no option: work
+inside `with progress:` shows how far it is. Whoever takes `Options` instead of an App
+opens it alone; a `bare` command has its own options only."""
 
 import functools
 import inspect
@@ -59,10 +61,13 @@ def command(
     trees: bool = False,
     **settings: Any,
 ) -> Callable[[W], W]:
-    """Make a function a command of `mem`; with --dry-run, and --task for other work trees."""
+    """Make a function a command of `mem`; with --dry-run, and --task for other work
+    trees."""
 
     def register(work: W) -> W:
-        COMMANDS[name] = Made(name, work, bare, dry, trees, settings)
+        COMMANDS[name] = Made(
+            name=name, work=work, bare=bare, dry=dry, trees=trees, settings=settings
+        )
         return work
 
     return register
@@ -71,7 +76,8 @@ def command(
 def option(
     metavar: str, help: str, *names: str, default: object = "", **more: Any
 ) -> Any:
-    """An option with a value; one of a `panel` is only named in the help of its command."""
+    """An option with a value; one of a `panel` is only named in the help of its
+    command."""
     more["rich_help_panel"] = more.pop("panel", None)
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
 
@@ -82,7 +88,8 @@ def setting(name: str, help: str) -> Any:
 
 
 def number(name: str, help: str, low: float, high: float, **kind: bool) -> Any:
-    """An option that takes a number from `low` to `high`, a `whole` one when it says so."""
+    """An option that takes a number from `low` to `high`, a `whole` one when it says
+    so."""
     check = boundary.checked(name, keys.number(low, high, **kind))
     return option("N", help, name, parser=check, default=None)
 
@@ -107,7 +114,9 @@ def argument(metavar: str, help: str, default: object = ...) -> Any:
 Names = list[str] | None
 LEVEL = many("LEVEL", "global, project, job or task.")
 JOB = many("NAME", "Look at this job and its tasks.")
-SCRIPTS, ALWAYS, FILTER = "Scripts and teams", "Always", "Filters"
+SCRIPTS = "Scripts and teams"
+ALWAYS = "Always"
+FILTER = "Filters"
 """Panels: options that the help of a command only names."""
 
 
@@ -125,13 +134,13 @@ def _shared(
 ) -> Options:
     first, *others = root or [""]
     return Options(
-        first,
-        tuple(sets or ()),
-        quiet,
-        json,
-        tuple(tasks or ()),
-        tuple(others),
-        dry_run,
+        root=first,
+        sets=tuple(sets or ()),
+        quiet=quiet,
+        json=json,
+        tasks=tuple(tasks or ()),
+        others=tuple(others),
+        dry_run=dry_run,
     )
 
 
@@ -178,12 +187,14 @@ def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def callback(made: Made) -> Callable[..., Any]:
-    """The function whose signature Typer reads: the command's own options, filters, shared ones."""
+    """The function whose signature Typer reads: the command's own options, filters,
+    shared ones."""
     if made.bare:
         return made.work
     first, *own = _parameters(made.work).values()
     plain = [p for p in own if p.annotation not in (Filters, Progress)]
-    shared, filters = _parameters(_shared), _parameters(_filters)
+    shared = _parameters(_shared)
+    filters = _parameters(_filters)
     left_out = {"dry_run": made.dry, "tasks": made.trees}
     shared = {name: p for name, p in shared.items() if left_out.get(name, True)}
     stands = {p.name: p.annotation for p in own if p not in plain}
@@ -218,7 +229,8 @@ def callback(made: Made) -> Callable[..., Any]:
 def show(
     mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None
 ) -> None:
-    """Answer what was asked: in words, or as JSON, where `keys` differ from the report's fields."""
+    """Answer what was asked: in words, or as JSON, where `keys` differ from the
+    report's fields."""
     put(
         json.of(report, **(keys(report) if keys else {}))
         if mem.options.json
@@ -229,7 +241,8 @@ def show(
 def wrote(
     mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None = None
 ) -> None:
-    """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its diff."""
+    """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its
+    diff."""
     if mem.options.json:
         told = keys(report) if keys else {}
         put(json.of(report, **told, dry_run=mem.options.dry_run))

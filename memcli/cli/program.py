@@ -39,7 +39,8 @@ def _root(
 
 
 def program(name: str = "") -> Any:
-    """The program with the one command asked for: to build all costs more than a recall."""
+    """The program with the one command asked for: to build all costs more than a
+    recall."""
     wanted = {name} if name in commands() else set(commands())
     app = typer.Typer(
         name="mem",
@@ -120,7 +121,8 @@ HELP = "-h, --help"
 
 
 class ProgramHelp(typer.core.TyperGroup):
-    """`mem`, whose help lists its commands by group: what is for every day with what it does."""
+    """`mem`, whose help lists its commands by group: what is for every day with what it
+    does."""
 
     groups: Mapping[str, Sequence[str]] = {}
 

@@ -1,4 +1,5 @@
-"""mem browse --serve: the page on loopback, its buttons the use cases of commands; it ends with it.
+"""mem browse --serve: the page on loopback, its buttons the use cases of commands; it
+ends with it.
 
 The server is the standard library's: one page of one person asks three things of it."""
 
@@ -22,10 +23,9 @@ from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
 from memcli.views import entries, page, upkeep
 
-IDLE, BEAT = (
-    60.0,
-    2.0,
-)  # seconds without a page until the end, and between two looks at it
+# seconds without a page until the end, and between two looks at it
+IDLE = 60.0
+BEAT = 2.0
 MOST = 1_000_000  # bytes of a request
 HEADERS = {
     "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
@@ -46,7 +46,8 @@ class PageServer(ThreadingHTTPServer):
         self.host = f"127.0.0.1:{self.server_port}"
         self.once, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self.address = f"http://{self.host}/?token={self.once}"
-        self.options, self.gather = options, gather
+        self.options = options
+        self.gather = gather
         self.page = page.render(report, self.key)
         self.lock, self.ended = threading.Lock(), threading.Event()
         self.open, self.last = 0, time.monotonic()
@@ -65,7 +66,8 @@ class PageServer(ThreadingHTTPServer):
             self.server_close()
 
     def taken(self, token: str) -> str:
-        """The page for the token of the address; "" for another one, or a second time."""
+        """The page for the token of the address; "" for another one, or a second
+        time."""
         with self.lock:
             found, self.page = (
                 (self.page, "") if _same(token, self.once) else ("", self.page)
@@ -73,7 +75,8 @@ class PageServer(ThreadingHTTPServer):
         return found
 
     def act(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a button asks; what was said of it, and the page's data as they are now."""
+        """Do what a button asks; what was said of it, and the page's data as they are
+        now."""
         try:
             with self.lock:
                 with opened(self.options) as app:
@@ -92,7 +95,8 @@ class PageServer(ThreadingHTTPServer):
 def perform(app: App, task: Mapping[str, Any]) -> str:
     """Run the use case of a command, and say what it did. Raises MemError."""
     given = {key: value for key, value in task.items() if isinstance(value, str)}
-    what, name = given.get("do", ""), given.get("id", "")
+    what = given.get("do", "")
+    name = given.get("id", "")
     if what == "undo":
         return entries.undo_text(edit.undo(app), str(app.project.root or ""))
     if what == "merge":
@@ -167,7 +171,8 @@ class _Request(BaseHTTPRequestHandler):
         self._answer(200, reply, "application/json")
 
     def _stay(self) -> None:
-        """Keep an answer open: when it cannot be written any more, the page is closed."""
+        """Keep an answer open: when it cannot be written any more, the page is
+        closed."""
         server = self.server
         with server.lock:
             server.open += 1

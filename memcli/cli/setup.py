@@ -1,7 +1,8 @@
-"""Setting up: the repository, the index, other tools, the shell; and what git and agents call.
+"""Setting up: the repository, the index, other tools, the shell; and what git and
+agents call.
 
-`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them before Typer
-is imported, and only their help comes from here."""
+`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them
+before Typer is imported, and only their help comes from here."""
 
 import sys
 
@@ -54,8 +55,8 @@ def init(
 ) -> None:
     """Make a repository ready.
 
-    Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
-    request lets git, agents and CI call mem by themselves."""
+    Creates MEMORY.md, ignores derived files, registers the merge driver for memory
+    files; and on request lets git, agents and CI call mem by themselves."""
     from memcli.commands import init as command
     from memcli.commands.sync import HomeRepository
 
@@ -64,12 +65,13 @@ def init(
     )  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     named = tuple(name for name, on in wanted.items() if on or each)
-    asks, dry_run = not (mem.options.dry_run or remove or home_git), mem.options.dry_run
+    asks = not (mem.options.dry_run or remove or home_git)
+    dry_run = mem.options.dry_run
     if asks and not learn_with:
         learn_with = _wanted_learner(mem)
     request = command.InitRequest(
-        git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
-        git_dir, learn_with,
+        git=git or each, agents=named, ci=ci or each, instructions=agents or each, user=user, shared=shared, remove=remove, source=source, everything=everything,
+        git_dir=git_dir, learn_with=learn_with,
     )  # fmt: skip
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
@@ -122,9 +124,9 @@ def _asked(mem: App, question: str) -> bool | None:
 def sync_(mem: App) -> None:
     """Bring your own memory in step with your other machines.
 
-    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches, merges by
-    entry, and pushes; a secret is refused. sync = "session" in the user's file does it by itself.
-    """
+    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches,
+    merges by entry, and pushes; a secret is refused. sync = "session" in the user's
+    file does it by itself."""
     from memcli.commands.sync import HomeRepository
 
     wrote(
@@ -216,8 +218,8 @@ def import_(
 ) -> int:
     """Take over what other memories know.
 
-    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what is known
-    already is not added, so running it twice is running it once."""
+    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what
+    is known already is not added, so running it twice is running it once."""
     from memcli.commands import import_ as command
 
     report = command.run(mem, paths, form, level, dry_run=mem.options.dry_run)
@@ -243,11 +245,13 @@ def export(
 ) -> None:
     """Hand the memory to tools that read a file.
 
-    For claude and agents-md a marked section with norms, rules and the strongest lessons; for json
-    every live entry; for obsidian a note an entry. The proxy store is never exported."""
+    For claude and agents-md a marked section with norms, rules and the strongest
+    lessons; for json every live entry; for obsidian a note an entry. The proxy store is
+    never exported."""
     from memcli.commands import export as command
 
-    quiet, target = mem.options.quiet, "json" if mem.options.json else target
+    quiet = mem.options.quiet
+    target = "json" if mem.options.json else target
     if remove:
         if not out:
             raise UsageError(
@@ -293,8 +297,8 @@ def export(
 def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -> None:
     """Print the script that completes commands and options in a shell.
 
-    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
-    $fpath, for fish into ~/.config/fish/completions/mem.fish."""
+    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a
+    folder of $fpath, for fish into ~/.config/fish/completions/mem.fish."""
     from memcli.commands.completion import script
 
     show(mem, script(shell), str.rstrip, lambda made: {"shell": shell, "script": made})
@@ -322,9 +326,9 @@ EVENTS = (
 def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
     """Serve an agent or git; mem init puts the calls in place.
 
-    Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always
-    0; what went wrong stands in hooks.log in the state folder. MEM_HOOK=off switches every hook
-    off."""
+    Reads the agent's JSON from standard input and prints JSON or nothing. The exit
+    status is always 0; what went wrong stands in hooks.log in the state folder.
+    MEM_HOOK=off switches every hook off."""
     from memcli.hooks import protocol
 
     return protocol.main(event)

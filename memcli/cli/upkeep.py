@@ -81,9 +81,9 @@ def extract(
 ) -> int:
     """Learn from finished sessions.
 
-    Corrections, preferences, pitfalls and an episode of each session, by rules or by the language
-    model that your own configuration enables. Secrets are taken out first. Nothing is learned
-    twice."""
+    Corrections, preferences, pitfalls and an episode of each session, by rules or by
+    the language model that your own configuration enables. Secrets are taken out first.
+    Nothing is learned twice."""
     from memcli.commands import extract as command
     from memcli.hooks import pipeline
     from memcli.project.context import write_blocker
@@ -119,9 +119,9 @@ def extract(
         wrote(mem, written, sessions.moment_text)
         return ProviderError.code if written.failed else 0
     request = command.ExtractRequest(
-        tuple(transcripts or ()), tuple(scope or ()),
-        boundary.read_stdin() if "-" in (transcripts or ()) else b"", engine, all, finished,
-        job, "".join(mem.options.tasks[-1:]), again, format, show_prompt,
+        transcripts=tuple(transcripts or ()), scopes=tuple(scope or ()),
+        text=boundary.read_stdin() if "-" in (transcripts or ()) else b"", engine=engine, all=all, finished=finished,
+        job=job, task="".join(mem.options.tasks[-1:]), again=again, format=format, show_prompt=show_prompt,
     )  # fmt: skip
     blocked = mem.project.root is not None and finished and not mem.options.dry_run
     if why := blocked and write_blocker(mem.project):
@@ -213,9 +213,9 @@ def reinforce_(
     listed = boundary.read_file(ids_file) if ids_file else ""
     spoken_text = boundary.opened_file(transcript, spoken) if transcript else None
     request = ReinforceRequest(
-        tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
-        session, spoken_text, dict(rated),
-        tuple(success or ()), tuple(failed or ()), explicit,
+        ids=tuple(ids or ()), listed=tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
+        session=session, spoken=spoken_text, rates=dict(rated),
+        succeeded=tuple(success or ()), failed=tuple(failed or ()), explicit=explicit,
     )  # fmt: skip
     report = reinforce(mem, request, dry_run=mem.options.dry_run)
     told = " ".join(mem.notes)  # of prose it is said there what to do
@@ -260,17 +260,18 @@ def compact(
 ) -> int:
     """Merge near-duplicates and archive what is retired.
 
-    No network and no model, but where an option says so: the same on every machine, safe in CI.
-    What leaves a file is kept in its archive beside it. What agents used of it is counted, too."""
+    No network and no model, but where an option says so: the same on every machine,
+    safe in CI. What leaves a file is kept in its archive beside it. What agents used of
+    it is counted, too."""
     from memcli.commands import compact as command
 
     one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
     dry_run = mem.options.dry_run or check
     mem.options = mem.options._replace(dry_run=dry_run)
     request = command.CompactRequest(
-        tuple(files or ()), tuple(level or ()), tuple(job or ()), mem.options.tasks,
-        stale, promote, contradictions, adopt, allow_loss, consolidate, promote_global,
-        check, semantic,
+        files=tuple(files or ()), levels=tuple(level or ()), jobs=tuple(job or ()), tasks=mem.options.tasks,
+        stale=stale, promote=promote, contradictions=contradictions, adopt=adopt, allow_loss=allow_loss, consolidate=consolidate, promote_global=promote_global,
+        check=check, semantic=semantic,
     )  # fmt: skip
     if due and request != command.CompactRequest(check=check):
         raise UsageError(
@@ -304,7 +305,8 @@ def retire_stage(
 ) -> int:
     """Retire what was true for a stage that ended.
 
-    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it."""
+    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md
+    tells it."""
     from memcli.commands import compact as command
 
     dry_run = mem.options.dry_run
@@ -359,10 +361,11 @@ def health(
 
 @command("eval")
 def eval_(mem: App, progress: Progress) -> int:
-    """Say what memory was worth: replay the sessions in which a person corrected the agent.
+    """Say what memory was worth: replay the sessions in which a person corrected the
+    agent.
 
-    Was what would have prevented a correction there before that session began, and would a hook
-    have told it? Nothing is written."""
+    Was what would have prevented a correction there before that session began, and
+    would a hook have told it? Nothing is written."""
     from memcli.hooks import replay
 
     with progress:
@@ -386,8 +389,8 @@ def doctor(
 ) -> int:
     """Say what is broken, and mend it.
 
-    Memory files, index, git settings, configuration: each finding with the command that mends it.
-    Exit 1 when something is broken."""
+    Memory files, index, git settings, configuration: each finding with the command that
+    mends it. Exit 1 when something is broken."""
     from memcli.commands import doctor as command
 
     if mem.options.dry_run and not fix:

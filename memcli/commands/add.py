@@ -28,7 +28,8 @@ from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
 IMPORTANCE_OF_KIND = {"policy": 0.95, "preference": 0.95, "pitfall": 0.8}
-"""As mem extract writes what a person rules, wants or warns of; without a kind it is 0.5."""
+"""As mem extract writes what a person rules, wants or warns of; without a kind it is
+0.5."""
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
 """A line that opens a code fence or is a rule: no title."""
 
@@ -53,8 +54,8 @@ class AddRequest(NamedTuple):
 
 
 class AddReport(NamedTuple):
-    """Where the entry went, or which one (`reinforced`) says the same; `by_kind`: its kind set the
-    importance."""
+    """Where the entry went, or which one (`reinforced`) says the same; `by_kind`: its
+    kind set the importance."""
 
     id: str
     path: str
@@ -66,7 +67,8 @@ class AddReport(NamedTuple):
 
 
 def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
-    """Append an entry, or reinforce the one that says the same. Refuses secrets (exit 5)."""
+    """Append an entry, or reinforce the one that says the same. Refuses secrets (exit
+    5)."""
     level = LEVEL_WORDS.get(request.level, request.level)
     one_of("--level", level, allowed.LEVELS)
     one_of("--type", request.type, ("", *allowed.TYPES))
@@ -81,7 +83,8 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     }
     lists["paths"] = globs_below(app.project, request.paths)
     text = strip_private(strip_controls(request.text)).strip()
-    title, outcome = in_line(request.title), in_line(request.outcome)
+    title = in_line(request.title)
+    outcome = in_line(request.outcome)
     request = request._replace(
         level=level, text=text, title=title, outcome=outcome, **lists
     )
@@ -102,8 +105,10 @@ def in_line(text: str) -> str:
 
 
 def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
-    """Globs of files below the root, absolute ones as seen from it. Raises UsageError."""
-    root, found = f"{project.root or ''}/", list[str]()
+    """Globs of files below the root, absolute ones as seen from it. Raises
+    UsageError."""
+    root = f"{project.root or ''}/"
+    found = list[str]()
     for glob in map(in_line, given):
         name = glob.removeprefix(root if project.root else "")
         top = "/".join(
@@ -134,7 +139,8 @@ def in_lines(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def _plan(app: App, request: AddRequest) -> AddReport:
-    project, today = app.project, app.project.now.isoformat()
+    project = app.project
+    today = app.project.now.isoformat()
     title, text = (
         (request.title, request.text) if request.title else _title(request.text)
     )
@@ -153,13 +159,23 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         memory, [EntryChange(text=render_entry(values, body, eol_of(memory.text)))]
     )
     before = memory.text if os.path.lexists(path) else None
-    worth, patch = after.entries[-1].importance, Patch(path, before, after.text)
+    worth = after.entries[-1].importance
+    patch = Patch(path, before, after.text)
     by_kind = request.importance is None and request.kind in IMPORTANCE_OF_KIND
-    return AddReport(values["id"], name, title, False, worth, by_kind, (patch,))
+    return AddReport(
+        id=values["id"],
+        path=name,
+        title=title,
+        reinforced=False,
+        importance=worth,
+        by_kind=by_kind,
+        patches=(patch,),
+    )
 
 
 def _title(text: str) -> tuple[str, str]:
-    """The first line as the title, and the rest; all of the text when that line cannot be one."""
+    """The first line as the title, and the rest; all of the text when that line cannot
+    be one."""
     first, _, rest = text.partition("\n")
     title = first.strip().lstrip("# ").strip()
     if _MARKUP.match(first) or not title:
@@ -168,7 +184,8 @@ def _title(text: str) -> tuple[str, str]:
             for line in text.split("\n")
             if not _MARKUP.match(line)
         )
-        title, rest = next(filter(None, named), title or "Note"), text
+        title = next(filter(None, named), title or "Note")
+        rest = text
     return (title, rest) if len(title) <= TITLE else (shortened(title), text)
 
 
@@ -196,15 +213,18 @@ def new_values(id: str, kind: str, today: str, **values: object) -> dict[str, An
 def target(
     project: Project, level: str, job: str = "", task: str = ""
 ) -> tuple[str, str]:
-    """Name and path of the `MEMORY.md` of a level; of the job and task one is in without others."""
+    """Name and path of the `MEMORY.md` of a level; of the job and task one is in
+    without others."""
     if level == "global":
         return "~/MEMORY.md", str(project.home / "MEMORY.md")
-    root, folder = context.need_root(project, ", or use --level global"), ""
+    root = context.need_root(project, ", or use --level global")
+    folder = ""
     here = project.view
     if level == "task" and here.task and not (job or task or here.job):
         folder = here.inside  # a session of the old layout
     elif level != "project":
-        job, task = job or here.job, task or here.task
+        job = job or here.job
+        task = task or here.task
         missing = "job" if not job else "task" if level == "task" and not task else ""
         if missing:
             hint = f"name it with --{missing}, or run inside its folder"
@@ -228,7 +248,8 @@ def read_target(project: Project, path: str, name: str) -> MemoryFile:
 def is_around(
     project: Project, place: Place, level: str, job: str = "", task: str = ""
 ) -> bool:
-    """Whether a file is at the level written to or around it, of the same job and task."""
+    """Whether a file is at the level written to or around it, of the same job and
+    task."""
     return place.is_around(level, job or project.view.job, task or project.view.task)
 
 
@@ -248,13 +269,21 @@ def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
             patch = Patch(file.path, memory.text, after.text)
             worth = entry.importance
             return AddReport(
-                entry.id, file.name, entry.title, True, worth, False, (patch,)
+                id=entry.id,
+                path=file.name,
+                title=entry.title,
+                reinforced=True,
+                importance=worth,
+                by_kind=False,
+                patches=(patch,),
             )
     return None
 
 
 def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
-    project, index, mine = app.project, app.index, claim(body)
+    project = app.project
+    index = app.index
+    mine = claim(body)
     own = {file.name for file in project.listing.files if project.may_write(file)}
     near = {
         row.id: row

@@ -29,13 +29,15 @@ RELATIONS = (
     "supports contradicts superseded_by merged_from promoted_from promoted_to".split()
 )
 TWO = ("merged", "alike but different", "contradiction", "unsure")
-"""What compaction does or finds that is about two entries, to be looked at side by side."""
+"""What compaction does or finds that is about two entries, to be looked at side by
+side."""
 
 Item = dict[str, Any]  # as the page reads it: what is empty is left out
 
 
 class BrowseReport(NamedTuple):
-    """What the page shows; `pairs` are (what, path, ids, detail), `health` is None at the start."""
+    """What the page shows; `pairs` are (what, path, ids, detail), `health` is None at
+    the start."""
 
     name: str
     root: str
@@ -54,13 +56,15 @@ def browse(
     start: str = "entries",
     known: HealthReport | None = None,
 ) -> BrowseReport:
-    """Everything in view, archives and retired entries too; `history`: what was said and done."""
+    """Everything in view, archives and retired entries too; `history`: what was said
+    and done."""
     report = known or health(app)
     stores = filters.store or ("memory", "institutional")
     rows = list_entries(app, filters._replace(archived=True, store=stores)).rows
     items = _items(app, rows)
     pairs = _pairs(app, {row.id for row in rows}) if rows else ()
-    root, found = app.project.root, report.health
+    root = app.project.root
+    found = report.health
     told = {
         "score": found.score, "band": found.band,
         "counts": {key: report.counts[key] for key in ("live", "files", "tokens")},
@@ -68,14 +72,15 @@ def browse(
         "trend": [(day.day, day.score) for day in report.history],
     }  # fmt: skip
     return BrowseReport(
-        root.name if root is not None else "~", str(root or app.project.home),
-        app.project.now.isoformat(), (*items, *(_history(app) if history else ())),
-        tuple(pairs), told, start,
+        name=root.name if root is not None else "~", root=str(root or app.project.home),
+        day=app.project.now.isoformat(), items=(*items, *(_history(app) if history else ())),
+        pairs=tuple(pairs), health=told, start=start,
     )  # fmt: skip
 
 
 def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
-    entries, seen = _entries(app), _seen(app)
+    entries = _entries(app)
+    seen = _seen(app)
     life = lives(app.project) if rows else {}
     ids = [row.id for row in rows]
     if rows and app.project.root is not None:
@@ -111,7 +116,8 @@ def _entries(app: App) -> dict[tuple[str, str], Entry]:
 
 
 def _item(app: App, row: ListRow, entry: Entry) -> Item:
-    text, extra = body_of(entry.body, entry.title), entry.extra
+    text = body_of(entry.body, entry.title)
+    extra = entry.extra
     kind = (
         "archive" if row.store == "archive" else "entry" if entry.written else "prose"
     )
@@ -127,7 +133,8 @@ def _item(app: App, row: ListRow, entry: Entry) -> Item:
 
 
 def _seen(app: App) -> dict[str, Item]:
-    """By entry, when and why hooks told it, and when a recall showed it: the newest first."""
+    """By entry, when and why hooks told it, and when a recall showed it: the newest
+    first."""
     found = defaultdict[str, Item](lambda: {"told": [], "shown": []})
     told = app.from_state(
         lambda state: SessionLog(state).told(), list[Any](), make=False
@@ -159,7 +166,8 @@ def _pairs(
 
 def _history(app: App) -> list[Item]:
     """The newest exchanges and commits that are kept."""
-    place, found = record_of(app.project), list[Item]()
+    place = record_of(app.project)
+    found = list[Item]()
     if place is None:
         return found
     with opened(place) as record:

@@ -1,4 +1,5 @@
-"""mem compact, retire-stage and told: what is due, what a stage takes along, what hooks told."""
+"""mem compact, retire-stage and told: what is due, what a stage takes along, what hooks
+told."""
 
 import os
 from pathlib import Path
@@ -22,7 +23,8 @@ __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 
 
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
-    """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of prose."""
+    """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of
+    prose."""
     pairs = [name.partition("#") for name in request.files if request.adopt]
     if units := tuple(heading.strip() for _, mark, heading in pairs if mark):
         request = request._replace(
@@ -34,7 +36,8 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
 def compact_due(
     app: App, *, check: bool = False, dry_run: bool = False, uses: bool = False
 ) -> CompactReport:
-    """Do all that is due in view, in one write. Raises RefusedError while git is at work."""
+    """Do all that is due in view, in one write. Raises RefusedError while git is at
+    work."""
     if why := context.write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
     request = CompactRequest(
@@ -54,7 +57,8 @@ def compact_due(
 
 
 def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactReport:
-    """Never over the loss guard: what is stale stays when too much of a file would leave."""
+    """Never over the loss guard: what is stale stays when too much of a file would
+    leave."""
     looked = compact(app, request._replace(check=True), dry_run=True)
     losses = [event for event in looked.found if event.what == "loss"]
     if request.check and not losses:
@@ -62,13 +66,17 @@ def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactRepo
     report = compact(app, request._replace(stale=not losses), dry_run=dry_run)
     hint = "mem compact --stale --allow-loss archives them"
     left = [
-        Event("left", e.path, e.ids, f"{e.detail} are stale: {hint}") for e in losses
+        Event(
+            what="left", path=e.path, ids=e.ids, detail=f"{e.detail} are stale: {hint}"
+        )
+        for e in losses
     ]
     return report._replace(found=(*report.found, *left))
 
 
 class StageReport(NamedTuple):
-    """`current` and `by` tell what was detected, where none was named; `ended` was retired."""
+    """`current` and `by` tell what was detected, where none was named; `ended` was
+    retired."""
 
     current: str = ""
     by: str = ""
@@ -88,13 +96,14 @@ def retire_stage(
     detect_only: bool = False,
     dry_run: bool = False,
 ) -> StageReport:
-    """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a job (without,
-    the one that one is in, else the root)."""
+    """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a
+    job (without, the one that one is in, else the root)."""
     one_of("stage", stage, ("", *PHASES))
     job = job or app.project.view.job
     folder = context.folder_of(app.project, job)
     if stage:
-        named, verb = StageReport(ended=stage), f"retire-stage {stage}"
+        named = StageReport(ended=stage)
+        verb = f"retire-stage {stage}"
         return app.write(
             lambda: _retired(app.project, job, named), verb, dry_run=dry_run
         )
@@ -113,7 +122,8 @@ def retire_stage(
 
 
 def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
-    """INTENT.md, the stage that it names ("" when it does not say), and what told it."""
+    """INTENT.md, the stage that it names ("" when it does not say), and what told
+    it."""
     text = text_to_write(project, folder / "INTENT.md", most=SMALL_BYTES) or ""
     return text, *job_files.stage_of(text)
 
@@ -136,7 +146,8 @@ def _detect(app: App, folder: Path) -> StageReport:
 
 
 def stage_ends(app: App) -> tuple[StageEnd, ...]:
-    """What INTENT.md says has ended, at the root and in the jobs in view; no model is asked."""
+    """What INTENT.md says has ended, at the root and in the jobs in view; no model is
+    asked."""
     project = app.project
     if project.root is None:
         return ()
@@ -150,7 +161,7 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
         before, patch = _current(project, folder, found)
         before = before if before in job_files.STAGES else ""
         if found not in ("", "unknown", before):
-            ends.append(StageEnd(job, before, found, patch))
+            ends.append(StageEnd(job=job, ended=before, current=found, patch=patch))
     return tuple(ends)
 
 
@@ -169,7 +180,8 @@ def _retired(project: Project, job: str, report: StageReport) -> StageReport:
         for f in project.listing.files
         if has_stage(f.place, job) and project.may_write(f)
     )
-    wanted, skipped = own if report.ended != "unknown" else (), list[Problem]()
+    wanted = own if report.ended != "unknown" else ()
+    skipped = list[Problem]()
     sources = [*context.read_known(project, wanted, skipped, to_write=True)]
     work = Compaction(sources, {}, project.now)
     ended = end_stage(work, job, report.ended)

@@ -17,7 +17,8 @@ CHECKOUT = Path(__file__).parents[2] / "completions"
 
 
 def script(shell: str) -> str:
-    """The text of the script: of the checkout's folder, else of the installed package."""
+    """The text of the script: of the checkout's folder, else of the installed
+    package."""
     one_of("shell", shell, tuple(SCRIPTS))
     name, installed = SCRIPTS[shell]
     places = [CHECKOUT / name]

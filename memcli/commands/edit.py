@@ -1,4 +1,5 @@
-"""mem edit, retire, restore, undo: change an entry by hand, take it out of recall, and back."""
+"""mem edit, retire, restore, undo: change an entry by hand, take it out of recall, and
+back."""
 
 import os
 import re
@@ -28,7 +29,8 @@ LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
 
 
 class RetireReport(NamedTuple):
-    """The entries changed, as (id, path, title), those that were so already, and the patches."""
+    """The entries changed, as (id, path, title), those that were so already, and the
+    patches."""
 
     verb: str
     changed: tuple[tuple[str, str, str], ...]
@@ -45,7 +47,8 @@ def retire(
 
 
 def restore(app: App, ids: Sequence[str], *, dry_run: bool = False) -> RetireReport:
-    """Make retired entries active again, and bring archived ones back into their file."""
+    """Make retired entries active again, and bring archived ones back into their
+    file."""
     return app.write(lambda: _plan(app, ids, ""), "restore", dry_run=dry_run)
 
 
@@ -61,7 +64,8 @@ def refresh_found(app: App) -> None:
 
 
 def writable(app: App, prefix: str, *, archived: bool | None = False) -> Located:
-    """Where the one entry meant stands. Raises UsageError when it may not be changed from here."""
+    """Where the one entry meant stands. Raises UsageError when it may not be changed
+    from here."""
     place = locate_one(app.index, app.project, prefix, archived=archived)
     app.notes += [
         note for note in twins(app.index, place.entry) if note not in app.notes
@@ -76,10 +80,13 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
     """Retire for a reason; restore without one."""
     refresh_found(app)
     changes = ChangeSet(today=app.project.now.isoformat())
-    changed, already = list[tuple[str, str, str]](), list[str]()
+    changed = list[tuple[str, str, str]]()
+    already = list[str]()
     for prefix in dict.fromkeys(ids):
         key, spot = _spot_of(app, changes, prefix, archived=False if because else None)
-        entry, home, extent = changes.original(spot), spot[0], ""
+        entry = changes.original(spot)
+        home = spot[0]
+        extent = ""
         if home.endswith(ARCHIVE):
             with nothing_written(source_of(home)):
                 hold(app.project, changes, source_of(home))
@@ -98,11 +105,11 @@ def _plan(app: App, ids: Sequence[str], because: str) -> RetireReport:
             last = entry.line + len(entry.body.splitlines()) - 1
             extent = f" (edited by hand: lines {entry.line} to {last})"
         changed.append((key, home, entry.title + extent))
-    verb, patches = (
-        "retired" if because else "restored",
-        patches_of(app.project, changes),
+    verb = "retired" if because else "restored"
+    patches = patches_of(app.project, changes)
+    return RetireReport(
+        verb=verb, changed=tuple(changed), already=tuple(already), patches=patches
     )
-    return RetireReport(verb, tuple(changed), tuple(already), patches)
 
 
 def _spot_of(
@@ -117,7 +124,8 @@ def _spot_of(
         if entry.id == plain_id(place.entry)
     ]
     if not found:
-        what, hint = f"{prefix}: is a section of prose, not an entry", adopt_hint(place)
+        what = f"{prefix}: is a section of prose, not an entry"
+        hint = adopt_hint(place)
         if (
             file := app.project.found(place.path)
         ) and file.found:  # an entry would be a copy
@@ -132,7 +140,8 @@ def _spot_of(
 
 
 class UndoReport(NamedTuple):
-    """The write taken back (`verb` "" for none), its files, and the verb that is `earlier`."""
+    """The write taken back (`verb` "" for none), its files, and the verb that is
+    `earlier`."""
 
     verb: str
     time: str
@@ -142,16 +151,23 @@ class UndoReport(NamedTuple):
 
 
 def undo(app: App, *, dry_run: bool = False) -> UndoReport:
-    """Undo the last write. Raises RefusedError, with nothing changed, when a file changed since."""
+    """Undo the last write. Raises RefusedError, with nothing changed, when a file
+    changed since."""
     last = app.workspace.last_write(certain=dry_run)
     if last is None:
-        return UndoReport("", "", (), ())
+        return UndoReport(verb="", time="", files=(), patches=())
     files = (
         tuple(patch.path for patch in last.patches) if dry_run else app.workspace.undo()
     )
     before = None if dry_run else app.workspace.last_write()
     earlier = before.verb if before else ""
-    return UndoReport(last.verb, last.time, tuple(files), last.patches, earlier)
+    return UndoReport(
+        verb=last.verb,
+        time=last.time,
+        files=tuple(files),
+        patches=last.patches,
+        earlier=earlier,
+    )
 
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
@@ -169,7 +185,8 @@ _FIELDS = (
 
 
 class EditRequest(NamedTuple):
-    """What to change of the entry `id`; nothing given: what a person changes in an editor."""
+    """What to change of the entry `id`; nothing given: what a person changes in an
+    editor."""
 
     id: str
     title: str = ""
@@ -204,7 +221,8 @@ class _Standing(NamedTuple):
 
 
 def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport:
-    """Change one entry. Raises RefusedError, with the copy kept, when it changed meanwhile."""
+    """Change one entry. Raises RefusedError, with the copy kept, when it changed
+    meanwhile."""
     one_of("--kind", request.kind, ("", *KINDS))
     refresh_found(app)
     if request != EditRequest(request.id):
@@ -215,7 +233,11 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
         new = read_text(copy)
         if new == found.raw:
             report = EditReport(
-                found.entry.id, found.memory.path, found.entry.title, (), ()
+                id=found.entry.id,
+                path=found.memory.path,
+                title=found.entry.title,
+                changed=(),
+                patches=(),
             )
         else:
             report = app.write(
@@ -242,13 +264,19 @@ def _find(app: App, prefix: str) -> _Standing:
             *((None, one) for one in sections(memory)),
         ):
             if entry.id == plain_id(place.entry):
-                return _Standing(memory, file.path, entry._replace(id=place.entry), at)
+                return _Standing(
+                    memory=memory,
+                    path=file.path,
+                    entry=entry._replace(id=place.entry),
+                    at=at,
+                )
     raise UsageError(f"{prefix}: the file changed just now ({place.path})", "run again")
 
 
 def _by_options(app: App, request: EditRequest) -> EditReport:
     found = _find(app, request.id)
-    entry, at = found.entry, found.at
+    entry = found.entry
+    at = found.at
     if at is None:
         raise UsageError(
             f"{request.id}: is a section of prose, which has no values",
@@ -312,7 +340,8 @@ def _spliced(app: App, before: _Standing, new: str) -> EditReport:
     if found.raw != before.raw:
         raise RefusedError(f"{before.entry.id[:8]}: changed while you edited it")
     _check_secrets(new)
-    text, entry = found.memory.text, found.entry
+    text = found.memory.text
+    entry = found.entry
     tail = found.raw[len(found.raw.rstrip()) :] or "\n"
     joined = f"{text[: entry.start]}{new.rstrip()}{tail}{text[entry.end :]}"
     after = parse(joined, found.memory.path)
@@ -330,7 +359,13 @@ def _spliced(app: App, before: _Standing, new: str) -> EditReport:
         now = next(
             (unit for unit in sections(after) if unit.start == entry.start), entry
         )
-        return EditReport(now.id, after.path, now.title, ("text",), (patch,))
+        return EditReport(
+            id=now.id,
+            path=after.path,
+            title=now.title,
+            changed=("text",),
+            patches=(patch,),
+        )
     now = after.entries[found.at]
     if now.body != entry.body:  # the words are mem's again
         after = edited(after, [EntryChange(found.at, body=now.body)])
@@ -343,7 +378,8 @@ def _check_secrets(text: str) -> None:
 
 
 def _report(found: _Standing, after: MemoryFile, now: Entry) -> EditReport:
-    was, before = found.entry, found.memory.text
+    was = found.entry
+    before = found.memory.text
     changed = [name for name in _FIELDS if getattr(was, name) != getattr(now, name)]
     if "title" in changed and body_of(was.body, was.title) == body_of(
         now.body, now.title
@@ -355,4 +391,10 @@ def _report(found: _Standing, after: MemoryFile, now: Entry) -> EditReport:
         ):
             changed.append(key)
     patches = (Patch(found.path, before, after.text),) if after.text != before else ()
-    return EditReport(was.id, after.path, now.title, tuple(changed), patches)
+    return EditReport(
+        id=was.id,
+        path=after.path,
+        title=now.title,
+        changed=tuple(changed),
+        patches=patches,
+    )

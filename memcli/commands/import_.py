@@ -27,11 +27,13 @@ from memcli.similarity.duplicates import clusters
 from memcli.text import controls, secrets
 
 UNCONDITIONAL = ("policy", "architecture")
-"""Kinds whose own priority would show them in every recall: imported ones get medium."""
+"""Kinds whose own priority would show them in every recall: imported ones get
+medium."""
 
 
 class ImportReport(NamedTuple):
-    """What became of each draft: (id, path, title), (title, id of what is there), a source."""
+    """What became of each draft: (id, path, title), (title, id of what is there), a
+    source."""
 
     added: tuple[tuple[str, str, str], ...]
     known: tuple[tuple[str, str], ...]
@@ -46,8 +48,8 @@ class ImportReport(NamedTuple):
 def run(
     app: App, paths: Sequence[str], form: str, level: str, *, dry_run: bool = False
 ) -> ImportReport:
-    """Append what is not known yet, the format "" found out; ids follow from the sources, so that
-    twice is once."""
+    """Append what is not known yet, the format "" found out; ids follow from the
+    sources, so that twice is once."""
     level = LEVEL_WORDS.get(level, level)
     one_of("--level", level, LEVELS)
     one_of("format", form, ("", *importers.FORMS))
@@ -111,7 +113,8 @@ def _cleaned(draft: ImportDraft) -> ImportDraft:
         )
         for each in (draft.title, draft.text)
     )
-    title, text = shortened(title), text.strip("\r\n")
+    title = shortened(title)
+    text = text.strip("\r\n")
     return draft._replace(
         title=title or (headline(text)[0] if text else ""), text=text,
         source=in_line(draft.source), session=in_line(draft.session),
@@ -122,7 +125,8 @@ def _cleaned(draft: ImportDraft) -> ImportDraft:
 def _unlike(
     fresh: Sequence[ImportDraft], live: Sequence[tuple[str, str]], today: str
 ) -> tuple[list[ImportDraft], list[tuple[str, str]]]:
-    """The drafts that say something new, and (title, id of what says the same) of the others."""
+    """The drafts that say something new, and (title, id of what says the same) of the
+    others."""
     ids = [*(name for _, name in live), *(draft.id for draft in fresh)]
     bodies = [*(body for body, _ in live), *(_body(draft, today) for draft in fresh)]
     said = [
@@ -142,7 +146,8 @@ def _unlike(
 def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> ImportReport:
     today = project.now.isoformat()
     known, live = _known(project, level)
-    judged, seen = defaultdict[str, list[ImportDraft]](list), set(known)
+    judged = defaultdict[str, list[ImportDraft]](list)
+    seen = set(known)
     for draft in map(_cleaned, drafts):
         if draft.title or draft.text:
             judged[_fate(draft, level, seen)].append(draft)
@@ -161,10 +166,10 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
         for fate in ("refused", "injected", "private")
     )
     return ImportReport(
-        tuple((draft.id, name, draft.title) for draft in kept),
-        tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
-        tuple(same), refused, injected, private, (),
-        (Patch(path, before, after.text),) if kept else (),
+        added=tuple((draft.id, name, draft.title) for draft in kept),
+        known=tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
+        similar=tuple(same), refused=refused, injected=injected, private=private, skipped=(),
+        patches=(Patch(path, before, after.text),) if kept else (),
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from memcli.memory.values import Problem
 
 
 class Embedded(NamedTuple):
-    """How many of the chosen chunks have vectors of which model; why the rest `failed`."""
+    """How many of the chosen chunks have vectors of which model; why the rest
+    `failed`."""
 
     model: str
     have: int
@@ -21,7 +22,8 @@ class Embedded(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """`stale` are files that `--check` found changed or gone; `where` is "" without an index."""
+    """`stale` are files that `--check` found changed or gone; `where` is "" without an
+    index."""
 
     where: str
     files: Mapping[int, FileRow]
@@ -65,19 +67,23 @@ def index(
 
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
-    model, failed, hint = app.project.config.embedder, "", ""
+    model = app.project.config.embedder
+    failed = ""
+    hint = ""
     try:
         embedder = app.providers.embedder if model != "none" else None
         if embedder is None or app.index.path == database.IN_MEMORY:
             return None
-        model, chosen = f"{embedder.provider}/{embedder.model}", app.chosen
+        model = f"{embedder.provider}/{embedder.model}"
+        chosen = app.chosen
         app.guarded(
             lambda: upkeep.embed_chosen(
                 app.index, embedder, chosen, wait=upkeep.BUILD_WAIT, progress=progress
             )
         )
     except (ProviderError, UsageError) as error:
-        failed, hint = error.what, error.hint
+        failed = error.what
+        hint = error.hint
     return Embedded(model, *app.index.vectors.count(app.chosen), failed, hint)
 
 
@@ -96,13 +102,24 @@ def check(app: App) -> IndexReport:
 
 
 def _nothing(app: App) -> IndexReport:
-    return IndexReport("", {}, 0, 0, 0, 0, (), tuple(app.project.listing.problems), ())
+    return IndexReport(
+        where="",
+        files={},
+        entries=0,
+        read=0,
+        changed=0,
+        removed=0,
+        stale=(),
+        problems=tuple(app.project.listing.problems),
+        repeated=(),
+    )
 
 
 def _report(
     app: App, done: database.Refreshed, stale: tuple[str, ...] = ()
 ) -> IndexReport:
-    files, counts = app.index.everywhere(), (done.read, done.changed, done.removed)
+    files = app.index.everywhere()
+    counts = (done.read, done.changed, done.removed)
     problems = (tuple(app.problems), repeated(app, files))
     return IndexReport(
         str(app.index.path), files, files.entries, *counts, stale, *problems

@@ -1,4 +1,5 @@
-"""mem init: make a repository ready, let git, agents and CI call mem, and take all of that back."""
+"""mem init: make a repository ready, let git, agents and CI call mem, and take all of
+that back."""
 
 import os
 from collections import Counter
@@ -27,7 +28,8 @@ LEARNERS = (
 
 
 class InitRequest(NamedTuple):
-    """What is to call mem; nothing named is the repository alone (with `remove`: all of it)."""
+    """What is to call mem; nothing named is the repository alone (with `remove`: all of
+    it)."""
 
     git: bool = False
     agents: tuple[str, ...] = ()
@@ -47,13 +49,16 @@ class InitRequest(NamedTuple):
 
     @property
     def all_of_it(self) -> bool:
-        """Whether all that mem init did in the repository goes, not the user's own wiring alone."""
+        """Whether all that mem init did in the repository goes, not the user's own
+        wiring alone."""
         return self.remove and not self.named and (self.everything or not self.user)
 
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
-    """Bring every file that was asked for to its new text, all or nothing; twice is once."""
-    project, root = app.project, app.project.root
+    """Bring every file that was asked for to its new text, all or nothing; twice is
+    once."""
+    project = app.project
+    root = app.project.root
     _check(root, request)
     if (
         not dry_run
@@ -62,7 +67,8 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
         sweep([state_dir() / "init"])
     top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
-        named, folder = request.git_dir, git.common_dir(top)
+        named = request.git_dir
+        folder = git.common_dir(top)
         if (
             not named
             or folder is None
@@ -93,7 +99,8 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
 
 
 def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
-    """Take the index away, and say what stays; one that is not ours to take stays out of git."""
+    """Take the index away, and say what stays; one that is not ours to take stays out
+    of git."""
     path = root / ".memory.db"
     own = (
         path.exists()
@@ -142,7 +149,9 @@ def _learner(project: Project, name: str) -> Target:
     what = "sessions are learned from " + (
         "by rules" if name == "rules" else f"with {name}"
     )
-    return Target(path, put, lambda text: text, (path.parent,), what)
+    return Target(
+        path=path, put=put, drop=lambda text: text, within=(path.parent,), what=what
+    )
 
 
 def _check(root: Path | None, request: InitRequest) -> None:
@@ -168,7 +177,9 @@ def _targets(
 ) -> list[Target]:
     """Each file once, whatever the names that lead to it."""
     found: list[Target] = []
-    root, remove, everything = project.root, request.remove, request.all_of_it
+    root = project.root
+    remove = request.remove
+    everything = request.all_of_it
     if root is not None and (everything or not remove):
         found += repository.base(root, top)
     if request.learn_with:
@@ -192,7 +203,8 @@ def _targets(
 
 
 def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]:
-    """The workflow for CI, which has to know what to install; left out of "all" where it is not."""
+    """The workflow for CI, which has to know what to install; left out of "all" where
+    it is not."""
     try:
         spec = "" if request.remove else request.source or distribution.for_ci(top)
     except UsageError as error:

@@ -43,7 +43,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
-    """Merge by entry, or as git does where that cannot be done; the conflicts, at most 127."""
+    """Merge by entry, or as git does where that cannot be done; the conflicts, at most
+    127."""
     ours = files[1]
     try:
         text, conflicts = _merged(files, name, size)
@@ -52,7 +53,9 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
         return min(conflicts, 127)
     except Exception as error:  # git can merge, and a driver that dies stops a rebase
         _explain(name or ours.name, error)
-    try:  # as git does without a driver; of what it cannot merge, binary content say, ours stays
+    # as git does without a driver; of what it cannot merge, binary content say, ours
+    # stays
+    try:
         text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
         ours.write_bytes(text.encode("utf-8", "surrogateescape"))
         return code
@@ -61,7 +64,8 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
 
 
 def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
-    """The merged text. Raises for what is no memory file: an attribute must not merge code."""
+    """The merged text. Raises for what is no memory file: an attribute must not merge
+    code."""
     if name and not OURS.search(name):
         path = Path.cwd() / name
         project = Project(os.environ, path.parent)

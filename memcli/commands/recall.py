@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
-    project, filters = app.project, view.check(request.filters, app.project.now)
+    project = app.project
+    filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
     if request.shared:
         try:
@@ -40,8 +41,10 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             hint = f" ({error.hint})" if error.hint else ""
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
     if project.listing.files and request.refresh and request.history != "only":
-        app.refresh()  # before anything looks at the index: it may have to be built anew
-    history, problems = _history(app, request), tuple(project.listing.problems)
+        # before anything looks at the index: it may have to be built anew
+        app.refresh()
+    history = _history(app, request)
+    problems = tuple(project.listing.problems)
     if request.history == "only" or (history is not None and not project.listing.files):
         from memcli.recall.answer import from_history
 
@@ -50,14 +53,27 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         )
     if not project.listing.files:
         budget = Budget(project.config.max_tokens, 0, 0)
-        return RecallReport("bm25", request.task, (), budget, problems, 0, False)
+        return RecallReport(
+            mode="bm25",
+            query=request.task,
+            hits=(),
+            budget=budget,
+            problems=problems,
+            matched=0,
+            found=False,
+        )
     if project.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
     report = app.guarded(
         lambda: answer(
-            Own(project, app.index, lambda: app.providers.embedder, app.notes),
+            Own(
+                project=project,
+                memory=app.index,
+                embedder=lambda: app.providers.embedder,
+                notes=app.notes,
+            ),
             request,
             history,
         )
@@ -68,7 +84,8 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             for hit in report.hits
             if hit.id and hit.layer in ("ranked", "workflows")
         ]
-        today, why = project.now.isoformat(), "the recall log was skipped"
+        today = project.now.isoformat()
+        why = "the recall log was skipped"
         app.from_state(
             lambda state: state.log_recall(request.session, evidence, today), None, why
         )
@@ -76,7 +93,8 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
 
 
 def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
-    project, root = app.project, app.project.root
+    project = app.project
+    root = app.project.root
     left_out = request.history == "off" or (
         request.history == "auto" and request.filters.by_value
     )
@@ -121,18 +139,19 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
     finally:
         link.close()
     return RecallReport(
-        search.mode,
-        request.task,
-        hits,
-        shown.budget,
-        (),
-        len(ranked),
-        bool(index.projects),
+        mode=search.mode,
+        query=request.task,
+        hits=hits,
+        budget=shown.budget,
+        problems=(),
+        matched=len(ranked),
+        found=bool(index.projects),
     )
 
 
 def write_ids(path: str, root: Path | None, report: RecallReport) -> None:
-    """The shown ids, one a line, best first: ranked, workflows, then the unconditional layers."""
+    """The shown ids, one a line, best first: ranked, workflows, then the unconditional
+    layers."""
     from memcli.storage.durable import write_output
 
     order = ("ranked", "workflows", "baseline", "episodes")
@@ -153,11 +172,14 @@ def is_empty(app: App) -> bool:
 
 
 def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallReport:
-    """The ranked hits of all roots, by how much of the task each meets against its own memory.
+    """The ranked hits of all roots, by how much of the task each meets against its own
+    memory.
 
     Memory alone: no proxy, no history; the user's own level is looked at once."""
     request = request._replace(history="off", ranked_only=True)
-    pool, modes, found = list[tuple[float, Shown, Hit]](), set[str](), False
+    pool = list[tuple[float, Shown, Hit]]()
+    modes = set[str]()
+    found = False
     with ExitStack() as inside:
         for number, root in enumerate(roots):
             options = app.options._replace(root=root, others=())
@@ -180,7 +202,15 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
         for rank, item in enumerate(shown.items, 1)
     )
     mode = modes.pop() if len(modes) == 1 else "bm25"
-    return RecallReport(mode, request.task, hits, shown.budget, (), len(pool), found)
+    return RecallReport(
+        mode=mode,
+        query=request.task,
+        hits=hits,
+        budget=shown.budget,
+        problems=(),
+        matched=len(pool),
+        found=found,
+    )
 
 
 def _hits(
@@ -189,7 +219,12 @@ def _hits(
     if request.refresh:
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
-    own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
+    own = Own(
+        project=app.project,
+        memory=app.index,
+        embedder=lambda: app.providers.embedder,
+        notes=app.notes,
+    )
     layers = Layers(own, request)
     ranked = layers.search.ranked(request.task, app.project.config.limit)
     modes.add(layers.search.mode)

@@ -1,4 +1,5 @@
-"""mem list and mem show: what is remembered, newest first; one entry with its provenance."""
+"""mem list and mem show: what is remembered, newest first; one entry with its
+provenance."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -53,7 +54,8 @@ class ListReport(NamedTuple):
 def list_entries(
     app: App, filters: view.Filters, recent: int | None = None
 ) -> ListReport:
-    """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
+    """The entries in view that pass the filters, newest first; each id once, its
+    nearest copy."""
     filters = view.check(filters, app.project.now)
     if not app.project.listing.files:
         return ListReport((), 0)
@@ -87,12 +89,14 @@ def _rows(app: App, filters: view.Filters) -> list[ListRow]:
 
 
 def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> ListRow:
-    values, place = c.values, file.place
+    values = c.values
+    place = file.place
     words = budget.cut_words(
         " ".join(w for w in c.text.split() if w != "---"), UNTITLED
     )
     title = c.title if alone or values["written"] else f"{c.title}: {words}"
-    age, count = ranking.age_of(values, app.project.now), int(values["count"])
+    age = ranking.age_of(values, app.project.now)
+    count = int(values["count"])
     known = values.get("stability")
     stable = (
         prominence.initial_stability(values.get("surprise") or 0)
@@ -109,9 +113,9 @@ def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> Lis
     )
     p = prominence.prominence(*given)
     return ListRow(
-        c.entry, c.date, place.level, place.store, c.type, c.kind, str(values["status"]),
-        float(values["importance"]), count, age, round(p.decay, 4), round(p.growth, 4),
-        round(p.value, 4), title if c.title else words, file.path, c.line,
+        id=c.entry, date=c.date, level=place.level, store=place.store, type=c.type, kind=c.kind, status=str(values["status"]),
+        importance=float(values["importance"]), reinforcement_count=count, age_days=age, decay=round(p.decay, 4), growth=round(p.growth, 4),
+        prominence=round(p.value, 4), title=title if c.title else words, path=file.path, line=c.line,
     )  # fmt: skip
 
 
@@ -122,7 +126,8 @@ PROVENANCE = (
 
 
 class ShowReport(NamedTuple):
-    """`raw` is the segment as it stands in the file; `copies` are other places of the same id."""
+    """`raw` is the segment as it stands in the file; `copies` are other places of the
+    same id."""
 
     entry: Entry
     path: str
@@ -137,13 +142,15 @@ class ShowReport(NamedTuple):
 
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
-    """The entry whose id is or begins with `prefix`. Raises UsageError for none or several."""
+    """The entry whose id is or begins with `prefix`. Raises UsageError for none or
+    several."""
     refresh_found(app)
     return app.guarded(lambda: _show(app, prefix, proxy))
 
 
 def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
-    index, rows = app.index, app.index.files().values()
+    index = app.index
+    rows = app.index.files().values()
     files = {
         row.id: row
         for row in rows
@@ -173,22 +180,24 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
 def _report(
     app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]
 ) -> ShowReport:
-    hit, extra = standing(app.project, entry, row.place.level), entry.extra
+    hit = standing(app.project, entry, row.place.level)
+    extra = entry.extra
     p = hit.prominence
     factors = {
         "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,
         "level": hit.level_weight, "kind": hit.kind_weight, "score": hit.score,
     }  # fmt: skip
     return ShowReport(
-        entry, row.path, row.place.level, row.place.store, hit.item.age,
-        {key: round(value, 6) for key, value in factors.items()},
-        {key: extra[key] for key in PROVENANCE if key in extra},
-        tuple(app.index.entries.relations(entry.id)), copies, raw,
+        entry=entry, path=row.path, level=row.place.level, store=row.place.store, age_days=hit.item.age,
+        factors={key: round(value, 6) for key, value in factors.items()},
+        provenance={key: extra[key] for key in PROVENANCE if key in extra},
+        relations=tuple(app.index.entries.relations(entry.id)), copies=copies, raw=raw,
     )  # fmt: skip
 
 
 def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
-    """What a recall would multiply an entry's relevance by, as the score of relevance 1."""
+    """What a recall would multiply an entry's relevance by, as the score of relevance
+    1."""
     extra = entry.extra
     values = {
         "reinforced": entry.last_reinforced,
@@ -196,8 +205,8 @@ def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
         "date": entry.date,
     }
     item = ranking.RankedItem(
-        entry.id, entry.body, entry.kind, level, (), entry.importance, entry.reinforcement_count,
-        ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)),
-        extra.get("stability"),
+        id=entry.id, text=entry.body, kind=entry.kind, level=level, place=(), importance=entry.importance, reinforced=entry.reinforcement_count,
+        age=ranking.age_of(values, project.now), surprise=float(extra.get("surprise", 0.0)),
+        stability=extra.get("stability"),
     )  # fmt: skip
     return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, project.config)[0]

@@ -1,7 +1,9 @@
-"""mem sync: the user's own memory in step between machines, through a git repository of its own.
+"""mem sync: the user's own memory in step between machines, through a git repository of
+its own.
 
-Its git directory lies in the user's data folder; of the home folder it knows two files. A merge is
-written as mem writes everything: `BEFORE` names the commit before it until it surely was."""
+Its git directory lies in the user's data folder; of the home folder it knows two files.
+A merge is written as mem writes everything: `BEFORE` names the commit before it until
+it surely was."""
 
 import os
 import platform
@@ -23,7 +25,9 @@ from memcli.storage.workspace import Workspace
 from memcli.text.secrets import find_secrets, redact_secrets
 
 NAMES = ("MEMORY.md", "institutional.md")
-MAIN, THEIRS, BEFORE = "refs/heads/main", "refs/remotes/origin/main", "refs/mem/before"
+MAIN = "refs/heads/main"
+THEIRS = "refs/remotes/origin/main"
+BEFORE = "refs/mem/before"
 NETWORK = 60.0  # seconds that a fetch or a push may take
 SETTINGS = {
     "core.autocrlf": "false", "status.showUntrackedFiles": "no", "gc.autoDetach": "false",
@@ -52,12 +56,14 @@ class SyncReport(NamedTuple):
 
 
 class HomeRepository:
-    """The repository of the two files: its git directory, the lock of a sync, the way to write."""
+    """The repository of the two files: its git directory, the lock of a sync, the way
+    to write."""
 
     def __init__(self, project: Project) -> None:
         self.project, self.folder = project, folder_of("data") / "home.git"
         self.paths = {name: project.home / name for name in NAMES}
-        now, single = moment(project.now), list(self.paths.values())
+        now = moment(project.now)
+        single = list(self.paths.values())
         self.files = Workspace(None, state_dir(), now, allowed=[], single=single)
         self.lock = WriteLock(
             self.folder / "mem.lock", now.isoformat(timespec="seconds")
@@ -97,7 +103,8 @@ class HomeRepository:
         return Changes((what,), (), ("bring it in step: mem sync",))
 
     def sync(self, *, dry_run: bool = False) -> SyncReport:
-        """Commit, fetch, merge, write, push. Raises MemError; what was committed stays."""
+        """Commit, fetch, merge, write, push. Raises MemError; what was committed
+        stays."""
         if not (self.folder / "info" / "attributes").is_file():
             raise UsageError(
                 "your own memory has no repository", "mem init --home-git [URL]"
@@ -133,7 +140,8 @@ class HomeRepository:
         return SyncReport(patches, sent, taken)
 
     def _git(self, *words: str, given: str | None = None) -> tuple[int, str]:
-        """The exit code of the user's own git, with its hooks, and what it said, or why not."""
+        """The exit code of the user's own git, with its hooks, and what it said, or why
+        not."""
         own = {
             name: value for name, value in os.environ.items() if name.startswith(_OWN)
         }
@@ -161,10 +169,13 @@ class HomeRepository:
         return int(self._ask("rev-list", "--count", *span)) if commit else 0
 
     def _settled(self) -> str:
-        """The commit that the files stand on; a merge that they do not show was not written."""
+        """The commit that the files stand on; a merge that they do not show was not
+        written."""
         self.files.recover()
         if before := self._commit(BEFORE):
-            old, new, disk = self._contents(before), self._contents(MAIN), self._read()
+            old = self._contents(before)
+            new = self._contents(MAIN)
+            disk = self._read()
             for name, text in new.items():
                 gained = {*text.splitlines()} - {*old.get(name, "").splitlines()}
                 if len(gained & {*disk.get(name, "").splitlines()}) * 2 < len(gained):
@@ -173,7 +184,8 @@ class HomeRepository:
         return self._commit(MAIN)
 
     def _read(self) -> Texts:
-        """The two files as they are. Raises RefusedError for a link, a conflict or a secret."""
+        """The two files as they are. Raises RefusedError for a link, a conflict or a
+        secret."""
         self.disk = {
             name: text_to_write(self.project, path) for name, path in self.paths.items()
         }
@@ -216,7 +228,8 @@ class HomeRepository:
         return self._ask("mktree", given="".join(rows))
 
     def _merged(self, mine: Texts, head: str, theirs: str) -> Texts:
-        """Both sides by entry, prose with the lines of both; else as git does, with markers."""
+        """Both sides by entry, prose with the lines of both; else as git does, with
+        markers."""
         code, base = self._git("merge-base", head, theirs) if head else (1, "")
         sides = (
             self._contents("" if code else base.strip()),

@@ -31,7 +31,8 @@ MOST = 6  # so many of each: one screen
 
 
 class WhyRow(NamedTuple):
-    """One thing that is known. `source` is memory, session or commit; `id` is what mem show takes.
+    """One thing that is known. `source` is memory, session or commit; `id` is what mem
+    show takes.
 
     `line` says that this commit was the last to touch the line that was asked about."""
 
@@ -59,7 +60,8 @@ def why(app: App, place: str) -> WhyReport:
     name, _, number = (
         place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
     )
-    path, line = app.project.relative(name), int(number)
+    path = app.project.relative(name)
+    line = int(number)
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
         raise UsageError(f"{name}: there is no such file", "name it from where you are")
@@ -70,16 +72,18 @@ def why(app: App, place: str) -> WhyReport:
         rows += _committed(top, os.path.relpath(root / path, top), line)
     rows += _said(app, path)
     found = sorted(rows, key=lambda row: (row.line, row.date), reverse=True)
-    return WhyReport(path, line, within, tuple(found))
+    return WhyReport(path=path, line=line, within=within, rows=tuple(found))
 
 
 def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
-    """The names defined around a line: of what is indented less than all that comes between."""
+    """The names defined around a line: of what is indented less than all that comes
+    between."""
     try:
         lines = read_text(root / path, str(root), most=SMALL_BYTES).splitlines()
     except Unreadable:
         return ()
-    names, depth = [], 1_000
+    names = []
+    depth = 1_000
     for text in reversed(lines[:line]):
         found = pattern("commands/why", "definition").match(text)
         if found and len(found[1]) < depth:
@@ -92,10 +96,8 @@ def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
 def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
     if not app.project.listing.files:
         return
-    root, rows = (
-        need_root(app.project),
-        list(list_entries(app, Filters(path=(path,))).rows),
-    )
+    root = need_root(app.project)
+    rows = list(list_entries(app, Filters(path=(path,))).rows)
     app.guarded(lambda: anchors.update(app.index, root))
     naming = set[str]()
     for entry, kind, name in app.index.db.execute(
@@ -115,7 +117,12 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
     for row in rows[: 2 * MOST]:
         text = body_of(texts[row.id], row.title)
         yield WhyRow(
-            "memory", row.id[:8], row.date, row.kind or row.type, row.title, text
+            source="memory",
+            id=row.id[:8],
+            date=row.date,
+            who=row.kind or row.type,
+            title=row.title,
+            text=text,
         )
 
 
@@ -130,7 +137,15 @@ def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
 
 def _commit(doc: Doc, *, line: bool = False) -> WhyRow:
     text = doc.text.removeprefix(doc.title).strip()
-    return WhyRow("commit", doc.handle, doc.date[:10], doc.who, doc.title, text, line)
+    return WhyRow(
+        source="commit",
+        id=doc.handle,
+        date=doc.date[:10],
+        who=doc.who,
+        title=doc.title,
+        text=text,
+        line=line,
+    )
 
 
 def _said(app: App, path: str) -> Iterator[WhyRow]:
@@ -141,7 +156,12 @@ def _said(app: App, path: str) -> Iterator[WhyRow]:
         for doc in record.about(path, MOST) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
             yield WhyRow(
-                "session", doc.handle, doc.date[:10], doc.who, doc.title, wanted
+                source="session",
+                id=doc.handle,
+                date=doc.date[:10],
+                who=doc.who,
+                title=doc.title,
+                text=wanted,
             )
 
 
@@ -150,7 +170,8 @@ NOT_YET = "not committed"
 
 
 class LogRow(NamedTuple):
-    """One thing that happened: `what` as in mem diff, `commit` "" when it is not committed yet."""
+    """One thing that happened: `what` as in mem diff, `commit` "" when it is not
+    committed yet."""
 
     commit: str
     date: str
@@ -170,7 +191,8 @@ class LogReport(NamedTuple):
 
 
 def log(app: App, prefix: str) -> LogReport:
-    """What was done to the entry whose id is or begins with `prefix`. Raises UsageError."""
+    """What was done to the entry whose id is or begins with `prefix`. Raises
+    UsageError."""
     if git.work_tree(need_root(app.project)) is None:
         raise UsageError(
             "there is no git repository here", "mem show tells what the file says"
@@ -186,12 +208,15 @@ def log(app: App, prefix: str) -> LogReport:
     )
 
 
-READ = 12_000_000  # characters of versions of memory files that are read for all lives together
+# characters of versions of memory files that are read for all lives together
+READ = 12_000_000
 
 
 def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
-    """What was done to every entry (to that one) of the repository's files, newest first."""
-    root, found = project.root, defaultdict[str, list[LogRow]](list)
+    """What was done to every entry (to that one) of the repository's files, newest
+    first."""
+    root = project.root
+    found = defaultdict[str, list[LogRow]](list)
     files = [
         file.name
         for file in project.listing.files
@@ -237,7 +262,8 @@ Commit = tuple[str, str, str]
 def _versions(
     root: Path, files: list[str], name: str, most: int = COMMITS
 ) -> Iterator[tuple[Commit, dict[str, str]]]:
-    """Each commit of the files, the oldest first, and what stood in those it touched; then now."""
+    """Each commit of the files, the oldest first, and what stood in those it touched;
+    then now."""
     shape = "%x1e%H%x1f%h%x1f%cs%x1f%an%x1f"
     words = [
         "log",
@@ -271,7 +297,8 @@ def _versions(
 
 
 def _piece(text: str, name: str) -> str:
-    """The entry of that id (all for "") and what follows up to the next: no more need be parsed."""
+    """The entry of that id (all for "") and what follows up to the next: no more need
+    be parsed."""
     if not name:
         return text
     text = text.replace("\r\n", "\n")

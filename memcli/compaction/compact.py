@@ -1,4 +1,5 @@
-"""Keep memory small and true: read, ask a model where that was asked for, plan, write."""
+"""Keep memory small and true: read, ask a model where that was asked for, plan,
+write."""
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,7 +31,8 @@ from memcli.project import distribution
 
 
 class CompactReport(NamedTuple):
-    """What was (or would be) done and found, what was left alone, patches, waiting episodes."""
+    """What was (or would be) done and found, what was left alone, patches, waiting
+    episodes."""
 
     done: tuple[Event, ...]
     found: tuple[Event, ...]
@@ -60,7 +62,8 @@ def compact(
 
 
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
-    """By entry, the new names of files that git saw renamed, the index brought up before."""
+    """By entry, the new names of files that git saw renamed, the index brought up
+    before."""
     root = app.project.root
     if root is None or not app.project.listing.files:
         return {}
@@ -71,7 +74,8 @@ def renamed_files(app: App) -> dict[str, dict[str, str]]:
 
 def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
     """Count in one write what waits in these files; the entries."""
-    uses, wanted = WaitingUses(app), {os.path.realpath(path) for path in paths}
+    uses = WaitingUses(app)
+    wanted = {os.path.realpath(path) for path in paths}
 
     def plan() -> CompactReport:
         uses.read()
@@ -82,10 +86,15 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
         ]
         chosen = tuple(path for path in known if os.path.realpath(path) in wanted)
         if not (uses.waiting and chosen):
-            return CompactReport((), (), (), ())
+            return CompactReport(done=(), found=(), skipped=(), patches=())
         files = read_files(app.project, CompactRequest(files=chosen))
         counted = uses.count(files.sources)
-        return CompactReport(counted.done, (), (), files.patches(dict(counted.texts)))
+        return CompactReport(
+            done=counted.done,
+            found=(),
+            skipped=(),
+            patches=files.patches(dict(counted.texts)),
+        )
 
     return tuple(
         entry for event in _written(app, plan, uses).done for entry in event.ids
@@ -108,7 +117,8 @@ def _written(
 
 
 def _meanings(app: App, request: CompactRequest) -> Meanings:
-    """The vectors of entries that may be merged, none of proxies; nothing is locked meanwhile."""
+    """The vectors of entries that may be merged, none of proxies; nothing is locked
+    meanwhile."""
     from memcli.index.embedding import of_texts
     from memcli.index.vectors import embedded_text
 
@@ -134,8 +144,10 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
 
 
 def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswers:
-    model, project = app.providers.require_model(request.asks), app.project
-    files, said = read_files(project, request), ModelAnswers()
+    model = app.providers.require_model(request.asks)
+    project = app.project
+    files = read_files(project, request)
+    said = ModelAnswers()
     if request.consolidate:
         said = app.guarded(lambda: consolidate.ask_about_episodes(model, app, files))
     if request.contradictions == "resolve":
@@ -178,7 +190,13 @@ def _plan(
     waiting = sum(len(batch.episodes) for batch in batches)
     found = (*said.found, *(e for part in parts for e in part.found), *losses)
     done = tuple(e for part in parts for e in part.done)
-    return CompactReport(done, found, tuple(files.skipped), patches, waiting)
+    return CompactReport(
+        done=done,
+        found=found,
+        skipped=tuple(files.skipped),
+        patches=patches,
+        waiting=waiting,
+    )
 
 
 def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:

@@ -79,7 +79,8 @@ def _takes_facts(files: CompactFiles, name: str) -> bool:
 def _with_related(
     index: Index, batch: EpisodeBatch, files: CompactFiles
 ) -> EpisodeBatch:
-    """The batch with the entries around it that its episodes' words find, the best first."""
+    """The batch with the entries around it that its episodes' words find, the best
+    first."""
     own = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
     near = {
         each.path: {
@@ -112,12 +113,17 @@ def ask_about_pairs(
     model: Model, pairs: Sequence[Pair], today: datetime.date, said: ModelAnswers
 ) -> ModelAnswers:
     """Which of two opposite entries holds, beside what was `said` of other things."""
-    shown, left = pairs[:MOST_ASKED], pairs[MOST_ASKED:]
+    shown = pairs[:MOST_ASKED]
+    left = pairs[MOST_ASKED:]
     if not shown:
         return said
     (text,) = questions.ask(model, "resolve", [questions.pairs_question(shown)])
     more = f"{len(left)} more contradictions were not asked about: run again"
-    found = (Event("not asked", left[0].path, (), more),) if left else ()
+    found = (
+        (Event(what="not asked", path=left[0].path, ids=(), detail=more),)
+        if left
+        else ()
+    )
     verdicts = questions.read_verdicts(text, shown, today.isoformat())
     return said._replace(verdicts=verdicts, found=(*said.found, *found))
 
@@ -125,14 +131,19 @@ def ask_about_pairs(
 def ask_the_judge(
     model: Model, project: Project, files: CompactFiles, said: ModelAnswers
 ) -> ModelAnswers:
-    """Which of the project's entries hold everywhere; those that name the project are left out."""
+    """Which of the project's entries hold everywhere; those that name the project are
+    left out."""
     target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
     if target is None or project.root is None:
         return said
-    names, found, shown = _project_names(project), list(said.found), list[QuotedEntry]()
+    names = _project_names(project)
+    found = list(said.found)
+    shown = list[QuotedEntry]()
     for item in _candidates(files, target):
         if why := _kept_back(item.entry, names):
-            found.append(Event(why[0], item.path, (item.entry.id,), why[1]))
+            found.append(
+                Event(what=why[0], path=item.path, ids=(item.entry.id,), detail=why[1])
+            )
         else:
             shown.append(item)
     parts = [shown[at : at + MOST_ASKED] for at in range(0, len(shown), MOST_ASKED)]
@@ -169,7 +180,8 @@ def _project_names(project: Project) -> list[str]:
 
 
 def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry]:
-    """The project's entries that a judge may see: live, not promoted, like nothing thrown out."""
+    """The project's entries that a judge may see: live, not promoted, like nothing
+    thrown out."""
     archive = parse(
         files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE)
     )
@@ -202,7 +214,8 @@ def _is_settled(entry: Entry) -> bool:
 
 
 def names_project(entry: Entry, names: Iterable[str]) -> str:
-    """The first of `names` that an entry's text or tags hold, in any spelling; "" for none."""
+    """The first of `names` that an entry's text or tags hold, in any spelling; "" for
+    none."""
     text = _copied_text(entry)
     for name in names:
         parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+", name)
@@ -232,10 +245,12 @@ class Consolidation:
         self._fresh = defaultdict[str, list[str]](list)
 
     def learn(self, lesson: Lesson) -> None:
-        """Do what a lesson says, and mark its episodes; nothing when one of them has changed."""
+        """Do what a lesson says, and mark its episodes; nothing when one of them has
+        changed."""
         batch = lesson.batch
         spots = [self._spot(item) for item in batch.episodes]
-        ids, path = [item.entry.id for item in batch.episodes], batch.episodes[0].path
+        ids = [item.entry.id for item in batch.episodes]
+        path = batch.episodes[0].path
         if batch.target not in self.files or None in spots:
             self.changes.tell("skipped", path, ids, CHANGED)
             return
@@ -248,7 +263,8 @@ class Consolidation:
             self.changes.tell("dropped", batch.target, (), f"{number} {why}")
 
     def _do(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> None:
-        target, what = operation.target, operation.what
+        target = operation.target
+        what = operation.what
         if target is None:
             self._add(operation, batch, ordinal)
             return
@@ -289,18 +305,18 @@ class Consolidation:
         self.changes.supersede(
             spot, body_of(operation.title, operation.body, self.today)
         )
-        day, supports = (
-            max(self.today, entry.last_reinforced),
-            _supports(entry, operation.episodes),
-        )
+        day = max(self.today, entry.last_reinforced)
+        supports = _supports(entry, operation.episodes)
         self.changes.set(spot, last_reinforced=day, supports=supports)
         if operation.title and "title" in entry.extra:
             self.changes.set(spot, title=operation.title)
         self.changes.note("updated", spot[0], (entry.id, *operation.episodes))
 
     def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
-        """Add a fact; its id, that of what says the same, or "" for one thrown out before."""
-        body, path = body_of(operation.title, operation.body, self.today), batch.target
+        """Add a fact; its id, that of what says the same, or "" for one thrown out
+        before."""
+        body = body_of(operation.title, operation.body, self.today)
+        path = batch.target
         others = [item for item in batch.related if item is not operation.target]
         if (same := self._same(body, others)) is not None:
             self._reinforce(same, operation.episodes)
@@ -341,8 +357,10 @@ class Consolidation:
         )
 
     def promote(self, quoted: QuotedEntry, path: str) -> None:
-        """Copy an entry up to the file for every project, or reinforce what that says already."""
-        spot, entry = self._spot(quoted), quoted.entry
+        """Copy an entry up to the file for every project, or reinforce what that says
+        already."""
+        spot = self._spot(quoted)
+        entry = quoted.entry
         if spot is None or path not in self.files:
             self.changes.tell("skipped", quoted.path, [entry.id], CHANGED)
             return
@@ -358,7 +376,8 @@ class Consolidation:
             self.changes.set(spot, promoted_to=[*to, known])
 
     def _known_everywhere(self, mine: Entry, path: str) -> str | None:
-        """The id of what says the same for every project, reinforced; None without one."""
+        """The id of what says the same for every project, reinforced; None without
+        one."""
         for at, entry in enumerate(self.files[path].entries):
             if entry.status != "retired" and near_duplicate(
                 claim(mine.body), claim(entry.body)
@@ -409,7 +428,8 @@ def _fact_values(
 
 
 def _is_refuted(entry: Entry) -> bool:
-    """Whether an entry was retired or superseded for another reason than that its stage is over."""
+    """Whether an entry was retired or superseded for another reason than that its stage
+    is over."""
     because = str(entry.extra.get("archived_because", ""))
     gone = entry.status == "retired" or because in ("retired", "superseded")
     return gone and not str(entry.extra.get("retired_because", "")).startswith("stage")

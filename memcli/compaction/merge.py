@@ -1,7 +1,8 @@
-"""Three-way merge of two memory files by entry id; prose is merged by `merge_prose`, which is git.
+"""Three-way merge of two memory files by entry id; prose is merged by `merge_prose`,
+which is git.
 
-The outcome does not depend on which side is ours, but for the order of entries and of list items.
-"""
+The outcome does not depend on which side is ours, but for the order of entries and of
+list items."""
 
 import re
 from collections import Counter
@@ -46,7 +47,8 @@ class Unmergeable(Exception):
 def merge(
     base: str, ours: str, theirs: str, *, path: str, merge_prose: MergeProse
 ) -> tuple[str, int]:
-    """Both sides' changes to `base` in one text, and how many conflicts its prose holds.
+    """Both sides' changes to `base` in one text, and how many conflicts its prose
+    holds.
 
     When one side has none, the other's to the byte."""
     if base in (ours, theirs) or ours == theirs:
@@ -113,7 +115,8 @@ class _Side(NamedTuple):
 
 
 def _read(text: str, path: str, eol: str) -> _Side:
-    """A text whose first line ends otherwise is converted; mixed line ends that agree are left."""
+    """A text whose first line ends otherwise is converted; mixed line ends that agree
+    are left."""
     found = _LINE_END.search(text)
     if found is not None and found[0] != eol:
         text = _LINE_END.sub(lambda _: eol, text)
@@ -128,7 +131,9 @@ def _read(text: str, path: str, eol: str) -> _Side:
         front = _FRONT.match(with_line_feeds(core))
         if front is None:
             raise Unmergeable(f"the front matter of {entry.id} has no end")
-        block = _Block(entry.id, core[: front.end()], core[front.end() :], gap)
+        block = _Block(
+            id=entry.id, front=core[: front.end()], rest=core[front.end() :], gap=gap
+        )
         if text[entry.end : stop].strip():
             below, gap = _trimmed(gap + text[entry.end : stop])
             block = block._replace(below=below, gap=gap)
@@ -145,11 +150,12 @@ def _read(text: str, path: str, eol: str) -> _Side:
     head, gap = _trimmed(
         text[len(bom) : file.entries[0].start if file.entries else len(text)]
     )
-    return _Side(bom, head, gap, blocks, _trimmed(text)[1])
+    return _Side(bom=bom, head=head, gap=gap, blocks=blocks, tail=_trimmed(text)[1])
 
 
 def _trimmed(text: str) -> tuple[str, str]:
-    """`text` up to the end of its last line with something on it, and what follows there."""
+    """`text` up to the end of its last line with something on it, and what follows
+    there."""
     at = len(text.rstrip(BLANKS))
     at += at and len(text) - at - len(text[at:].lstrip(" \t"))
     return text[:at], text[at:]
@@ -224,8 +230,9 @@ def _merge_blanks(base: str, ours: str, theirs: str) -> str:
 def _merge_blocks(
     base: _Blocks, ours: _Blocks, theirs: _Blocks, prose: _ProseMerge
 ) -> list[_Block]:
-    """Ours' order, then what theirs alone has; a second version of a body behind the first, unless
-    it was edited on: in a rebase the first of two edits becomes one, and the base of the second."""
+    """Ours' order, then what theirs alone has; a second version of a body behind the
+    first, unless it was edited on: in a rebase the first of two edits becomes one, and
+    the base of the second."""
     merged = {
         key: _merge_block(base.get(key), ours.get(key), theirs.get(key), prose)
         for key in dict.fromkeys([*ours, *theirs])
@@ -302,7 +309,8 @@ def _with_body(block: _Block, source: _Block) -> _Block:
 def _with_values(
     values: Values, base: _Block | None, ours: _Block, theirs: _Block
 ) -> _Block:
-    """The front matter of a side that loses no comment, with what it lacks spliced in."""
+    """The front matter of a side that loses no comment, with what it lacks spliced
+    in."""
     comments = pattern("compaction/merge", "comment")
     old, mine, other = (
         {found[0].partition("#")[2].strip() for found in comments.finditer(block.front)}
@@ -341,7 +349,8 @@ def _spliced(block: _Block, changes: Values) -> _Block:
 def _merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
     """Front matter of both sides; without a base, two insertions of one entry."""
     if base is None:
-        # What both bring with them was counted before their ways parted, say by a squashed merge.
+        # What both bring with them was counted before their ways parted, say by a
+        # squashed merge.
         both = [key for key in COUNTS if key in ours and key in theirs]
         base = {
             key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
@@ -393,7 +402,8 @@ def _merge_both_changed(key: str, ours: Any, theirs: Any, preferred: str) -> Any
         return max(
             ours, theirs, key=lambda value: (STATUS_RANK.get(str(value), 0), str(value))
         )
-    one, two = _as_list(key, ours), _as_list(key, theirs)
+    one = _as_list(key, ours)
+    two = _as_list(key, theirs)
     if one is not None and two is not None:
         return [*one, *(item for item in two if item not in one)]
     if {type(ours), type(theirs)} <= {int, float}:

@@ -1,4 +1,5 @@
-"""The memory files of a run, and their entries on the way through the steps of compaction."""
+"""The memory files of a run, and their entries on the way through the steps of
+compaction."""
 
 import datetime
 import os
@@ -28,14 +29,17 @@ from memcli.similarity.claims import Claim, claim
 from memcli.storage.files import Unreadable
 
 EVERYWHERE = "~/MEMORY.md"
-LOSS_SHARE, LOSS_LEAST = 0.25, 4  # of a file's live entries, and of how many at least
+# of a file's live entries, and of how many at least
+LOSS_SHARE = 0.25
+LOSS_LEAST = 4
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 Meanings = Mapping[tuple[str, str], bytes]
 """Vectors of entries by title and body, see memcli/providers/embed."""
 
 
 class StageEnd(NamedTuple):
-    """A stage that INTENT.md has left behind ("" for none), and the patch of `.current-stage`."""
+    """A stage that INTENT.md has left behind ("" for none), and the patch of
+    `.current-stage`."""
 
     job: str
     ended: str
@@ -44,10 +48,12 @@ class StageEnd(NamedTuple):
 
 
 class CompactRequest(NamedTuple):
-    """What to compact, and how: `files`, else what is in view of `levels`, `jobs` and `tasks`.
+    """What to compact, and how: `files`, else what is in view of `levels`, `jobs` and
+    `tasks`.
 
-    `check` asks no model; `uses` counts what agents used and no memory file counts yet; `units` are
-    the only sections to adopt, `renamed` the new names of files by entry."""
+    `check` asks no model; `uses` counts what agents used and no memory file counts yet;
+    `units` are the only sections to adopt, `renamed` the new names of files by
+    entry."""
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -79,7 +85,8 @@ class CompactRequest(NamedTuple):
 
 
 class CompactFiles(NamedTuple):
-    """By name: sources, texts of archives, absolute paths, texts of before; what was wrong."""
+    """By name: sources, texts of archives, absolute paths, texts of before; what was
+    wrong."""
 
     project: Project
     sources: list[KnownFile]
@@ -96,18 +103,29 @@ class CompactFiles(NamedTuple):
         )
 
     def memory(self, name: str, path: str) -> MemoryFile | None:
-        """Read a file (missing: empty) and its archive; None, and a problem, if unusable."""
+        """Read a file (missing: empty) and its archive; None, and a problem, if
+        unusable."""
         try:
-            text, kept = (
-                text_of(self.project, path),
-                text_of(self.project, archive_of(path)),
-            )
+            text = text_of(self.project, path)
+            kept = text_of(self.project, archive_of(path))
         except Unreadable as error:
-            self.skipped.append(Problem(name, error.line, str(error), "unreadable"))
+            self.skipped.append(
+                Problem(
+                    path=name,
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
             return None
         if lines := conflict_lines(text or ""):
             self.skipped.append(
-                Problem(name, lines[0], "has conflict markers", "unreadable")
+                Problem(
+                    path=name,
+                    line=lines[0],
+                    message="has conflict markers",
+                    severity="unreadable",
+                )
             )
             return None
         archive = archive_of(name)
@@ -121,11 +139,22 @@ class CompactFiles(NamedTuple):
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     """Read the files asked for. Raises UsageError for a name that is no memory file."""
-    files = CompactFiles(project, [], {}, {}, {}, list(project.listing.problems))
+    files = CompactFiles(
+        project=project,
+        sources=[],
+        archives={},
+        paths={},
+        before={},
+        skipped=list(project.listing.problems),
+    )
     for file in _chosen(project, wanted):
         if (memory := files.memory(file.name, file.path)) is not None:
             writable = project.may_write(file, wanted.tasks)
-            files.sources.append(KnownFile(memory, file.place, writable, file.found))
+            files.sources.append(
+                KnownFile(
+                    memory=memory, place=file.place, writable=writable, found=file.found
+                )
+            )
     name = "MEMORY.md"
     add = wanted.promote and not wanted.files and project.found(name) is None
     unread = bool(wanted.units) and name not in files.paths
@@ -170,7 +199,8 @@ def _named(
 
 
 class CompactOutcome(NamedTuple):
-    """New texts by path (archives included), what was done, what was found, losses to confirm."""
+    """New texts by path (archives included), what was done, what was found, losses to
+    confirm."""
 
     texts: Mapping[str, str]
     done: tuple[Event, ...] = ()
@@ -179,7 +209,8 @@ class CompactOutcome(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An entry in the run: as it was read (`original`), and as the steps so far have left it."""
+    """An entry in the run: as it was read (`original`), and as the steps so far have
+    left it."""
 
     changes: ChangeSet
     source: KnownFile
@@ -241,7 +272,8 @@ class Compaction:
         ]
 
     def adopt(self, units: Sequence[str]) -> None:
-        """Sections of prose become entries under their ids; of those in found places copies do."""
+        """Sections of prose become entries under their ids; of those in found places
+        copies do."""
         known = 0
         for i, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
@@ -263,10 +295,8 @@ class Compaction:
         self._hold()
 
     def _copy_unit(self, source: KnownFile, section: Entry) -> None:
-        new, title = (
-            derived_id("adopted", section.id),
-            section.title.rpartition(" > ")[2],
-        )
+        new = derived_id("adopted", section.id)
+        title = section.title.rpartition(" > ")[2]
         own = self.changes.files.get("MEMORY.md")
         if own is None or any(entry.id == new for entry in own.entries):
             return
@@ -295,7 +325,8 @@ class Compaction:
         return [groups[name] for name in sorted(groups)]
 
     def edited(self, held: Sequence[Held]) -> bool:
-        """Whether a person has edited one of these bodies; it is named, and stays as it is."""
+        """Whether a person has edited one of these bodies; it is named, and stays as it
+        is."""
         touched = [one for one in held if one.original.touched]
         for one in touched:
             self.tell("skipped", [one], EDITED)
@@ -320,7 +351,8 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
 
 
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
-    """New texts, what was done and found; a loss to confirm where too many entries leave."""
+    """New texts, what was done and found; a loss to confirm where too many entries
+    leave."""
     losses = []
     for path, file in sorted(changes.files.items()):
         live = [
@@ -333,10 +365,18 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
         )
         if len(live) >= LOSS_LEAST and len(ids) > LOSS_SHARE * len(live):
             losses.append(
-                Event("loss", path, ids, f"{len(ids)} of {len(live)} live entries")
+                Event(
+                    what="loss",
+                    path=path,
+                    ids=ids,
+                    detail=f"{len(ids)} of {len(live)} live entries",
+                )
             )
     return CompactOutcome(
-        changes.texts(), tuple(changes.done), tuple(changes.found), tuple(losses)
+        texts=changes.texts(),
+        done=tuple(changes.done),
+        found=tuple(changes.found),
+        losses=tuple(losses),
     )
 
 

@@ -1,4 +1,5 @@
-"""What a language model is asked about memory, and its answers, checked against that. Pure."""
+"""What a language model is asked about memory, and its answers, checked against that.
+Pure."""
 
 import json
 import tomllib
@@ -35,7 +36,8 @@ FACT_KINDS = ("fact", "decision", "pitfall", "workflow", "architecture", "prefer
 RATINGS = ("again", "hard", "good", "easy")
 MOST_OPERATIONS = 20
 DRAWN = 0.3
-"""Share of a fact's words that an episode must say, of those of the best when it is named."""
+"""Share of a fact's words that an episode must say, of those of the best when it is
+named."""
 
 
 class QuotedEntry(NamedTuple):
@@ -59,7 +61,8 @@ class EpisodeBatch(NamedTuple):
 
 
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
-    """The episodes to ask about, by job and task: where three wait, or a striking one."""
+    """The episodes to ask about, by job and task: where three wait, or a striking
+    one."""
     homes: dict[tuple[str, str, str], dict[str, QuotedEntry]] = {}
     for source in sorted(sources, key=lambda source: source.path):
         place = source.place
@@ -136,7 +139,8 @@ SCHEMAS = {
     "promote": _strict(verdicts=_list(_JUDGED)),
     "reinforce": _strict(ratings=_list(_RATED)),
 }
-"""The shape of a reply by what is asked for; of that name is the question in questions.toml."""
+"""The shape of a reply by what is asked for; of that name is the question in
+questions.toml."""
 
 
 def ask(model: Model, name: str, prompts: Iterable[str], shared: str = "") -> list[str]:
@@ -167,7 +171,8 @@ def pairs_question(pairs: Sequence[Pair]) -> str:
 
 
 def session_text(spoken: str, longest: int = 400_000) -> str:
-    """A session as a model may see it: no secrets, no private parts; the oldest words go first."""
+    """A session as a model may see it: no secrets, no private parts; the oldest words
+    go first."""
     text = redact_secrets(strip_private(strip_controls(spoken)))
     cut = (
         text
@@ -213,7 +218,8 @@ class Operation(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What a model made of a batch, and how many of its proposals were dropped, by reason."""
+    """What a model made of a batch, and how many of its proposals were dropped, by
+    reason."""
 
     batch: EpisodeBatch
     operations: tuple[Operation, ...]
@@ -247,12 +253,20 @@ def _operation(
         dropped["from no episode"] += 1
     else:
         kind = row["kind"] if row["kind"] in FACT_KINDS else "fact"
-        return Operation(what, target, kind, title, body, episodes)
+        return Operation(
+            what=what,
+            target=target,
+            kind=kind,
+            title=title,
+            body=body,
+            episodes=episodes,
+        )
     return None
 
 
 def _words(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and body of a proposal, made safe; both "" without a body. Raises `Refused`."""
+    """Title and body of a proposal, made safe; both "" without a body. Raises
+    `Refused`."""
     if row["body"].strip():
         return model_output.safe_text(row["title"], row["body"])
     model_output.check(row["title"])
@@ -260,8 +274,9 @@ def _words(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[str, ...]:
-    """The episodes shown that a fact was drawn from: those named that say some of it as well as the
-    best of them; when no name is known, those whose words it takes up most."""
+    """The episodes shown that a fact was drawn from: those named that say some of it as
+    well as the best of them; when no name is known, those whose words it takes up
+    most."""
     mine = claim(words).words - STOP_WORDS
     said = {item.entry.id: mine & claim(item.words).words for item in batch.episodes}
     shares = {name: len(same) / (len(mine) or 1) for name, same in said.items()}
@@ -295,7 +310,8 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
 def read_verdicts(
     text: str, pairs: Sequence[Pair], today: str
 ) -> dict[frozenset[str], Pair]:
-    """What a reply to `pairs_question` says of each pair; unsure where it says nothing well."""
+    """What a reply to `pairs_question` says of each pair; unsure where it says nothing
+    well."""
     found = {pair.key: pair._replace(what="unsure") for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
@@ -305,7 +321,8 @@ def read_verdicts(
 
 
 def _verdict(row: Mapping[str, Any], pair: Pair, today: str) -> Pair:
-    what, keep = row["verdict"], row["keep"]
+    what = row["verdict"]
+    keep = row["keep"]
     if what == "new":
         return pair._replace(what=what)
     unsure = pair._replace(what="unsure")
@@ -329,7 +346,8 @@ def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:
 
 
 def read_ratings(text: str, entries: Sequence[Entry]) -> dict[str, str]:
-    """A rating for each entry shown: good when the reply says something unknown, or nothing."""
+    """A rating for each entry shown: good when the reply says something unknown, or
+    nothing."""
     rows = reversed(parse_json(text, SCHEMAS["reinforce"])["ratings"])
     said = {row["id"]: row["rating"] for row in rows}
     return {e.id: said[e.id] if said.get(e.id) in RATINGS else "good" for e in entries}

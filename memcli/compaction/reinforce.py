@@ -29,7 +29,8 @@ Use = tuple[str, str]  # A session, and the id of an entry that it used
 
 
 class ReinforceRequest(NamedTuple):
-    """Ids that were typed, of a list, or of the recall log of `session`, and ratings by id.
+    """Ids that were typed, of a list, or of the recall log of `session`, and ratings by
+    id.
 
     `spoken` is the text of the session (modes aligned and rated)."""
 
@@ -71,7 +72,8 @@ def reinforce(
     app: App, request: ReinforceRequest, *, dry_run: bool = False
 ) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
-    asked, own = _checked(app, request), request.session
+    asked = _checked(app, request)
+    own = request.session
     model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
     if not app.project.listing.files:
         return ReinforceReport(skipped=tuple(app.project.listing.problems))
@@ -118,7 +120,8 @@ def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
 
 
 def _done(app: App, state: "State", session: str) -> set[str]:
-    """The ids that a session has reinforced; of a run that was killed, those in its note."""
+    """The ids that a session has reinforced; of a run that was killed, those in its
+    note."""
     if not session:
         return set()
     noted = (
@@ -140,7 +143,8 @@ def _judgement(
 
     work = _Reinforcement(app, request, done, {})
     work.report()
-    shared, shown = questions.session_text(request.spoken or ""), work.shown
+    shared = questions.session_text(request.spoken or "")
+    shown = work.shown
     rates: dict[str, str] = {}
     for part in (
         shown[at : at + MOST_RATED] for at in range(0, len(shown), MOST_RATED)
@@ -171,7 +175,8 @@ class _Reinforcement:
         self.request = self._whole(request)
 
     def report(self) -> ReinforceReport:
-        project, typed = self.app.project, self.request.typed
+        project = self.app.project
+        typed = self.request.typed
         wanted = list(dict.fromkeys((*typed, *self.request.listed)))
         places = locate(self.app.index, project, wanted)
         self.names["unknown"] = [name for name in wanted if places.get(name) is None]
@@ -213,7 +218,12 @@ class _Reinforcement:
         try:
             memory = hold(self.app.project, self.changes, place.path)
         except Unreadable as error:
-            problem = Problem(place.path, error.line, str(error), "unreadable")
+            problem = Problem(
+                path=place.path,
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
+            )
             self.skipped += [problem] if problem not in self.skipped else []
             return
         at = next(
@@ -234,7 +244,8 @@ class _Reinforcement:
             self.changes.set((place.path, at), **values)
 
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
-        request, today = self.request, self.changes.today
+        request = self.request
+        today = self.changes.today
         rating = next(
             (request.rates[key] for key in keys if key in request.rates), None
         )
@@ -270,7 +281,8 @@ class _Reinforcement:
 
 
 def noted_uses(workspace: "Workspace") -> set[Use]:
-    """The uses that compaction has counted, also of a run that was killed before it said so."""
+    """The uses that compaction has counted, also of a run that was killed before it
+    said so."""
     notes = workspace.notes("compact")
     return {use for note in notes for use in zip(note[::2], note[1::2], strict=False)}
 
@@ -295,13 +307,15 @@ class WaitingUses:
                 (own, entry) for own, entries in uses.items() for entry in entries
             ], known
 
-        why, nothing = "uses that wait are not counted", (self.waiting, self.known)
+        why = "uses that wait are not counted"
+        nothing = (self.waiting, self.known)
         self.waiting, self.known = self.app.from_state(look, nothing, why, make=False)
         if self.waiting:
             self.known |= noted_uses(self.app.workspace)
 
     def count(self, sources: Sequence[KnownFile]) -> CompactOutcome:
-        """Count them in these files: once for a session and entry, none of what is retired."""
+        """Count them in these files: once for a session and entry, none of what is
+        retired."""
         changes = ChangeSet(
             (each.memory for each in sources), self.app.project.now.isoformat()
         )

@@ -1,6 +1,8 @@
-"""What compaction does to a set of memory files: pure, deterministic, whatever their order.
+"""What compaction does to a set of memory files: pure, deterministic, whatever their
+order.
 
-Each step looks at the entries as the steps before it left them; what leaves is in an archive."""
+Each step looks at the entries as the steps before it left them; what leaves is in an
+archive."""
 
 import datetime
 import re
@@ -40,8 +42,8 @@ DECAY = 0.7  # what an entry's importance is multiplied with when another contra
 class Pair(NamedTuple):
     """Two live entries that say the opposite, as earlier steps left them, and a file.
 
-    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is the id that
-    stays, and `body` what it says now, if it is to change."""
+    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is
+    the id that stays, and `body` what it says now, if it is to change."""
 
     path: str
     first: Entry
@@ -61,7 +63,8 @@ def take_steps(
     wanted: CompactRequest,
     verdicts: Mapping[frozenset[str], Pair] = {},
 ) -> CompactOutcome:
-    """Compact the files of a run. A contradiction without a verdict, by its ids, is flagged."""
+    """Compact the files of a run. A contradiction without a verdict, by its ids, is
+    flagged."""
     _before_contradictions(work, wanted)
     _settle_contradictions(work, wanted.contradictions, verdicts)
     return outcome_of(work.changes)
@@ -96,13 +99,15 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
 
 
 def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the new names of files, by entry, into `paths` and the code spans of what mem wrote."""
+    """Write the new names of files, by entry, into `paths` and the code spans of what
+    mem wrote."""
     for held in work.held:
         names = moves.get(held.entry.id, {})
         ours = held.source.writable and held.source.place.store == "memory"
         if not (names and held.live and ours):
             continue
-        paths, body = list(held.names("paths")), held.entry.body
+        paths = list(held.names("paths"))
+        body = held.entry.body
         now = [names.get(path.strip("/"), path) for path in paths]
         text = body if held.original.touched else reduce(_renamed, names.items(), body)
         if now != paths:
@@ -190,7 +195,8 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
 
 
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
-    """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown vector."""
+    """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
+    vector."""
     places = [i for i, own in enumerate(vectors) if own is not None]
     if len(places) < 2:
         return []
@@ -210,7 +216,8 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
 
 
 def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
-    """Retire the live task entries of a stage, but none that was edited; all that are of it."""
+    """Retire the live task entries of a stage, but none that was edited; all that are
+    of it."""
     here = [
         h
         for h in work.held
@@ -228,7 +235,8 @@ def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
 
 
 def has_stage(place: Place, job: str) -> bool:
-    """Whether the stage of a job, "" of the project, is that of the entries of a file."""
+    """Whether the stage of a job, "" of the project, is that of the entries of a
+    file."""
     levels = ("job", "task") if job else ("project",)
     here = place.job == job and place.level in levels
     return here and place.store in ("memory", "institutional")
@@ -264,7 +272,8 @@ def is_stale(entry: Entry, now: datetime.date) -> bool:
 def has_faded(
     age: int, importance: float, count: int, kind: str, priority: object
 ) -> bool:
-    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or priority."""
+    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or
+    priority."""
     weight = importance * half_life_decay(age) * (1 + count)
     lasting = kind in LASTING_KINDS or priority in LASTING_PRIORITIES
     return age > STALE_DAYS and weight < STALE_BELOW and not lasting
@@ -310,7 +319,8 @@ def _promote(work: Compaction, family: list[Held]) -> None:
     if target is None:
         _copy_up(work, family, ids)
     elif not known.issuperset(ids):
-        day, united = work.now.isoformat(), sorted({*known, *ids})
+        day = work.now.isoformat()
+        united = sorted({*known, *ids})
         work.changes.strengthen(target.spot, day, promoted_from=united)
         _mark(family, target.entry.id)
         work.note("reinforced by recurrence", [target, *family])
@@ -336,7 +346,8 @@ def _copy_up(work: Compaction, family: list[Held], ids: list[str]) -> None:
         return
     best = min((held.entry for held in family), key=importance_order)
     body = min((held.entry for held in family), key=body_order).body
-    new, today = derived_id(*ids), work.now.isoformat()
+    new = derived_id(*ids)
+    today = work.now.isoformat()
     values = {
         **copied_values(best, new, today, ("priority", "tags", "paths", "commands")),
         "reinforcement_count": max(held.entry.reinforcement_count for held in family),
@@ -359,7 +370,8 @@ def _mark(family: Iterable[Held], target: str) -> None:
 def _settle_contradictions(
     work: Compaction, mode: str, verdicts: Mapping[frozenset[str], Pair]
 ) -> None:
-    """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts out."""
+    """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts
+    out."""
     for first, second, detail in list(_opposites(work)):
         pair = [first, second]
         key = frozenset(held.entry.id for held in pair)

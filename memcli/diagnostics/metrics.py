@@ -1,4 +1,5 @@
-"""Is the memory good? Five metrics, their weighted score, its band (docs/guide.md). Pure."""
+"""Is the memory good? Five metrics, their weighted score, its band (docs/guide.md).
+Pure."""
 
 import heapq
 import math
@@ -21,9 +22,12 @@ WEIGHTS = {
     "efficiency": 0.15,
     "reachability": 0.15,
 }
-YELLOW, GREEN = 50, 75
-EVIDENCE, RECENT = 10, 1000
-"""So many shown entries the recall log must hold to be believed; so many of the latest count."""
+YELLOW = 50
+GREEN = 75
+EVIDENCE = 10
+RECENT = 1000
+"""So many shown entries the recall log must hold to be believed; so many of the latest
+count."""
 FOUND_AT = 3
 LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
@@ -32,23 +36,28 @@ LEARN = "mem extract"
 GROWTH = (BEGIN, CONFIRM, LEARN)
 """What raises a metric in time. Other advice names work that is there to be done."""
 FEW = 20  # so many entries a memory should have before its growth is worth advice
-SAMPLE, POOL = 200, 4000
-"""How many entries are compared, and with how many: samples, the first within the second."""
+SAMPLE = 200
+POOL = 4000
+"""How many entries are compared, and with how many: samples, the first within the
+second."""
 NEIGHBOURS = 3
 AKIN = 0.25
-"""Weighted word overlap that earns a neighbour the whole point: of unrelated texts it is 0.06, of
-the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real sets)."""
+"""Weighted word overlap that earns a neighbour the whole point: of unrelated texts it
+is 0.06, of the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real
+sets)."""
 AKIN_COSINE = 0.8  # the same where there are vectors: the cosine of a `similar` edge
 NEAR = 12
-"""So many of an entry's rarest words find its possible neighbours; so many of them are compared."""
+"""So many of an entry's rarest words find its possible neighbours; so many of them are
+compared."""
 
 
 class LiveEntry(NamedTuple):
     """One live entry as the metrics see it.
 
-    `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale` archives;
-    compaction merges near-duplicates of one `shelf`. Of what is `promoted` recall shows the copy
-    that it became; `outdated` is what names something that the code has no more."""
+    `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale`
+    archives; compaction merges near-duplicates of one `shelf`. Of what is `promoted`
+    recall shows the copy that it became; `outdated` is what names something that the
+    code has no more."""
 
     id: str
     title: str
@@ -63,7 +72,8 @@ class LiveEntry(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command line."""
+    """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command
+    line."""
 
     value: float | None
     reason: str
@@ -72,7 +82,8 @@ class Metric(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """Entries indexed and on disk (unreadable files count as one), chunks embedded of how many."""
+    """Entries indexed and on disk (unreadable files count as one), chunks embedded of
+    how many."""
 
     entries: int
     eligible: int
@@ -81,7 +92,8 @@ class Indexed(NamedTuple):
 
 
 class LoggedHit(NamedTuple):
-    """One row of the recall log, in order; `place` counts from 1 within one answer's layer."""
+    """One row of the recall log, in order; `place` counts from 1 within one answer's
+    layer."""
 
     session: str
     entry: str
@@ -108,8 +120,9 @@ def health(
 ) -> Health:
     """All metrics of the live entries, whatever their order.
 
-    `places` are those of a `sample` recalled by their titles (0: not found), None when the index
-    cannot be searched; `vectors` those of the entries by id, of many those of a `sample`."""
+    `places` are those of a `sample` recalled by their titles (0: not found), None when
+    the index cannot be searched; `vectors` those of the entries by id, of many those of
+    a `sample`."""
     items = sorted(items)
     if not items:
         unread = indexed.missing_files
@@ -124,7 +137,8 @@ def health(
 
 
 def weighed(measured: Mapping[str, Metric]) -> Health:
-    """The score: the weighted sum of the metrics that can be had, their weights rescaled to 1."""
+    """The score: the weighted sum of the metrics that can be had, their weights
+    rescaled to 1."""
     had = {name: m.value for name, m in measured.items() if m.value is not None}
     total = sum(WEIGHTS[name] for name in had) or 1.0
     rescaled = {
@@ -143,12 +157,11 @@ def band(score: float) -> str:
 
 
 def freshness(items: Sequence[LiveEntry]) -> Metric:
-    """The median of what decay leaves of the live entries, of an outdated one half of it."""
+    """The median of what decay leaves of the live entries, of an outdated one half of
+    it."""
     value = 100 * median(item.decay / (1 + item.outdated) for item in items)
-    outdated, stale = (
-        sum(item.outdated for item in items),
-        sum(item.stale for item in items),
-    )
+    outdated = sum(item.outdated for item in items)
+    stale = sum(item.stale for item in items)
     age = count(round(median(item.age for item in items)), "day")
     reason = f"The median age of {count(len(items), *LIVE)} is {age}"
     reason += f"; {stale} would leave as stale" if stale else ""
@@ -166,7 +179,8 @@ def freshness(items: Sequence[LiveEntry]) -> Metric:
 
 
 def coverage(indexed: Indexed) -> Metric:
-    """The share of the entries on disk that the index holds, times that of its vectors."""
+    """The share of the entries on disk that the index holds, times that of its
+    vectors."""
     value = (
         100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
     )
@@ -196,7 +210,8 @@ def reachability(items: Sequence[LiveEntry]) -> Metric:
 
 
 def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metric:
-    """Whether recalls are distinct and relevant: from the log, else by the titles of a sample."""
+    """Whether recalls are distinct and relevant: from the log, else by the titles of a
+    sample."""
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
     if places is None:
@@ -213,7 +228,8 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
-    best, shares = 0.0, list[float]()
+    best = 0.0
+    shares = list[float]()
     for row in sorted(shown, key=lambda row: row.session):
         if row.layer == "ranked" and row.score is not None and math.isfinite(row.score):
             best = row.score if row.place == 1 else max(best, row.score)
@@ -232,14 +248,15 @@ def coherence(
 ) -> Metric:
     """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
 
-    Similarity is the cosine where there are vectors of all, else the Jaccard overlap of content
-    words weighed by idf; it earns its share of what counts as akin, at most 1. A near-duplicate
-    takes a neighbour's place and earns nothing."""
+    Similarity is the cosine where there are vectors of all, else the Jaccard overlap of
+    content words weighed by idf; it earns its share of what counts as akin, at most 1.
+    A near-duplicate takes a neighbour's place and earns nothing."""
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
     items = [by_id[name] for name in sample(by_id, POOL)]
-    first, near = min(SAMPLE, len(items)), min(NEIGHBOURS, len(items) - 1)
+    first = min(SAMPLE, len(items))
+    near = min(NEIGHBOURS, len(items) - 1)
     known = [vectors.get(item.id, b"") for item in items] if vectors else [b""]
     akin, how = (
         (AKIN_COSINE, "by their vectors") if all(known) else (AKIN, "by their words")
@@ -315,7 +332,8 @@ def _twins(
 def _nearest_words(
     bags: Sequence[frozenset[str]], first: int, most: int
 ) -> list[tuple[int, int, float]]:
-    """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared words."""
+    """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared
+    words."""
     held = Counter(chain.from_iterable(bags))
     weights = {word: idf(n, len(bags)) for word, n in held.items()}
     holders = defaultdict[str, list[int]](list)

@@ -1,4 +1,5 @@
-"""Memory at two commits: what a branch adds to it and takes from it; and as it was at one."""
+"""Memory at two commits: what a branch adds to it and takes from it; and as it was at
+one."""
 
 import os
 import re
@@ -23,12 +24,14 @@ from memcli.storage.files import Unreadable, cache_dir, decode, read_text
 
 WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
-"""Where a branch is taken to have come from; the first one that exists and is not HEAD itself."""
+"""Where a branch is taken to have come from; the first one that exists and is not HEAD
+itself."""
 _ORDER = "added restored moved changed reinforced weakened retired merged archived removed".split()
 
 
 class EntryDiff(NamedTuple):
-    """One thing that happened to an entry; `detail` says which keys, from where, or why."""
+    """One thing that happened to an entry; `detail` says which keys, from where, or
+    why."""
 
     what: str
     id: str
@@ -40,7 +43,8 @@ class EntryDiff(NamedTuple):
 
 
 class ProseDiff(NamedTuple):
-    """How many sections of a file's prose came, went, or say something else below their heading."""
+    """How many sections of a file's prose came, went, or say something else below their
+    heading."""
 
     path: str
     added: int
@@ -73,7 +77,13 @@ class BranchSide(NamedTuple):
     def is_now(self, what: str, detail: str) -> EntryDiff:
         e = self.entry
         return EntryDiff(
-            what, e.id, e.title, e.kind or e.type, self.path, self.level, detail
+            what=what,
+            id=e.id,
+            title=e.title,
+            kind=e.kind or e.type,
+            path=self.path,
+            level=self.level,
+            detail=detail,
         )
 
 
@@ -87,7 +97,8 @@ class BranchVersion(NamedTuple):
 
 def diff(app: App, revisions: str = "") -> DiffReport:
     """What the branch itself did since the histories parted. Raises UsageError."""
-    project, root = app.project, app.project.root
+    project = app.project
+    root = app.project.root
     if root is None or git.work_tree(root) is None:
         hint = "run it inside one, or name it with --root"
         raise UsageError("there is no git repository here", hint)
@@ -98,7 +109,8 @@ def diff(app: App, revisions: str = "") -> DiffReport:
         for n, where in places.items()
         if where and "proxy" not in (where.store, where.of)
     ]
-    # What comes back from an archive leaves it as it is, so that no difference would show it.
+    # What comes back from an archive leaves it as it is, so that no difference would
+    # show it.
     names = sorted(
         {*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))}
     )
@@ -117,8 +129,16 @@ def diff(app: App, revisions: str = "") -> DiffReport:
     commits = [each for each in (base, head) if each]
     short = [_git(root, "rev-parse", "--short", each).strip() for each in commits]
     told = review(root, base, head, list(_standing(project, head)), fresh)
-    prose, faults = tuple(_prose(before, after)), tuple(dict.fromkeys(problems))
-    return DiffReport(short[0], [*short, WORKING][1], told, tuple(found), prose, faults)
+    prose = tuple(_prose(before, after))
+    faults = tuple(dict.fromkeys(problems))
+    return DiffReport(
+        base=short[0],
+        head=[*short, WORKING][1],
+        findings=told,
+        changes=tuple(found),
+        prose=prose,
+        problems=faults,
+    )
 
 
 def _units(side: BranchVersion, name: str) -> set[str]:
@@ -162,7 +182,8 @@ def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
 
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
-    """The commit where the histories part (else the base), and the other end ("": files)."""
+    """The commit where the histories part (else the base), and the other end ("":
+    files)."""
     first, dots, last = revisions.partition("..." if "..." in revisions else "..")
     head = _commit(root, last or "HEAD") if dots else ""
     base = now = _commit(root, first or "HEAD")
@@ -214,7 +235,8 @@ _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
 
 def placed(project: Project, name: str) -> Place | None:
-    """The place of a file from its name relative to the root; None when it is no memory file."""
+    """The place of a file from its name relative to the root; None when it is no memory
+    file."""
     job = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
     patterns = [
         ("task", rf"{job}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
@@ -244,7 +266,14 @@ def _version(
         try:
             files[name] = parse(_text(project.root, commit, name), name)
         except Unreadable as error:
-            problems.append(Problem(name, error.line, str(error), "unreadable"))
+            problems.append(
+                Problem(
+                    path=name,
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
     return version_of(project, files)
 
 
@@ -263,8 +292,10 @@ def version_of(project: Project, files: dict[str, MemoryFile]) -> BranchVersion:
 
 
 def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
-    """Entries that stay in their file first; what then is left on one side came, went or moved."""
-    old, new = before.entries, after.entries
+    """Entries that stay in their file first; what then is left on one side came, went
+    or moved."""
+    old = before.entries
+    new = after.entries
     for key in old.keys() & new.keys():
         yield from _kept(old[key], new[key])
     come = [new[key] for key in sorted(new.keys() - old.keys())]
@@ -277,7 +308,8 @@ def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
             yield to.is_now("moved", f"from {key[1]}")
             yield from _kept(old[key], to)
     for one in come:
-        name, promoted = one.entry.id, one.entry.extra.get("promoted_from")
+        name = one.entry.id
+        promoted = one.entry.extra.get("promoted_from")
         copies = [path for entry, path in old if entry == name]
         if name in before.archived:
             yield one.is_now("restored", "from the archive")
@@ -302,14 +334,16 @@ def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
 
 
 def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
-    old, new = before.entry, after.entry
+    old = before.entry
+    new = after.entry
     said = {"reinforcement_count", "written"}
     if old.status != new.status and "retired" in (old.status, new.status):
         said |= {"status", "retired_because"}
         gone = new.status == "retired"
         because = str(new.extra.get("retired_because") or "") if gone else ""
         yield after.is_now("retired" if gone else "restored", because)
-    was, now = old.reinforcement_count, new.reinforcement_count
+    was = old.reinforcement_count
+    now = new.reinforcement_count
     if was != now:
         said.add("last_reinforced")
         yield after.is_now("reinforced" if now > was else "weakened", f"{was} → {now}")
@@ -331,12 +365,16 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
         old, new = (
             Counter((s.title, s.body) for s in sections(memory)) for memory in files
         )
-        gone, come = old - new, new - old
+        gone = old - new
+        come = new - old
         both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
         changed = both.total()
         if gone or come:
             yield ProseDiff(
-                name, come.total() - changed, gone.total() - changed, changed
+                path=name,
+                added=come.total() - changed,
+                removed=gone.total() - changed,
+                changed=changed,
             )
 
 
@@ -345,10 +383,11 @@ KEPT = 8  # so many commits stay laid out
 
 @contextmanager
 def seen_at(app: App, moment: str) -> Iterator[App]:
-    """The project with the memory files of a commit, or of the last one of a day, and its date.
+    """The project with the memory files of a commit, or of the last one of a day, and
+    its date.
 
-    Nothing in the work tree is touched; the level of the user is as it is today. Raises UsageError.
-    """
+    Nothing in the work tree is touched; the level of the user is as it is today. Raises
+    UsageError."""
     if not moment:
         yield app
         return
@@ -368,9 +407,11 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
 
 
 def _commit_at(app: App, root: Path, moment: str) -> str:
-    commit, why = "", "unknown revision"
+    commit = ""
+    why = "unknown revision"
     if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
-        day, why = day_of("at", moment, app.project.now), "no commit is that old"
+        day = day_of("at", moment, app.project.now)
+        why = "no commit is that old"
         commit = _git(
             root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD"
         ).strip()
@@ -415,6 +456,7 @@ def _laid_out(root: Path, commit: str) -> Path:
 
 
 def _is_read(name: str) -> bool:
-    """Whether a file of a commit is looked at; none whose name leads out of its folder."""
+    """Whether a file of a commit is looked at; none whose name leads out of its
+    folder."""
     safe = ".." not in name.split("/") and "\n" not in name and not os.path.isabs(name)
     return safe and (name.endswith(".md") or name == ".mem.toml")

@@ -1,4 +1,5 @@
-"""What a branch does to what memory rests on, and what it adds that nobody should want."""
+"""What a branch does to what memory rests on, and what it adds that nobody should
+want."""
 
 import os
 import re
@@ -32,9 +33,11 @@ class Resting(NamedTuple):
 
 
 class BranchFinding(NamedTuple):
-    """`what` is removes, moves, rewrites, untold, opposes, secret or order, of these `entries`.
+    """`what` is removes, moves, rewrites, untold, opposes, secret or order, of these
+    `entries`.
 
-    `name` is what the branch removes, `detail` its new name or the share of new lines."""
+    `name` is what the branch removes, `detail` its new name or the share of new
+    lines."""
 
     what: str
     name: str
@@ -48,9 +51,11 @@ Standing = Sequence[tuple[str, Entry]]  # entries with the file that each stands
 def review(
     root: Path, base: str, head: str, entries: Standing, fresh: frozenset[str]
 ) -> tuple[BranchFinding, ...]:
-    """What a reviewer should know of a branch, beside its changes. `fresh` are the ids it writes.
+    """What a reviewer should know of a branch, beside its changes. `fresh` are the ids
+    it writes.
 
-    `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not told."""
+    `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not
+    told."""
     top = git.work_tree(root)
     if top is None:
         return ()
@@ -61,16 +66,26 @@ def review(
                 named[anchor].append((path, entry))
     tree = Codebase(top, root, time.monotonic() + SECONDS, head)
     found = [
-        BranchFinding(what, anchor.text, detail, tuple(_resting(named[anchor])))
+        BranchFinding(
+            what=what,
+            name=anchor.text,
+            detail=detail,
+            entries=tuple(_resting(named[anchor])),
+        )
         for anchor, what, detail in _taken(tree, base, head, sorted(named))
     ]
     if time.monotonic() > tree.deadline:
-        found.append(BranchFinding("untold", "", f"{SECONDS}", ()))
+        found.append(
+            BranchFinding(what="untold", name="", detail=f"{SECONDS}", entries=())
+        )
     return (*found, *_opposed(entries, fresh), *_unwanted(entries, fresh))
 
 
 def _resting(entries: Iterable[tuple[str, Entry]]) -> Iterator[Resting]:
-    return (Resting(entry.id, entry.title, path, entry.line) for path, entry in entries)
+    return (
+        Resting(id=entry.id, title=entry.title, path=path, line=entry.line)
+        for path, entry in entries
+    )
 
 
 def _taken(
@@ -78,7 +93,8 @@ def _taken(
 ) -> Iterator[tuple[Anchor, str, str]]:
     ends = [base, head] if head else [base]
     status = (tree.git("diff", "--name-status", "-M70%", "-z", *ends) or "").split("\0")
-    moved, gone = dict[str, str](), set[str]()
+    moved = dict[str, str]()
+    gone = set[str]()
     at = 0
     while at + 1 < len(status):
         if status[at][:1] == "R":
@@ -113,7 +129,8 @@ def _is(anchor: Anchor, path: str) -> bool:
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
     out = tree.git("diff", "-U0", "--no-renames", *ends) or ""
-    words, prose = set[str](), False
+    words = set[str]()
+    prose = False
     for line in out.splitlines():
         if line.startswith("--- "):
             prose = is_prose(line)
@@ -139,7 +156,9 @@ def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding
         pair = sorted((live[i], live[j]), key=lambda one: one[1].id not in fresh)
         (_, new), (_, old) = pair
         if new.id in fresh and new.id != old.id and new.type == old.type:
-            yield BranchFinding("opposes", "", "", tuple(_resting(pair)))
+            yield BranchFinding(
+                what="opposes", name="", detail="", entries=tuple(_resting(pair))
+            )
 
 
 def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
@@ -149,5 +168,8 @@ def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFindin
                 if spans := find(entry.body):
                     kinds = ", ".join(sorted({span.kind for span in spans}))
                     yield BranchFinding(
-                        what, "", kinds, tuple(_resting([(path, entry)]))
+                        what=what,
+                        name="",
+                        detail=kinds,
+                        entries=tuple(_resting([(path, entry)])),
                     )

@@ -1,4 +1,5 @@
-"""Finding what a session teaches: by rules, or by asking a language model. What fails is named."""
+"""Finding what a session teaches: by rules, or by asking a language model. What fails
+is named."""
 
 import os
 import re
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from memcli.providers.llm import Ask, Model
 
 OVER = "over the most that one session may leave"
-ODD, UNPLACED = "not as asked for", "names no turn that was shown"
+ODD = "not as asked for"
+UNPLACED = "names no turn that was shown"
 REPLY_TOKENS = 4000
 
 
 class EngineInput(NamedTuple):
-    """What an engine looks at: the turns from `first` on; by rules, `left` lessons may be left."""
+    """What an engine looks at: the turns from `first` on; by rules, `left` lessons may
+    be left."""
 
     session: Session
     first: int
@@ -39,7 +42,8 @@ class EngineInput(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What an engine found and told, by segment; `more`: over the most; `drafts`: to be placed."""
+    """What an engine found and told, by segment; `more`: over the most; `drafts`: to be
+    placed."""
 
     findings: Sequence[Finding] = ()
     told: Mapping[int, EpisodeDraft] = {}
@@ -54,9 +58,11 @@ class Findings(NamedTuple):
 def find(
     given: EngineInput, runs: Sequence[ExtractionScope], model: "Model | None"
 ) -> Findings:
-    """What the scopes find: by the model, else, or where its reply is of no use, by rules."""
+    """What the scopes find: by the model, else, or where its reply is of no use, by
+    rules."""
     asked = [scope for scope in runs if scope.looks_for]
-    answers, names = Findings(), {scope.name for scope in runs}
+    answers = Findings()
+    names = {scope.name for scope in runs}
     if model is not None and asked:
         answers = _by_model(model, given, asked)
         if not answers.replied:
@@ -76,7 +82,9 @@ def find(
 def _drafts(
     given: EngineInput, names: set[str], answers: Findings
 ) -> Iterator[FindingDraft]:
-    session, folder, today = given.session, given.folder, given.today
+    session = given.session
+    folder = given.folder
+    today = given.today
     yield from drafts.drafts_of(session, answers.findings, today)
     if "interventions" in names:
         noted = given.inputs[".interventions.jsonl"]
@@ -113,7 +121,8 @@ def _corrected(given: EngineInput, one: Finding) -> Finding:
 
 def _below(given: EngineInput, one: Finding) -> Finding:
     """With those of its files that are there, as they are called from the root."""
-    root, found = given.root, dict[str, None]()
+    root = given.root
+    found = dict[str, None]()
     for path in one.paths:  # one alone: the session ran elsewhere
         full = os.path.join(root, given.session.turns[one.turn].cwd, path)
         names = (
@@ -142,7 +151,15 @@ def _asks(
 
     prompt = prompts.instruction(runs, given.inputs, given.segments)
     schema = prompts.schema(prompts.ITEM, [scope.name for scope in runs])
-    ask = Ask(prompts.SYSTEM, prompt, "", schema, True, REPLY_TOKENS, "extract")
+    ask = Ask(
+        system=prompts.SYSTEM,
+        prompt=prompt,
+        shared="",
+        schema=schema,
+        by_item=True,
+        max_tokens=REPLY_TOKENS,
+        purpose="extract",
+    )
     parts = prompts.transcript(given.session.turns, given.first)
     return [(ask._replace(shared=part.text), part) for part in parts]
 
@@ -150,7 +167,8 @@ def _asks(
 def _by_model(
     model: "Model", given: EngineInput, runs: Sequence[ExtractionScope]
 ) -> Findings:
-    found, dropped = Findings(), Counter[str]()
+    found = Findings()
+    dropped = Counter[str]()
     names = [scope.name for scope in runs]
     for ask, part in _asks(given, runs):
         cut = (*found.cut, *part.cut)
@@ -171,20 +189,25 @@ def _by_model(
         ]
         findings = [*found.findings, *(_corrected(given, f) for f in kept)]
         told = {**found.told, **_told(given, parsed)}
-        found = Findings(findings, told, (), dict(dropped), (*cut, *parsed.odd))
+        found = Findings(
+            findings=findings,
+            told=told,
+            failed=(),
+            dropped=dict(dropped),
+            cut=(*cut, *parsed.odd),
+        )
     return found
 
 
 def _general(
     model: "Model", given: EngineInput, findings: Sequence[Finding]
 ) -> list[Finding]:
-    """Of the scope global, what a second look calls project-agnostic and does not name this one."""
+    """Of the scope global, what a second look calls project-agnostic and does not name
+    this one."""
     from memcli.providers.llm import Ask
 
-    asked, name = (
-        [f for f in findings if f.scope == "global"],
-        given.root.name.casefold(),
-    )
+    asked = [f for f in findings if f.scope == "global"]
+    name = given.root.name.casefold()
     if not asked:
         return []
     rows = (f"[{i}] {f.title}: {f.body}" for i, f in enumerate(asked, 1))
@@ -211,6 +234,10 @@ def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]
                     given.session.turns[segment.start : segment.end]
                 )
                 told[at] = EpisodeDraft(
-                    finding.title, finding.body, end, finding.tags, own
+                    title=finding.title,
+                    summary=finding.body,
+                    outcome=end,
+                    tags=finding.tags,
+                    key_text=own,
                 )
     return told

@@ -1,4 +1,5 @@
-"""A session cut where one subject ends, and a stretch told as an episode in its words. Pure."""
+"""A session cut where one subject ends, and a stretch told as an episode in its words.
+Pure."""
 
 import math
 from collections import Counter
@@ -26,17 +27,19 @@ from memcli.text.secrets import find_secrets
 
 GAP = 3 * 3600  # seconds without a turn after which something new begins
 KEY = 0.85  # distance from what came before from which a turn is a key moment
-WINDOW, LEAST, SHORTEST = (
-    3,
-    8,
-    3,
-)  # exchanges beside a break, of a talk that is cut, of a segment
-MOST, UNIT = 12, 40  # segments of a session, turns with words of an exchange
+# exchanges beside a break, of a talk that is cut, of a segment
+WINDOW = 3
+LEAST = 8
+SHORTEST = 3
+# segments of a session, turns with words of an exchange
+MOST = 12
+UNIT = 40
 ALIKE = 0.15  # similarity from which neighbouring windows are about one thing
 HEARD = 400  # characters of a turn that are compared
 DECAY = 0.85  # what is left of the running event after one more turn
 SCALE = ((0.0, 0.0), (0.68, 0.35), (0.82, 0.85), (1.0, 1.0))
-"""Mean distances and the surprise they are: the median of real sessions, and their top tenth."""
+"""Mean distances and the surprise they are: the median of real sessions, and their top
+tenth."""
 
 _Heard = Callable[[int], tuple[str, ...]]  # of a turn by its index, each kept once
 _Exchange = tuple[
@@ -45,8 +48,9 @@ _Exchange = tuple[
 
 
 def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
-    """`turns`, the first at `at` in its session, cut at gaps over 3 h and at the deepest valleys of
-    the similarity of neighbouring windows (after Hearst's TextTiling), at most 12 stretches."""
+    """`turns`, the first at `at` in its session, cut at gaps over 3 h and at the
+    deepest valleys of the similarity of neighbouring windows (after Hearst's
+    TextTiling), at most 12 stretches."""
 
     @cache
     def heard(i: int) -> tuple[str, ...]:
@@ -65,13 +69,22 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
         best = sorted(zip(surprises, said, strict=True), key=lambda one: -one[0])[:6]
         keys = {i for surprise, i in best if surprise >= KEY} | {*said[:1], *said[-1:]}
         spots = tuple(sorted(key + at for key in keys))
-        found.append(Stretch(start + at, end + at, _on_scale(surprises[1:]), spots))
+        found.append(
+            Stretch(
+                start=start + at,
+                end=end + at,
+                surprise=_on_scale(surprises[1:]),
+                key_turns=spots,
+            )
+        )
     return tuple(found)
 
 
 def _gaps(turns: Sequence[Turn]) -> Iterator[tuple[float, int]]:
-    """(minus its seconds, index of the turn after it) of every gap that is long enough."""
-    last, hour = -math.inf, ""
+    """(minus its seconds, index of the turn after it) of every gap that is long
+    enough."""
+    last = -math.inf
+    hour = ""
     for i, turn in enumerate(turns):
         if turn.time[:13] == hour:  # a time is only read where the hour changes
             continue
@@ -96,7 +109,8 @@ def _exchanges(
                 start,
                 Counter(word for at in moments(turns, start, i) for word in heard(at)),
             )
-            start, said = i, 0
+            start = i
+            said = 0
         said += turn is not None and spoken(turn)
 
 
@@ -119,7 +133,8 @@ def _valleys(
         for i, like in enumerate(alike)
     ]
     (mean, spread), (usual, around) = _spread(depths), _spread(alike)
-    deep, low = mean + spread, min(usual - around, ALIKE)
+    deep = mean + spread
+    low = min(usual - around, ALIKE)
     taken = {0, len(units)} | {
         i for i, (start, _) in enumerate(units) if start in split
     }
@@ -151,8 +166,10 @@ def _on_scale(surprises: Sequence[float]) -> float:
 
 
 def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
-    """The turns that may be key: what a person said, the agent's last words of each exchange."""
-    found, last = [], -1
+    """The turns that may be key: what a person said, the agent's last words of each
+    exchange."""
+    found = []
+    last = -1
     for i in range(start, end):
         if turns[i].human:
             found += [last, i] if last >= 0 else [i]
@@ -163,7 +180,8 @@ def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
 
 
 def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[float]:
-    """The share of each text's words, by rarity, that is new to the fading mean of those before."""
+    """The share of each text's words, by rarity, that is new to the fading mean of
+    those before."""
     event: dict[
         str, tuple[float, int]
     ] = {}  # the weight of a word when it was last said, and when
@@ -185,11 +203,10 @@ def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[fl
     return found
 
 
-DETAIL, TITLE, WORDS = (
-    2000,
-    110,
-    (5, 15),
-)  # characters of detail and title, words of a title
+# characters of detail and title, words of a title
+DETAIL = 2000
+TITLE = 110
+WORDS = (5, 15)
 WORKED_OVER = (
     4  # turns of a person from which a talk that changed nothing is an episode
 )
@@ -200,7 +217,8 @@ _BACK = {"begins: points", "begins: corrects", "begins: asks"}
 
 
 class EpisodeDraft(NamedTuple):
-    """An episode in the session's own words. `outcome` is success, failure, partial or unknown."""
+    """An episode in the session's own words. `outcome` is success, failure, partial or
+    unknown."""
 
     title: str
     summary: str
@@ -223,17 +241,20 @@ def told(
     talked_over = len(said) >= WORKED_OVER and any(map(spoken, turns))
     if not (taught or talked_over or any(map(_changes, turns))):
         return None
-    named, summary = (
-        _title(turns) or title(session.name, TITLE),
-        _summary(turns, taught),
-    )
+    named = _title(turns) or title(session.name, TITLE)
+    summary = _summary(turns, taught)
     return EpisodeDraft(
-        named, summary, outcome(turns), _tags(turns), key_text(session, segment)
+        title=named,
+        summary=summary,
+        outcome=outcome(turns),
+        tags=_tags(turns),
+        key_text=key_text(session, segment),
     )
 
 
 def _changes(turn: Turn) -> bool:
-    """Whether a turn changed something: an edit, a commit, an edit that a chat's tool reports."""
+    """Whether a turn changed something: an edit, a commit, an edit that a chat's tool
+    reports."""
     if turn.role == "assistant" and turn.tool:
         edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
@@ -309,11 +330,10 @@ def _asked(turn: Turn) -> Iterator[tuple[float, SpokenSentence]]:
 
 
 def _reported(one: SpokenSentence) -> float:
-    """The worth of a sentence in which an agent says what it did, or will do, else 0."""
-    did, promised = (
-        words.pattern("did").match(one.low),
-        words.pattern("promised").match(one.low),
-    )
+    """The worth of a sentence in which an agent says what it did, or will do, else
+    0."""
+    did = words.pattern("did").match(one.low)
+    promised = words.pattern("promised").match(one.low)
     verb = did[1] if did else ""
     if not _tells(one) or words.says("generic", one.low):
         return 0.0
@@ -366,7 +386,8 @@ def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
 
 
 def _is_open(one: SpokenSentence) -> bool:
-    """Whether a sentence tells nothing that is private: what held a secret is left out whole."""
+    """Whether a sentence tells nothing that is private: what held a secret is left out
+    whole."""
     return "[secret removed" not in one.text and not find_secrets(one.text)
 
 
@@ -376,20 +397,20 @@ def _plain(text: str) -> str:
 
 
 def outcome(turns: Sequence[Turn]) -> str:
-    """success, failure, partial or unknown: by the person's last word, tests, commits."""
+    """success, failure, partial or unknown: by the person's last word, tests,
+    commits."""
     # A person's judgement counts when the agent did not go on working after it.
     heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
     low = fold(heard.text[:300]) if heard is not None and heard.human else ""
-    bad, good = words.says("bad", low), words.says("good", low)
+    bad = words.says("bad", low)
+    good = words.says("good", low)
     if bad != good:
         return "success" if good else "failure"
     last = next(
         (turn.text.lower()[-3000:] for turn in reversed(turns) if spoken(turn)), ""
     )
-    passed, failed = (
-        words.pattern("passed").search(last),
-        words.pattern("failed").search(last),
-    )
+    passed = words.pattern("passed").search(last)
+    failed = words.pattern("failed").search(last)
     tests = words.pattern("tests")
     ran = [
         not error for call, _, error in results(turns, []) if tests.search(call.command)
@@ -401,7 +422,8 @@ def outcome(turns: Sequence[Turn]) -> str:
 
 
 def _tags(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Up to five words that the person and the agent said in most turns, of the first 200."""
+    """Up to five words that the person and the agent said in most turns, of the first
+    200."""
     counts: Counter[str] = Counter()
     for turn in islice((turn for turn in turns if turn.human or spoken(turn)), 200):
         counts.update(
@@ -413,7 +435,8 @@ def _tags(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 def key_text(session: Session, segment: Stretch) -> str:
     """The key turns, a line each, without what is about the person."""
-    lines, room = [], DETAIL
+    lines = []
+    room = DETAIL
     for turn in (session.turns[i] for i in segment.key_turns):
         spoken_here = filter(_is_open, sentences(turn.text, typed=turn.human)[:8])
         said = " ".join(one.text for one in spoken_here)

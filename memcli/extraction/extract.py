@@ -1,4 +1,5 @@
-"""Learn from finished sessions: read, find, and write what was found, each session by itself."""
+"""Learn from finished sessions: read, find, and write what was found, each session by
+itself."""
 
 import os
 from collections import Counter
@@ -42,7 +43,8 @@ NO_MODEL = (
 
 
 class ExtractRequest(NamedTuple):
-    """What to learn from: files ("-" is `text`), else what is new; `again` asks a model anew."""
+    """What to learn from: files ("-" is `text`), else what is new; `again` asks a model
+    anew."""
 
     transcripts: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
@@ -58,7 +60,8 @@ class ExtractRequest(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over the most."""
+    """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over
+    the most."""
 
     turns: int
     session: str
@@ -76,7 +79,8 @@ class Learned(NamedTuple):
 
 
 class ExtractReport(NamedTuple):
-    """What was learned; `more` are sessions not read, `turns` what was new in those that were."""
+    """What was learned; `more` are sessions not read, `turns` what was new in those
+    that were."""
 
     sessions: tuple[Learned, ...]
     engine: str
@@ -101,19 +105,31 @@ def extract(
     engine, why, model = _engine(app, request)
     run = _Extraction(app, request, model, llm=engine == "llm", dry_run=dry_run)
     more = run.all()
-    path_of, after = app.project.path_of, sorted(run.after.items())
+    path_of = app.project.path_of
+    after = sorted(run.after.items())
     patches = tuple(
         Patch(path_of(name), run.before[name], text) for name, text in after
     )
-    learned, problems, shown = tuple(run.learned), tuple(run.problems), tuple(run.shown)
+    learned = tuple(run.learned)
+    problems = tuple(run.problems)
+    shown = tuple(run.shown)
     read = run.transcripts.whole
     return ExtractReport(
-        learned, engine, why, more, problems, shown, patches, run.turns, read
+        sessions=learned,
+        engine=engine,
+        why=why,
+        more=more,
+        problems=problems,
+        prompts=shown,
+        patches=patches,
+        turns=run.turns,
+        read=read,
     )
 
 
 def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]":
-    """The engine, why it is that one, and its model. Naming the engine is consent for one run."""
+    """The engine, why it is that one, and its model. Naming the engine is consent for
+    one run."""
     name = app.project.config.llm
     if request.engine == "rules":
         return "rules", "asked for", None
@@ -121,7 +137,8 @@ def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]
         return "rules", NO_MODEL, None
     why = "enabled by the configuration (--engine rules does without)"
     if request.engine == "llm":
-        name, why = "anthropic" if name == "none" else name, "asked for"
+        name = "anthropic" if name == "none" else name
+        why = "asked for"
     return (
         "llm",
         f"{name}, {why}",
@@ -130,7 +147,8 @@ def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]
 
 
 class _Extraction:
-    """One run over several sessions; with `dry_run` each sees what the earlier ones would leave."""
+    """One run over several sessions; with `dry_run` each sees what the earlier ones
+    would leave."""
 
     def __init__(
         self,
@@ -141,7 +159,10 @@ class _Extraction:
         llm: bool,
         dry_run: bool,
     ) -> None:
-        self.app, self.request, self.model, self.llm = app, request, model, llm
+        self.app = app
+        self.request = request
+        self.model = model
+        self.llm = llm
         self.project, self.root = app.project, need_root(app.project)
         self.dry_run = dry_run or request.show_prompt
         self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
@@ -153,8 +174,10 @@ class _Extraction:
         self.after: dict[str, str] = {}
 
     def all(self) -> tuple[str, ...]:
-        """Learn from every session asked for; the names of those that are left for later."""
-        request, more = self.request, tuple[str, ...]()
+        """Learn from every session asked for; the names of those that are left for
+        later."""
+        request = self.request
+        more = tuple[str, ...]()
         named = dict.fromkeys(request.transcripts)
         sources = [(self.transcripts.path(name), name) for name in named]
         if not sources:
@@ -168,7 +191,11 @@ class _Extraction:
             except DataError as error:
                 if request.transcripts and len(sources) == 1:
                     raise
-                self.problems.append(Problem(name, 1, error.what, "unreadable"))
+                self.problems.append(
+                    Problem(
+                        path=name, line=1, message=error.what, severity="unreadable"
+                    )
+                )
         return more
 
     def _transcript(self, path: str, name: str) -> None:
@@ -196,7 +223,8 @@ class _Extraction:
     def _session(
         self, raw: Session, position: Extraction | None
     ) -> tuple[Session, str] | None:
-        """Learn from one session; it and its task, None when nothing is to be remembered."""
+        """Learn from one session; it and its task, None when nothing is to be
+        remembered."""
         session = speakers.clean_session(raw)
         seed = "\n".join(turn.text for turn in session.turns[:20]).encode(
             "utf-8", "replace"
@@ -211,7 +239,13 @@ class _Extraction:
         why |= {"lines were not understood": session.skipped}
         cut = tuple(f"{count} {what}" for what, count in why.items() if count)
         turns = session.turns[first:]
-        head = Learned(len(turns), session.id, session.name, session.format, cut=cut)
+        head = Learned(
+            turns=len(turns),
+            session=session.id,
+            name=session.name,
+            format=session.format,
+            cut=cut,
+        )
         said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
         asked = self.llm and first and position is None and not self.request.again
         if said and not asked:
@@ -232,16 +266,13 @@ class _Extraction:
     def _learn(
         self, head: Learned, session: Session, first: int, home: Home, task: str
     ) -> bool:
-        """Learn from what is new in a session; whether nothing has to be tried again."""
-        project, today, known = (
-            self.project,
-            self.project.now.isoformat(),
-            self._known(home),
-        )
-        inputs, every = (
-            self._inputs(session, home, known),
-            (e for f in known for e in f.memory.entries),
-        )
+        """Learn from what is new in a session; whether nothing has to be tried
+        again."""
+        project = self.project
+        today = self.project.now.isoformat()
+        known = self._known(home)
+        inputs = self._inputs(session, home, known)
+        every = (e for f in known for e in f.memory.entries)
         mine = (e for e in every if str(e.extra.get("session_id", "")) == session.id)
         left = sum(entry.kind != "episode" for entry in mine)
         stretches = episodes.segments(session.turns[first:], first)
@@ -249,7 +280,8 @@ class _Extraction:
         given = EngineInput(
             session, first, stretches, inputs, *place, max(0, rules.MOST - left)
         )
-        wanted, general = self.request.scopes, project.config.extract_global
+        wanted = self.request.scopes
+        general = project.config.extract_global
         runs, skipped = scopes.chosen(
             wanted, inputs, home, llm=self.llm, global_on=general
         )
@@ -259,9 +291,17 @@ class _Extraction:
             self.learned.append(head)
             return False
         found = engines.find(given, runs, self.model)
-        phase, targets = current_stage(project, home.job), targets_of(session.id, home)
+        phase = current_stage(project, home.job)
+        targets = targets_of(session.id, home)
         keep = project.config.episodes_keep
-        context = placement.Context(session, task, phase, today, targets, keep)
+        context = placement.Context(
+            session=session,
+            task=task,
+            phase=phase,
+            today=today,
+            targets=targets,
+            keep=keep,
+        )
         outcome = self._write(found.drafts, context, home)
         self.turns[session.id] = session.turns[first:]
         self.learned.append(_told(head, found, outcome))
@@ -269,7 +309,9 @@ class _Extraction:
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory the session worked in, else those named."""
-        project, request, view = self.project, self.request, context.View()
+        project = self.project
+        request = self.request
+        view = context.View()
         if os.path.isabs(session.cwd):
             cwd = Path(os.path.realpath(session.cwd))
             view = context.view_of(cwd, self.root, project.jobs_dirs)
@@ -279,19 +321,25 @@ class _Extraction:
             view = context.View()
         if not (job := view.job or request.job):
             return Home()
-        folder, task = (
-            job_folder(project, job),
-            (view.task if view.job else "") or request.task,
-        )
+        folder = job_folder(project, job)
+        task = (view.task if view.job else "") or request.task
         if task and (
             task == request.task or (self.root / folder / "tasks" / task).is_dir()
         ):
-            return Home(job, task, folder, task_folder(project, folder, task))
+            return Home(
+                job=job,
+                task=task,
+                job_folder=folder,
+                task_folder=task_folder(project, folder, task),
+            )
         return Home(job, "", folder)
 
     def _known(self, home: Home) -> list[KnownFile]:
-        """Every memory file and archive, as it is or would be; the unreadable are named."""
-        project, found, problems = self.project, list[KnownFile](), list[Problem]()
+        """Every memory file and archive, as it is or would be; the unreadable are
+        named."""
+        project = self.project
+        found = list[KnownFile]()
+        problems = list[Problem]()
         project.relist()
         for each in context.read_known(project, project.listing.files, problems):
             own = bool(home.job) and (each.place.job, each.place.task) == (
@@ -314,7 +362,8 @@ class _Extraction:
     def _inputs(
         self, session: Session, home: Home, known: Sequence[KnownFile]
     ) -> dict[str, str]:
-        """What the scopes read beside the turns, by its name; what is not there is left out."""
+        """What the scopes read beside the turns, by its name; what is not there is left
+        out."""
         human = any(turn.human and turn.text.strip() for turn in session.turns)
         inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
         inputs |= {name: self._notes(home, name) for name in scopes.FILES}
@@ -333,8 +382,10 @@ class _Extraction:
         return {name: text for name, text in inputs.items() if text}
 
     def _notes(self, home: Home, name: str) -> str:
-        """A file of the job's directory, cleaned; "" without one, and of notes that git tracks."""
-        path, lines = self.root / home.job_folder / name, name.endswith(".jsonl")
+        """A file of the job's directory, cleaned; "" without one, and of notes that git
+        tracks."""
+        path = self.root / home.job_folder / name
+        lines = name.endswith(".jsonl")
         if (
             lines
             and os.path.lexists(path)
@@ -345,7 +396,9 @@ class _Extraction:
             text = text_of(self.project, path) or ""
         except Unreadable as error:
             name = f"{home.job_folder}/{name}".lstrip("/")
-            problem = Problem(name, error.line, str(error), "unreadable")
+            problem = Problem(
+                path=name, line=error.line, message=str(error), severity="unreadable"
+            )
             self.problems += [problem] if problem not in self.problems else []
             return ""
         most = FILE_LENGTH * 4
@@ -355,7 +408,8 @@ class _Extraction:
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home
     ) -> placement.Outcome:
-        """Plan while other writers are kept out, and write: all patches of a session or none."""
+        """Plan while other writers are kept out, and write: all patches of a session or
+        none."""
 
         def plan() -> placement.Outcome:
             known = self._known(home)
@@ -378,8 +432,10 @@ class _Extraction:
         return outcome
 
     def _patch(self, name: str, text: str, known: Iterable[KnownFile]) -> Patch:
-        """The patch of one file. What cannot be read, or has conflict markers, is not written."""
-        path, nothing = self.project.path_of(name), "nothing of this session is written"
+        """The patch of one file. What cannot be read, or has conflict markers, is not
+        written."""
+        path = self.project.path_of(name)
+        nothing = "nothing of this session is written"
         before = next((file.memory.text for file in known if file.path == name), None)
         if (
             before is None
@@ -400,7 +456,8 @@ def _told(
 ) -> Learned:
     dropped = Counter(found.dropped) + Counter(outcome.dropped)
     ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
-    end, cut = (ended or [""])[-1], (*head.cut, *found.cut)
+    end = (ended or [""])[-1]
+    cut = (*head.cut, *found.cut)
     told = head._replace(
         events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut
     )

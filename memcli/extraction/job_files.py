@@ -1,4 +1,5 @@
-"""What a job notes while it runs, and what its INTENT.md says of the stage it is in. Pure."""
+"""What a job notes while it runs, and what its INTENT.md says of the stage it is in.
+Pure."""
 
 import json
 import re
@@ -44,7 +45,8 @@ def parse_assumptions(given: Sequence[str]) -> dict[str, str]:
 
 
 def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
-    """A checkpoint as a JSON object. Raises UsageError for anything else, unknown keys included."""
+    """A checkpoint as a JSON object. Raises UsageError for anything else, unknown keys
+    included."""
     try:
         raw = json.loads(text)
         given = dict(raw.get("assumptions", {}))
@@ -57,7 +59,8 @@ def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
             *given.values(),
         ]
     except (ValueError, RecursionError, AttributeError, TypeError):
-        odd, texts = {text}, []
+        odd = {text}
+        texts = []
     if odd or not all(isinstance(value, (str, int, float)) for value in texts):
         shape = "a JSON object, its values are texts, its keys these"
         raise UsageError(f"standard input is no checkpoint: {shape}", _EXAMPLE)
@@ -66,7 +69,8 @@ def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
 
 
 def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
-    """A line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for nothing."""
+    """A line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for
+    nothing."""
     if not found.milestone.strip() or not (
         found.assumptions or found.recommendation.strip()
     ):
@@ -89,7 +93,8 @@ def premortem(
     risks: Sequence[tuple[str, str]],
     day: str,
 ) -> str:
-    """The text of `.premortem.md`: pitfalls as (title, text, where), risks as (title, text)."""
+    """The text of `.premortem.md`: pitfalls as (title, text, where), risks as (title,
+    text)."""
     parts = [f"# Pre-mortem: {line(neutralise(task), VALUE_LENGTH)}", "", day, ""]
     if risks:
         parts += ["## Risks foreseen", "", *_listed(risks), ""]

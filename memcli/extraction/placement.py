@@ -1,4 +1,5 @@
-"""What becomes of findings: a plan of changes to memory files in view of what is known. Pure."""
+"""What becomes of findings: a plan of changes to memory files in view of what is known.
+Pure."""
 
 import re
 from collections import Counter
@@ -18,21 +19,20 @@ from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 
 NORM_LENGTH = 500
-SOURCES, ROUGH = (
-    5,
-    0.5,
-)  # sessions an entry names; share of words from which texts are compared
+# sessions an entry names; share of words from which texts are compared
+SOURCES = 5
+ROUGH = 0.5
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
-TWICE, LEARNED = "said twice in this session", "learned already"
-THROWN, KNOWN_NORM, ELSEWHERE = (
-    "thrown out before",
-    "a norm already",
-    "known in another work tree",
-)
+TWICE = "said twice in this session"
+LEARNED = "learned already"
+THROWN = "thrown out before"
+KNOWN_NORM = "a norm already"
+ELSEWHERE = "known in another work tree"
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
-    """The first turn that was not read yet, here or in a fork, by the `source` of entries."""
+    """The first turn that was not read yet, here or in a fork, by the `source` of
+    entries."""
     keys = set()
     for entry in (entry for file in known for entry in file.memory.entries):
         own = str(entry.extra.get("session_id", "")) == session.id
@@ -54,7 +54,8 @@ def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[
 
 
 class Context(NamedTuple):
-    """What a session's entries name, where things go, how many episodes stay live in a file."""
+    """What a session's entries name, where things go, how many episodes stay live in a
+    file."""
 
     session: Session
     task: str
@@ -75,7 +76,8 @@ class PlacedFinding(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """New texts by file, what was done, and how many findings were dropped for which reason."""
+    """New texts by file, what was done, and how many findings were dropped for which
+    reason."""
 
     texts: Mapping[str, str]
     events: tuple[PlacedFinding, ...]
@@ -86,7 +88,8 @@ class Outcome(NamedTuple):
 def plan(
     drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile]
 ) -> Outcome:
-    """The changes that make `drafts` known. `known`: all files and archives that may know them."""
+    """The changes that make `drafts` known. `known`: all files and archives that may
+    know them."""
     work = _Placement(context, known)
     for draft in drafts:
         safe, why = guarded(draft, context.session)
@@ -122,7 +125,13 @@ class _Placement:
         self.fresh: list[tuple[str, Claim]] = []
         self.touched: set[str] = set()
         self.alike = [
-            _Alike(file, at, entry, file.place.store == "archive", rough(entry.body))
+            _Alike(
+                file=file,
+                at=at,
+                entry=entry,
+                archived=file.place.store == "archive",
+                rough=rough(entry.body),
+            )
             for file in known
             for at, entry in enumerate(file.memory.entries)
         ]
@@ -141,7 +150,8 @@ class _Placement:
 
     def place(self, draft: FindingDraft) -> None:
         """Decide what becomes of one guarded finding."""
-        finding, scope = draft.finding, BY_NAME[draft.finding.scope]
+        finding = draft.finding
+        scope = BY_NAME[draft.finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
         if draft.id in self.ids:
             self.dropped[LEARNED] += 1
@@ -176,8 +186,10 @@ class _Placement:
             self._strengthen(same, draft)
 
     def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
-        """What says the same and decides: a live entry, else one thrown out, else a stale one."""
-        words, found = rough(_body(draft)), []
+        """What says the same and decides: a live entry, else one thrown out, else a
+        stale one."""
+        words = rough(_body(draft))
+        found = []
         for one in self.alike:
             at = one.file.place  # readers of a place see its level and those around it
             around = at.of == place.of and at.is_around(
@@ -208,11 +220,14 @@ class _Placement:
     def _strengthen(
         self, same: _Alike, draft: FindingDraft, *, asked: bool = False
     ) -> None:
-        """Note once that this session said it, too. A reminder resets the clock alone."""
-        restored, session = self._rank(same) == _STALE, self.context.session
+        """Note once that this session said it, too. A reminder resets the clock
+        alone."""
+        restored = self._rank(same) == _STALE
+        session = self.context.session
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
-        entry, spot = same.entry, (same.file.memory.path, same.at)
+        entry = same.entry
+        spot = (same.file.memory.path, same.at)
         known = (
             not asked
             and not restored
@@ -243,11 +258,9 @@ class _Placement:
         )
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        path, finding, context = (
-            self.context.targets[target][0],
-            draft.finding,
-            self.context,
-        )
+        path = self.context.targets[target][0]
+        finding = draft.finding
+        context = self.context
         lists = {
             key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")
         }
@@ -272,7 +285,8 @@ class _Placement:
         self._note("learned", draft.id, path, finding.title, draft)
 
     def _norm(self, draft: FindingDraft, scope: ExtractionScope) -> None:
-        """A dated bullet in the level's institutional.md, unless one says it already."""
+        """A dated bullet in the level's institutional.md, unless one says it
+        already."""
         path = (
             self.context.targets[scope.writes][0].removesuffix("MEMORY.md")
             + "institutional.md"
@@ -288,10 +302,15 @@ class _Placement:
     def _note(
         self, what: str, name: str, path: str, title: str, draft: FindingDraft
     ) -> None:
-        self.events.append(PlacedFinding(what, name, path, title, draft.finding.scope))
+        self.events.append(
+            PlacedFinding(
+                what=what, id=name, path=path, title=title, scope=draft.finding.scope
+            )
+        )
 
     def outcome(self) -> Outcome:
-        """The new texts. The oldest live episodes beyond the number to keep leave their file."""
+        """The new texts. The oldest live episodes beyond the number to keep leave their
+        file."""
         path = self.context.targets["episodes"][0]
         fresh = sum(event.scope == "episode" for event in self.events)
         entries = self.changes.file(path).entries if fresh else ()
@@ -312,20 +331,24 @@ class _Placement:
 
 
 def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
-    kind, type_ = finding.kind or scope.kind, finding.type or scope.type
+    kind = finding.kind or scope.kind
+    type_ = finding.type or scope.type
     if kind == "fact" and not finding.type:
         type_ = "declarative"
     importance = scope.importance if finding.importance is None else finding.importance
     priority = finding.priority or scope.priority
     if finding.tainted:
-        type_, priority, importance = "declarative", "", min(importance, 0.5)
+        type_ = "declarative"
+        priority = ""
+        importance = min(importance, 0.5)
         kind = "fact" if kind in TYPE_OF_KIND or kind == "architecture" else kind
     bounded = round(min(1.0, max(0.0, importance)), 3)
     return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
 
 
 def _body(draft: FindingDraft) -> str:
-    title, body = draft.finding.title, draft.finding.body
+    title = draft.finding.title
+    body = draft.finding.body
     first, _, rest = body.partition(". ")
     bare = [
         " ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)
@@ -337,10 +360,13 @@ def _body(draft: FindingDraft) -> str:
 
 
 def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
-    """The text of an institutional file, bullets added at the end of its prose, before entries."""
-    text, eol = memory.text, eol_of(memory.text)
+    """The text of an institutional file, bullets added at the end of its prose, before
+    entries."""
+    text = memory.text
+    eol = eol_of(memory.text)
     end = next((s.start for s in memory.segments if s.kind == "entry"), len(text))
-    kept, tail = text[:end].rstrip("\r\n \t"), text[end:]
+    kept = text[:end].rstrip("\r\n \t")
+    tail = text[end:]
     last = kept.rpartition("\n")[2].lstrip()
     glue = (
         eol

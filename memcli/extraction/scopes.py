@@ -1,4 +1,5 @@
-"""The scopes of extraction: what each reads and looks for, who takes part, what goes where."""
+"""The scopes of extraction: what each reads and looks for, who takes part, what goes
+where."""
 
 import re
 import tomllib
@@ -10,7 +11,8 @@ from memcli.text.matching import table
 
 
 class ExtractionScope(NamedTuple):
-    """A row of the table; `writes` is a key of `targets_of`, `needs` and `shows` name inputs."""
+    """A row of the table; `writes` is a key of `targets_of`, `needs` and `shows` name
+    inputs."""
 
     name: str
     writes: str
@@ -54,7 +56,8 @@ class Skipped(NamedTuple):
 
 
 class Home(NamedTuple):
-    """A session's job and task, and their folders relative to the root ("" for none)."""
+    """A session's job and task, and their folders relative to the root ("" for
+    none)."""
 
     job: str = ""
     task: str = ""
@@ -70,7 +73,8 @@ def chosen(
     llm: bool,
     global_on: bool,
 ) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
-    """The scopes that run, and those that do not with the reason; `inputs` are the texts there."""
+    """The scopes that run, and those that do not with the reason; `inputs` are the
+    texts there."""
 
     def hindrance(scope: ExtractionScope) -> str:
         if scope.name in ("team", "session") and not home.job:

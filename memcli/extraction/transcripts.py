@@ -21,21 +21,21 @@ from memcli.sessions.speakers import key_of
 from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
-MOST, DAYS = (
-    10,
-    14,
-)  # of the sessions that nobody named, so many of the last days are read
-QUIET, AGENTS = (
-    1800,
-    64 << 20,
-)  # seconds until a session is finished, bytes of its sub-agents
+# of the sessions that nobody named, so many of the last days are read
+MOST = 10
+DAYS = 14
+# seconds until a session is finished, bytes of its sub-agents
+QUIET = 1800
+AGENTS = 64 << 20
 
 
 class Transcripts:
     """The transcripts of one run; without `whole` only with what the rules look at."""
 
     def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
-        self.app, self.form, self.stdin = app, form, stdin
+        self.app = app
+        self.form = form
+        self.stdin = stdin
         self.brief = int(not whole)
         self.problems: list[Problem] = []
         self.whole: dict[
@@ -44,7 +44,8 @@ class Transcripts:
         self._seen: set[str] = set()
 
     def path(self, name: str) -> str:
-        """The path of a transcript that was named. Raises UsageError when there is none."""
+        """The path of a transcript that was named. Raises UsageError when there is
+        none."""
         path = os.path.abspath(self.app.project.cwd / os.path.expanduser(name))
         if name != "-" and not os.path.exists(path):
             raise UsageError(
@@ -55,16 +56,19 @@ class Transcripts:
     def discovered(
         self, *, every: bool, finished: bool
     ) -> tuple[list[str], tuple[str, ...]]:
-        """This repository's unread sessions, none of sub-agents: the latest few, and the rest."""
+        """This repository's unread sessions, none of sub-agents: the latest few, and
+        the rest."""
         project = self.app.project
         found, unread, _ = discover(project.environ, [need_root(project)])
         self.problems += [
-            Problem(str(path), 1, why, "unreadable") for path, why in unread
+            Problem(path=str(path), line=1, message=why, severity="unreadable")
+            for path, why in unread
         ]
         chosen: list[str] = []
         more: list[str] = []
         for file in found:
-            known, changed = self.position(str(file.path)), file.mtime / 1e9
+            known = self.position(str(file.path))
+            changed = file.mtime / 1e9
             read = known is not None and (known.size, known.mtime) == (
                 file.size,
                 file.mtime,
@@ -80,7 +84,8 @@ class Transcripts:
     def read(
         self, path: str, name: str, has_receipt: Callable[[Extraction], bool]
     ) -> tuple[list[Session], Extraction | None]:
-        """The sessions of a transcript, from where reading stopped when memory has the receipt."""
+        """The sessions of a transcript, from where reading stopped when memory has the
+        receipt."""
         known = self.position(path) if path != "-" else None
         known = (
             known if known is not None and known.end and has_receipt(known) else None
@@ -132,7 +137,9 @@ class Transcripts:
                 session = joined(session, theirs[-1])
             except (DataError, OSError) as error:
                 why = getattr(error, "what", str(error))
-                self.problems.append(Problem(agent.name, 1, why, "unreadable"))
+                self.problems.append(
+                    Problem(path=agent.name, line=1, message=why, severity="unreadable")
+                )
         return session
 
     def position(self, path: str) -> Extraction | None:
@@ -147,14 +154,21 @@ class Transcripts:
         sessions: Sequence[Session],
         done: Sequence[tuple[Session, str]],
     ) -> None:
-        """Remember how far was read, `done` being the sessions learned from with their tasks."""
+        """Remember how far was read, `done` being the sessions learned from with their
+        tasks."""
         (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
         # What a person corrects in a session that goes on may lie before that.
         earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
         end = 0 if len(sessions) > 1 else min((whole.end, *earlier))
         last = session.turns[-1].key if session.turns else ""
         found = Extraction(
-            whole.size, whole.mtime, end, whole.head, session.id, task, last
+            size=whole.size,
+            mtime=whole.mtime,
+            end=end,
+            head=whole.head,
+            session=session.id,
+            task=task,
+            last=last,
         )
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:

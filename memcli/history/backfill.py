@@ -1,4 +1,5 @@
-"""What agents and git still have of a repository, into its record; what is there is not read."""
+"""What agents and git still have of a repository, into its record; what is there is not
+read."""
 
 import datetime
 import re
@@ -33,7 +34,8 @@ _ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".
 
 
 def exchanges(session: Session) -> Iterator[Doc]:
-    """The exchanges of a session, redacted, without what nobody said and what tools gave back."""
+    """The exchanges of a session, redacted, without what nobody said and what tools
+    gave back."""
     kept: list[Turn] = []
     for turn in session.turns:
         if turn.human and any(each.human for each in kept):
@@ -52,24 +54,38 @@ def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
         return
     first = next((turn for turn in turns if turn.human), turns[0])
     words = next((text for speaker, text in said if speaker == "person"), said[0][1])
-    head, unit = words[:250], key_of(session.id)
+    head = words[:250]
+    unit = key_of(session.id)
     safe = neutralise(head)
     title = flat(head, 100) if safe == head else line(safe, 100)
-    # The event's own name, so that a fork is not counted twice; a position is one of its session.
+    # The event's own name, so that a fork is not counted twice; a position is one of
+    # its session.
     key = (
         f"s:{unit}{first.key}"
         if first.key.startswith("@")
         else f"s:{key_of(first.key)}"
     )
-    date, who = first.time or session.started, session.format
-    yield Doc("session", unit, 0, key, who, date, title, tuple(said), about)
+    date = first.time or session.started
+    who = session.format
+    yield Doc(
+        source="session",
+        unit=unit,
+        turn=0,
+        key=key,
+        who=who,
+        date=date,
+        title=title,
+        said=tuple(said),
+        about=about,
+    )
 
 
 def _cleaned(
     turns: Sequence[Turn],
 ) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """What was said, and paths and commands, by one look at all."""
-    raw, said = [*_said(turns), *dict.fromkeys(_about(turns))], list[tuple[str, str]]()
+    raw = [*_said(turns), *dict.fromkeys(_about(turns))]
+    said = list[tuple[str, str]]()
     about: dict[str, dict[str, None]] = {}
     texts = clean_texts([text for _, text in raw])
     for (name, _), text in zip(raw, map(str.strip, texts), strict=True):
@@ -84,7 +100,8 @@ def _cleaned(
 
 
 def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
-    """(speaker, text) as they stand there, with what one speaker says in a row as one text."""
+    """(speaker, text) as they stand there, with what one speaker says in a row as one
+    text."""
     spoken = ((speaker, text) for speaker, text in map(_words, turns) if text)
     runs = groupby(
         enumerate(spoken), lambda each: (each[1][0], each[1][0] == "error" and each[0])
@@ -118,7 +135,8 @@ def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
 
 BATCH: Final = 2000
 FEW: Final = 50  # so many new commits a recall adds by itself
-_BODY, _FILES = 8000, 30
+_BODY = 8000
+_FILES = 30
 _FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
 _pattern: Final = partial(matching.pattern, "history/backfill")
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
@@ -152,7 +170,8 @@ def backfill(
     read: Read,
     progress: Progress = lambda what, done, of: None,
 ) -> BackfillReport:
-    """Add every session that is new or has grown, and the new commits; goes on where it stopped."""
+    """Add every session that is new or has grown, and the new commits; goes on where it
+    stopped."""
     problems: list[tuple[str, str]] = []
     sessions: Counter[str] = Counter()
     count = 0
@@ -183,18 +202,25 @@ def backfill(
         record.settle()
     record.prune(oldest, most, config.history_mb)
     agents = tuple(sorted(agent for agent, some in sessions.items() if some))
-    size, total = record.bytes(), sum(sessions.values())
-    return BackfillReport(total, agents, count, new, size, tuple(problems))
+    size = record.bytes()
+    total = sum(sessions.values())
+    return BackfillReport(
+        sessions=total,
+        agents=agents,
+        exchanges=count,
+        commits=new,
+        bytes=size,
+        problems=tuple(problems),
+    )
 
 
 def add_file(
     record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read
 ) -> int:
-    """Add the exchanges of one session file, read on from its last one; how many are new."""
-    path, day = (
-        str(file.path),
-        datetime.date.fromtimestamp(file.mtime / 1e9).isoformat(),
-    )
+    """Add the exchanges of one session file, read on from its last one; how many are
+    new."""
+    path = str(file.path)
+    day = datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
     if file.size > LARGEST or day < oldest:
         record.read_until(path, file.size, file.mtime, 0, "")
         if file.size > LARGEST:
@@ -238,15 +264,18 @@ def add_commits(
     only_few: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[int, str]:
-    """Add the new commits of a root's repository; how many, and what could not be done. With
-    `only_few`, none when there are more than `FEW`. It goes on where it was broken off."""
+    """Add the new commits of a root's repository; how many, and what could not be done.
+    With `only_few`, none when there are more than `FEW`. It goes on where it was broken
+    off."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
     shallow = (
         top is not None and (git.common_dir(top) or top).joinpath("shallow").is_file()
     )
     deepened = record.note("shallow") and not shallow  # what was missing has come
-    known, count, start = "" if deepened else record.note("head"), 0, 0
+    known = "" if deepened else record.note("head")
+    count = 0
+    start = 0
     if top is None or not head or head == known:
         return 0, ""
     straight = (
@@ -286,7 +315,8 @@ def add_commits(
 
 
 def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
-    """The commits that `git log` with these arguments names, those that say nothing left out."""
+    """The commits that `git log` with these arguments names, those that say nothing
+    left out."""
     out = _git(top, "log", f"--format={_FORMAT}", "--name-only", *arguments) or ""
     return filter(None, map(_doc, out.split("\x1e")[1:]))
 
@@ -322,17 +352,29 @@ def _doc(raw: str) -> Doc | None:
     about = {"paths": [each for each in files.split("\n") if each][:_FILES]}
     if " " in parents:
         about["merged"] = parents.split()[1:]
-    said, marks, title = (
-        (("person", text),),
-        tuple(dict.fromkeys(earlier)),
-        line(subject, 100),
+    said = (("person", text),)
+    marks = tuple(dict.fromkeys(earlier))
+    title = line(subject, 100)
+    key = f"c:{commit}"
+    who = line(name, 60)
+    day = when(date)
+    return Doc(
+        source="commit",
+        unit=commit,
+        turn=0,
+        key=key,
+        who=who,
+        date=day,
+        title=title,
+        said=said,
+        about=about,
+        supersedes=marks,
     )
-    key, who, day = f"c:{commit}", line(name, 60), when(date)
-    return Doc("commit", commit, 0, key, who, day, title, said, about, marks)
 
 
 def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
-    """Whether a commit says nothing: a robot's, a new version's number, a plain merge."""
+    """Whether a commit says nothing: a robot's, a new version's number, a plain
+    merge."""
     if _pattern("bot").search(author) or not subject.strip():
         return True
     if merge and _pattern("plain merge").match(subject) and len(body) < 60:

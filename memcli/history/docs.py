@@ -1,4 +1,5 @@
-"""What the record keeps: exchanges and commits, and the parts in which they are searched. Pure."""
+"""What the record keeps: exchanges and commits, and the parts in which they are
+searched. Pure."""
 
 import json
 import re
@@ -18,9 +19,10 @@ PARTS: Final = 64
 
 
 class Doc(NamedTuple):
-    """An exchange (`source` "session") or a commit; `unit` is the session's id or the hash, `turn`
-    the number in it (from 1; of a commit 0), `key` names it for good, `said` are (speaker, text) of
-    person, agent and error, `about` paths and commands, `supersedes` the commits it takes back."""
+    """An exchange (`source` "session") or a commit; `unit` is the session's id or the
+    hash, `turn` the number in it (from 1; of a commit 0), `key` names it for good,
+    `said` are (speaker, text) of person, agent and error, `about` paths and commands,
+    `supersedes` the commits it takes back."""
 
     source: str
     unit: str

@@ -1,4 +1,5 @@
-"""What is shown of a hit: not the words that matched, but what was concluded after them. Pure."""
+"""What is shown of a hit: not the words that matched, but what was concluded after
+them. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,8 @@ _pattern: Final = partial(matching.pattern, "history/excerpts")  # in several la
 
 
 class SaidSentence(NamedTuple):
-    """A sentence of an exchange: who said it, where it stands (exchange, text, place in it)."""
+    """A sentence of an exchange: who said it, where it stands (exchange, text, place in
+    it)."""
 
     speaker: str
     text: str
@@ -31,7 +33,8 @@ class SaidSentence(NamedTuple):
 def excerpt(
     hit: HistoryHit, asked: Asked, room: int, known: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """(speaker, text) of what a hit concludes that `known` does not say, in so many characters."""
+    """(speaker, text) of what a hit concludes that `known` does not say, in so many
+    characters."""
     if hit.doc.source == "commit":
         return [("person", commit_excerpt(hit.doc, asked, room))]
     sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
@@ -65,7 +68,9 @@ def excerpt(
 def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
     """The subject of a commit, and of its message what says most about the task."""
     subject, _, body = doc.text.partition("\n")
-    kept, left, about = subject.strip(), room - len(subject), _about(asked, doc)
+    kept = subject.strip()
+    left = room - len(subject)
+    about = _about(asked, doc)
     parts = enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
     pieces = [
         SaidSentence("person", part, (0, 0, at), last=False) for at, part in parts
@@ -108,7 +113,11 @@ def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
                     speaker != "person" and _pattern("recap").match(part) is not None
                 )
                 yield SaidSentence(
-                    speaker, part, (number, which, at), at >= len(parts) - 2, recap
+                    speaker=speaker,
+                    text=part,
+                    place=(number, which, at),
+                    last=at >= len(parts) - 2,
+                    recap=recap,
                 )
 
 

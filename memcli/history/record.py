@@ -1,6 +1,8 @@
-"""The record of one repository: exchanges of sessions and commits, compressed, with a full text.
+"""The record of one repository: exchanges of sessions and commits, compressed, with a
+full text.
 
-It is private and no index: agents delete their transcripts, it may be all that is left."""
+It is private and no index: agents delete their transcripts, it may be all that is
+left."""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from memcli.text.matching import table
 
 VERSION: Final = 1
 _PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
-_VOCABULARY, _APPLICATION = 4000, 0x6D656D48
+_VOCABULARY = 4000
+_APPLICATION = 0x6D656D48
 
 
 class RecordContents:
@@ -83,7 +86,8 @@ class RecordContents:
         return int(self.rows(query, quoted(term), most)[0][0])
 
     def scores(self, term: str, *among: str) -> list[tuple[int, float]]:
-        """BM25 of one term for each part, or `among` these; a person's words weigh more."""
+        """BM25 of one term for each part, or `among` these; a person's words weigh
+        more."""
         query = "SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?"
         return self.rows(
             query + f" AND +rowid {ONE_OF}" * bool(among), quoted(term), *among
@@ -112,13 +116,15 @@ class RecordContents:
         return list(islice((doc for doc in found if touches(doc, path)), most))
 
     def units(self, prefix: str = "", before: str = "") -> list[str]:
-        """The sessions and commits whose name begins so, from before a day where one is given."""
+        """The sessions and commits whose name begins so, from before a day where one is
+        given."""
         where = "substr(unit, 1, ?) = ? AND (? = '' OR date < ?)"
         query = f"SELECT DISTINCT unit FROM docs WHERE {where}"
         return [row[0] for row in self.rows(query, len(prefix), prefix, before, before)]
 
     def superseding(self, docs: Iterable[Doc]) -> dict[str, str]:
-        """Which of these a later commit takes back or amends: its unit -> that commit."""
+        """Which of these a later commit takes back or amends: its unit -> that
+        commit."""
         query = (
             "SELECT s.by FROM superseded s JOIN docs d ON d.unit = s.by AND d.live"
             " WHERE (? LIKE s.unit || '%' OR s.unit = ?) AND s.by != ?"
@@ -133,10 +139,12 @@ class RecordContents:
         """The docs that count for which a condition holds, by number."""
         names = "id, body, about, source, unit, turn, key, who, date, title"
         query = f"SELECT {names} FROM docs WHERE live AND {where}"
-        unit, short = "", 7
+        unit = ""
+        short = 7
         for number, body, about, *facts in self.db.execute(query, values):
             if facts[1] != unit:
-                unit, short = facts[1], _short(self.db, facts[1])
+                unit = facts[1]
+                short = _short(self.db, facts[1])
             yield (
                 number,
                 Doc._make((*facts, unpacked(body), json.loads(about), (), short)),
@@ -150,7 +158,8 @@ class RecordContents:
 
 
 def _short(db: sqlite3.Connection, unit: str) -> int:
-    """How much of the name of a session or commit none of the others begins with, from 7 on."""
+    """How much of the name of a session or commit none of the others begins with, from
+    7 on."""
     near = (
         "SELECT max(unit) FROM docs WHERE unit < ?",
         "SELECT min(unit) FROM docs WHERE unit > ?",
@@ -165,8 +174,10 @@ def _short(db: sqlite3.Connection, unit: str) -> int:
 
 
 def _numbers(packed: bytes) -> list[int]:
-    """Numbers as FTS5 packs them: seven bits a byte, the last one without the eighth."""
-    found, number = list[int](), 0
+    """Numbers as FTS5 packs them: seven bits a byte, the last one without the
+    eighth."""
+    found = list[int]()
+    number = 0
     for byte in packed:
         number = number << 7 | byte & 127
         if byte < 128:
@@ -179,7 +190,8 @@ def _numbers(packed: bytes) -> list[int]:
 def opened(
     path: Path, *, make: bool = False, wait: float = 10.0
 ) -> Iterator[HistoryRecord | None]:
-    """The record, or None where there is none and none is to be made. Raises DataError."""
+    """The record, or None where there is none and none is to be made. Raises
+    DataError."""
     if not make and not path.exists():
         yield None
         return
@@ -238,8 +250,10 @@ class HistoryRecord(RecordContents):
 
     def add(self, docs: Iterable[Doc]) -> int:
         """Add what is not there yet and was not forgotten; how many were added."""
-        forgotten, whole = self.note("forgotten_before"), self.note("forgotten_all")
-        pruned, count = self.note("pruned_before"), 0
+        forgotten = self.note("forgotten_before")
+        whole = self.note("forgotten_all")
+        pruned = self.note("pruned_before")
+        count = 0
         for doc in docs:
             old = doc.date <= whole or (doc.source == "session" and doc.date < pruned)
             gone = self.rows("SELECT 1 FROM forgotten WHERE unit = ?", doc.unit)
@@ -310,7 +324,8 @@ class HistoryRecord(RecordContents):
     def forget(
         self, *, unit: str = "", before: str = "", all_until: str = ""
     ) -> list[str]:
-        """Delete for good a session or commit, what is older than a day, or all; the units."""
+        """Delete for good a session or commit, what is older than a day, or all; the
+        units."""
         where = "unit = ?" if unit else "date < ?" if before else "? = ''"
         with transaction(self.db):
             rows = self.rows(f"SELECT id, unit FROM docs WHERE {where}", unit or before)
@@ -327,7 +342,8 @@ class HistoryRecord(RecordContents):
         return list(dict.fromkeys(row[1] for row in rows))
 
     def prune(self, oldest: str, commits: int, megabytes: int) -> None:
-        """Keep within the bounds: no session before a day, so many commits, so much in all."""
+        """Keep within the bounds: no session before a day, so many commits, so much in
+        all."""
         with transaction(self.db):
             self._drop(self._ids("source = 'session' AND date < ?", oldest))
             self._drop(
@@ -354,7 +370,8 @@ class HistoryRecord(RecordContents):
 
     def settle(self) -> None:
         """Count anew which words are common, once a tenth of the record is new."""
-        total, known = self.sizes()[0], json.loads(self.note("stems") or "{}")
+        total = self.sizes()[0]
+        known = json.loads(self.note("stems") or "{}")
         if abs(total - known.get("", 0)) * 10 <= total:
             return
         terms = "temp.terms USING fts5vocab('main', 'words', 'row')"

@@ -22,37 +22,40 @@ NEAR: Final = (
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
 POOL: Final = 16  # how many of the best stretches are hits
 FEW: Final = 800
-"""Matches of a term that are always scored. Of a commoner one of the three rarest terms, those with
-another of these are; of the next ones up to a thirty-third of all parts, those found so far."""
+"""Matches of a term that are always scored. Of a commoner one of the three rarest
+terms, those with another of these are; of the next ones up to a thirty-third of all
+parts, those found so far."""
 SCORED: Final = 5000  # matches after which no more common terms are looked at
-MEASURED, WEIGHED = (
-    400,
-    200,
-)  # the best parts: how long they are; of which stretches are made
+# the best parts: how long they are; of which stretches are made
+MEASURED = 400
+WEIGHED = 200
 COMPARED: Final = 10  # how many of the best hits are compared with each other
 FULL: Final = 24.0
-"""Points of BM25 above the background that are as strong as any need be. Measured: of unrelated
-prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28 and more."""
+"""Points of BM25 above the background that are as strong as any need be. Measured: of
+unrelated prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28
+and more."""
 _LONG: Final = 0.35
-"""How much a part is held to be less for being long. FTS5's own .75 puts a bare subject before the
-message that gives the reason: of questions about commits 6 of 26 had the answer first, and 17."""
+"""How much a part is held to be less for being long. FTS5's own .75 puts a bare subject
+before the message that gives the reason: of questions about commits 6 of 26 had the
+answer first, and 17."""
 _WHOLE: Final = (
     0.5  # share of a stretch's score that all of it has; its best exchange has the rest
 )
 _ALIKE: Final = 0.2
 _SHARED: Final = 5  # words of two commits beyond the task's, which all hits have
 _CLOSE: Final = 0.4
-"""Two stretches are about one thing from this cosine on; the newer goes first from this share of
-the best score on."""
+"""Two stretches are about one thing from this cosine on; the newer goes first from this
+share of the best score on."""
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 _NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
 Points = Mapping[int, Mapping[int, float]]
 
 
 class HistoryHit(NamedTuple):
-    """A stretch of a session, or a commit: its exchanges in order, `best` the one that matches;
-    `strength` (0 to 1) is how far it is above chance, `met` how many terms of the task it has,
-    `newer` the handle of a later hit about the same thing."""
+    """A stretch of a session, or a commit: its exchanges in order, `best` the one that
+    matches;
+    `strength` (0 to 1) is how far it is above chance, `met` how many terms of the task
+    it has, `newer` the handle of a later hit about the same thing."""
 
     docs: tuple[Doc, ...]
     best: int
@@ -68,7 +71,8 @@ class HistoryHit(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The terms of a task that occur, with their idf; `every` is the sum of all, met or not."""
+    """The terms of a task that occur, with their idf; `every` is the sum of all, met or
+    not."""
 
     terms: tuple[str, ...]
     weights: tuple[float, ...]
@@ -87,7 +91,8 @@ class _Stretch(NamedTuple):
 def search(
     record: HistoryRecord, task: str, keep: Callable[[DocPlace], bool] | None = None
 ) -> tuple[Asked, list[HistoryHit]]:
-    """The best hits, best first, the newer of two about the same thing before the older."""
+    """The best hits, best first, the newer of two about the same thing before the
+    older."""
     asked, parts = _scored(record, task)
     if not parts:
         return asked, []
@@ -116,7 +121,7 @@ def search(
     later = json.dumps(list({*gone.values()} - {hit.doc.unit for hit in hits}))
     for number, doc in record.select(f"unit {ONE_OF}", later):
         if keep is None or any(map(keep, record.places([number]))):
-            hits.append(HistoryHit((doc,), 0, 0.0, 0.0, 0))
+            hits.append(HistoryHit(docs=(doc,), best=0, score=0.0, strength=0.0, met=0))
     units = {hit.doc.unit: at for at, hit in enumerate(hits)}
     alike += [(units[old], units[new]) for old, new in gone.items() if new in units]
     return asked, _newer_first(hits, alike)
@@ -141,7 +146,9 @@ def _scored(
     # A word that occurs nowhere says little: a task's own names, or another language.
     every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
-    read, pairs, rarest = 0, "", [lexical.quoted(term) for _, term in known[:3]]
+    read = 0
+    pairs = ""
+    rarest = [lexical.quoted(term) for _, term in known[:3]]
     if any(
         n > FEW for n, _ in known[:3]
     ):  # the newest parts in which two of these stand
@@ -193,16 +200,23 @@ def _of_unit(
 ) -> Iterable[_Stretch]:
     left = own
     while left:
-        head, turn = left[0], places[left[0]].turn
+        head = left[0]
+        turn = places[left[0]].turn
         near = [doc for doc in left if abs(places[doc].turn - turn) <= NEAR]
         left = [doc for doc in left if abs(places[doc].turn - turn) > NEAR]
         points: dict[int, float] = {}
         for doc in near:
             _raise(points, docs[doc])
-        total, mask = sum(points.values()), sum(1 << term for term in points)
+        total = sum(points.values())
+        mask = sum(1 << term for term in points)
         score = (1 - _WHOLE) * best[head][0] + _WHOLE * total
         yield _Stretch(
-            places[head].unit, turn, head, score, score * best[head][1], mask
+            unit=places[head].unit,
+            turn=turn,
+            id=head,
+            points=score,
+            score=score * best[head][1],
+            mask=mask,
         )
 
 
@@ -218,7 +232,8 @@ def _hit(
     asked: Asked,
     background: float,
 ) -> HistoryHit:
-    first, last = max(each.turn - 1, 0), each.turn + AFTER
+    first = max(each.turn - 1, 0)
+    last = each.turn + AFTER
     own = record.stretch(each.unit, first, last) if place.source == "session" else []
     docs = tuple(own or record.docs([each.id]).values())
     best = next(at for at, doc in enumerate(docs) if doc.turn == each.turn)
@@ -226,11 +241,18 @@ def _hit(
     strength = (
         (each.points - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
     )
-    return HistoryHit(docs, best, each.score, min(max(strength, 0.0), 1.0), met)
+    return HistoryHit(
+        docs=docs,
+        best=best,
+        score=each.score,
+        strength=min(max(strength, 0.0), 1.0),
+        met=met,
+    )
 
 
 def _once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
-    """The hits; of commits with one subject, of a merge and its branch, the one that says all."""
+    """The hits; of commits with one subject, of a merge and its branch, the one that
+    says all."""
     found: dict[str, HistoryHit] = {}
     names = {hit.doc.unit: _NUMBER.sub("", hit.doc.title.lower()) for hit in hits}
     merges = {

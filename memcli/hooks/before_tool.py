@@ -1,4 +1,5 @@
-"""What is told before a tool runs: corrections about the files it changes or the command."""
+"""What is told before a tool runs: corrections about the files it changes or the
+command."""
 
 import os
 import re
@@ -19,11 +20,13 @@ HINT = "Untrusted hint from earlier sessions"
 
 
 def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
-    """Corrections about what is at hand: at most three lines, each once in a context."""
+    """Corrections about what is at hand: at most three lines, each once in a
+    context."""
     tool = tool_call(call.input, call.cwd)
     if not any(tool) or not app.is_ready():
         return Told()
-    log, found = SessionLog(state), app.guarded(lambda: _corrections(app, tool))
+    log = SessionLog(state)
+    found = app.guarded(lambda: _corrections(app, tool))
     seen = log.shown(call.context, "pre-tool") if found else set()
     fresh = [each for each in found if each.entry not in seen][:LINES]
     if not fresh:
@@ -90,7 +93,8 @@ def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
 
 
 def runs(commands: Sequence[str], patterns: Sequence[str], body: str) -> bool:
-    """Whether an entry is about a shell command: by its globs, else by a code span of its body."""
+    """Whether an entry is about a shell command: by its globs, else by a code span of
+    its body."""
     if patterns or not commands:
         known = patterns[: globs.MOST]
         return any(globs.matches(glob, each) for glob in known for each in commands)

@@ -1,4 +1,5 @@
-"""Past sessions replayed: was what would have prevented a correction there, and was it told."""
+"""Past sessions replayed: was what would have prevented a correction there, and was it
+told."""
 
 import datetime
 import time
@@ -24,17 +25,22 @@ ENOUGH: Final = 20  # sessions below which a share says nothing
 SECONDS: Final = 60.0  # after so long it ends with what it has, the newest sessions
 MOST: Final = 3  # corrections of a session that are looked at
 PROMPTS: Final = 5  # prompts before a correction at which a hook could have told
-BEST, ROOM = 5, 600  # entries, and tokens of history, that a recall would show
+# entries, and tokens of history, that a recall would show
+BEST = 5
+ROOM = 600
 SAYS: Final = 0.6  # share of a correction's words from which on something says the same
 _ORIGINS: Final = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
 
 
 def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
-    """Replay the sessions that are kept of this repository. Raises UsageError without any."""
-    path, begun = record_of(app.project), time.monotonic()
+    """Replay the sessions that are kept of this repository. Raises UsageError without
+    any."""
+    path = record_of(app.project)
+    begun = time.monotonic()
     if path is None:
         raise UsageError("nothing of past sessions is kept here", "mem index --history")
-    done, found = 0, list[Correction]()
+    done = 0
+    found = list[Correction]()
     query = "SELECT unit FROM docs WHERE source = 'session' GROUP BY unit ORDER BY min(date) DESC"
     with (
         opened(path) as record,
@@ -51,7 +57,14 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
                 break
     corrected = len({one.session for one in found})
     took = round(time.monotonic() - begun, 1)
-    return ReplayReport(len(units), done, corrected, done >= ENOUGH, took, tuple(found))
+    return ReplayReport(
+        sessions=len(units),
+        replayed=done,
+        corrected=corrected,
+        enough=done >= ENOUGH,
+        seconds=took,
+        corrections=tuple(found),
+    )
 
 
 def _of_session(app: HookApp, record: HistoryRecord, unit: str) -> Iterator[Correction]:
@@ -61,7 +74,10 @@ def _of_session(app: HookApp, record: HistoryRecord, unit: str) -> Iterator[Corr
         for at, doc in enumerate(docs)
         for who, text in doc.said
     ]
-    turns = [Turn(by.partition(":")[0], text, by, str(at)) for at, by, text in said]
+    turns = [
+        Turn(role=by.partition(":")[0], text=text, origin=by, key=str(at))
+        for at, by, text in said
+    ]
     began = docs[0].date
     eve = datetime.date.fromisoformat(began[:10]) - datetime.timedelta(days=1)
     past = Past(
@@ -73,8 +89,11 @@ def _of_session(app: HookApp, record: HistoryRecord, unit: str) -> Iterator[Corr
 
 
 def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Correction:
-    """What says the same as a correction, and whether prompts before it would have brought it."""
-    doc, told, about = docs[-1], set[str](), _words(said)
+    """What says the same as a correction, and whether prompts before it would have
+    brought it."""
+    doc = docs[-1]
+    told = set[str]()
+    about = _words(said)
     found = app.guarded(lambda: _remembered(app, said, past)) if has_memory(app) else []
     layer = history_of(app, said, past)
     found += layer.items(ROOM) if layer else []
@@ -88,13 +107,26 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
         )
         told |= {_source(item) for item in chosen(app, prompt, set(), past)}
     heads = {item.layer == "history": item.head for item in reversed(known)}
-    memory, history = heads.get(False, ""), heads.get(True, "")
+    memory = heads.get(False, "")
+    history = heads.get(True, "")
     is_told = not told.isdisjoint(map(_source, known))
-    return Correction(doc.date[:10], doc.unit, said, memory, history, is_told)
+    return Correction(
+        date=doc.date[:10],
+        session=doc.unit,
+        said=said,
+        memory=memory,
+        history=history,
+        told=is_told,
+    )
 
 
 def _remembered(app: HookApp, text: str, past: Past) -> list[Shown]:
-    own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
+    own = Own(
+        project=app.project,
+        memory=app.index,
+        embedder=lambda: app.providers.embedder,
+        notes=app.notes,
+    )
     layers = Layers(own, RecallRequest(text, Filters(until=past.until)))
     hits = layers.search.ranked(text, BEST)
     return [

@@ -1,4 +1,5 @@
-"""What goes on behind a hook, in a process of its own that learns; and what git's hooks do."""
+"""What goes on behind a hook, in a process of its own that learns; and what git's hooks
+do."""
 
 import os
 import sys
@@ -20,7 +21,8 @@ TRIES = (
     5  # so often a session that cannot be learned from is tried; then it is given up
 )
 PATIENCE = 600.0  # seconds that one worker waits for another of the same project
-LARGE = 2_000_000  # bytes of memory files above which git does not wait for a look at mem compact
+# bytes of memory files above which git does not wait for a look at mem compact
+LARGE = 2_000_000
 COMMAND = 15.0  # seconds that a worker waits for a running git command
 
 
@@ -89,7 +91,8 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
     from memcli.extraction.transcripts import QUIET
     from memcli.sessions.discover import discover
 
-    path, root = item.path, app.project.root
+    path = item.path
+    root = app.project.root
     if not path:  # its agent did not name it
         found = discover(app.project.environ, [root] if root else []).found
         own = (

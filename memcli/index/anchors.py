@@ -1,4 +1,5 @@
-"""What entries name in the code: found in their words, held against the work tree, noted."""
+"""What entries name in the code: found in their words, held against the work tree,
+noted."""
 
 import json
 import re
@@ -23,7 +24,8 @@ _BEFORE = {"npm": "run run-script", "composer": "run run-script", "nox": "-s --s
 _ALONE = frozenset({"test", "start"})  # targets of npm that need no `run`
 
 _pattern = partial(matching.pattern, "index/anchors")
-"""`told` finds the lines that say so themselves: a name that is gone is no news there."""
+"""`told` finds the lines that say so themselves: a name that is gone is no news
+there."""
 
 
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
@@ -71,7 +73,8 @@ def _of_span(span: str) -> Iterator[Anchor]:
 
 
 def _file(text: str) -> str:
-    """The path that a text is, without the line in it; "" when it is none of a repository."""
+    """The path that a text is, without the line in it; "" when it is none of a
+    repository."""
     found = _pattern("path").fullmatch(text)
     if not found or text.startswith(("../", "-", "~", "www.")):
         return ""
@@ -80,7 +83,8 @@ def _file(text: str) -> str:
 
 
 def _target(words: Sequence[str]) -> str:
-    """ "tool target" of a command that runs a target of a build tool, "" of any other."""
+    """ "tool target" of a command that runs a target of a build tool, "" of any
+    other."""
     tool = _SAME.get(words[0], words[0])
     rest = [word for word in words[1:] if "=" not in word]
     if tool not in MANIFESTS or not rest:
@@ -95,7 +99,8 @@ def _target(words: Sequence[str]) -> str:
 
 
 class Checked(NamedTuple):
-    """What a check of all names did: how many entries name how many, and how many are gone."""
+    """What a check of all names did: how many entries name how many, and how many are
+    gone."""
 
     entries: int = 0
     names: int = 0
@@ -106,12 +111,14 @@ class Checked(NamedTuple):
 def update(
     index: Index, root: Path, *, seconds: float = 20, again: bool = False
 ) -> Checked:
-    """Hold what entries name against the work tree; what git cannot tell in `seconds` is untold."""
+    """Hold what entries name against the work tree; what git cannot tell in `seconds`
+    is untold."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
     if top is None or not head:
         return Checked()
-    db, deadline = index.db, time.monotonic() + seconds
+    db = index.db
+    deadline = time.monotonic() + seconds
     found = db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
     seen: dict[str, Any] = json.loads(found[0]) if found else {"head": "", "chunk": 0}
     pairs, fresh = _named(db, seen["chunk"])
@@ -132,7 +139,10 @@ def update(
     states = [known[anchor].state for anchor in named]
     lost = sum(state in (GONE, MOVED) for state in states)
     return Checked(
-        len({entry for entry, _ in pairs}), len(named), lost, states.count(UNTOLD)
+        entries=len({entry for entry, _ in pairs}),
+        names=len(named),
+        gone=lost,
+        untold=states.count(UNTOLD),
     )
 
 

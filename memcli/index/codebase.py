@@ -1,6 +1,7 @@
 """Which of the names in memory the work tree has, and what became of the others.
 
-After a commit an identifier is looked for in the file that had it and in what changed."""
+After a commit an identifier is looked for in the file that had it and in what
+changed."""
 
 import os
 import re
@@ -33,7 +34,11 @@ _PROSE = (
 )  # identifiers are only spoken of
 _CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
-HERE, GONE, MOVED, NEVER, UNTOLD = "here", "gone", "moved", "never", "untold"
+HERE = "here"
+GONE = "gone"
+MOVED = "moved"
+NEVER = "never"
+UNTOLD = "untold"
 
 
 _LINES = [line.split(": ", 2) for line in table("index/manifests.txt").splitlines()]
@@ -54,8 +59,8 @@ class Anchor(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """`state` is here, gone, moved (to `now`), never (in this history) or untold; `commit` removed
-    it; an identifier stands in `witness`."""
+    """`state` is here, gone, moved (to `now`), never (in this history) or untold;
+    `commit` removed it; an identifier stands in `witness`."""
 
     state: str
     witness: str = ""
@@ -73,17 +78,16 @@ def has_target(script: str, manifest: str) -> bool:
 
 
 class Codebase:
-    """A work tree at `top`, or a `revision` of it, asked with git until `deadline` (monotonic)."""
+    """A work tree at `top`, or a `revision` of it, asked with git until `deadline`
+    (monotonic)."""
 
     def __init__(
         self, top: Path, root: Path, deadline: float, revision: str = ""
     ) -> None:
-        self.top, self.root, self.deadline, self.revision = (
-            top,
-            root,
-            deadline,
-            revision,
-        )
+        self.top = top
+        self.root = root
+        self.deadline = deadline
+        self.revision = revision
 
     def fates(
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
@@ -184,9 +188,11 @@ class Codebase:
     def _seen_in(
         self, files: Iterable[str], wanted: Collection[Anchor]
     ) -> dict[Anchor, Fate]:
-        """What of `wanted` stands in these files; all of it, as untold, when time runs out."""
+        """What of `wanted` stands in these files; all of it, as untold, when time runs
+        out."""
         left = {a.text.encode(): a for a in wanted}
-        found, size = dict[Anchor, Fate](), 0
+        found = dict[Anchor, Fate]()
+        size = 0
         for path in files:
             if not left or is_prose(path):
                 continue
@@ -209,7 +215,8 @@ class Codebase:
         return git.ask(self.top, *arguments, timeout=left) if left > 0 else None
 
     def shares(self, *ends: str) -> Iterator[tuple[str, float]]:
-        """Files that lost lines between two commits, or since one, and the share that is new."""
+        """Files that lost lines between two commits, or since one, and the share that
+        is new."""
         out = self.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
         for row in out.split("\0"):
             added, taken, path = [*row.split("\t"), "", ""][:3]
@@ -255,7 +262,8 @@ class Codebase:
         return fates
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
-        """Where a file, or the folder it was in, has gone since a commit; "" for nowhere."""
+        """Where a file, or the folder it was in, has gone since a commit; "" for
+        nowhere."""
         options = (
             "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
         )
@@ -273,18 +281,21 @@ class Codebase:
             out = self.git(
                 "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new
             )
-            commit, path = (out or "").strip(), new
+            commit = (out or "").strip()
+            path = new
             if not commit:
                 return ""
         return ""
 
     def _removed_words(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
-        """What stood in the code, or a manifest, at the time of some commit of a memory file."""
+        """What stood in the code, or a manifest, at the time of some commit of a memory
+        file."""
         left = {a for a in missing if a.kind in ("name", "script")}
         out = self.git("log", "--format=%H", "--max-count=2000", "--", ":(glob)**/*.md")
         if not left or out is None:
             return {}
-        commits, fates = out.split(), dict[Anchor, Fate]()
+        commits = out.split()
+        fates = dict[Anchor, Fate]()
         coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
         for commit in dict.fromkeys(
             [*commits[::coarse], *commits[-1:], *commits[::fine]]
@@ -312,7 +323,8 @@ class Codebase:
                     break
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
-        """The commits that took these away after one that had them, found by halving the line."""
+        """The commits that took these away after one that had them, found by halving
+        the line."""
         out = self.git("rev-list", "--reverse", "--first-parent", f"{commit}..HEAD")
         line = (out or "").split()
         fates = {a: Fate(GONE) for a in words}
@@ -324,7 +336,10 @@ class Codebase:
             if gone - there == 1 and some and time.monotonic() < self.deadline:
                 told = self.git("show", "-s", "--format=%h %cs", line[gone]) or ""
                 removed, _, day = told.strip().partition(" ")
-                fates |= {a: Fate(GONE, "", removed, day) for a in some}
+                fates |= {
+                    a: Fate(state=GONE, witness="", commit=removed, day=day)
+                    for a in some
+                }
             elif some:
                 half = (there + gone) // 2
                 later = set(self._at(line[half], some))
@@ -348,7 +363,8 @@ def _specs(anchor: Anchor) -> tuple[str, ...]:
 
 
 def rewritten(top: Path, day: str) -> dict[str, float]:
-    """The share of the lines of each file that is new since a day, by its path from the top."""
+    """The share of the lines of each file that is new since a day, by its path from the
+    top."""
     tree = Codebase(top, top, time.monotonic() + 10)
     commit = (
         tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""

@@ -1,6 +1,7 @@
 """The index, `.memory.db`, derived from the memory files: opened, made, repaired.
 
-Its random token is known to this user's state folder: another's is neither used nor replaced."""
+Its random token is known to this user's state folder: another's is neither used nor
+replaced."""
 
 import contextlib
 import json
@@ -45,7 +46,8 @@ FOREIGN = frozenset(["<view>", "<trigger>"])  # what would run, and no index of 
 
 
 class Refreshed(NamedTuple):
-    """What a refresh did. `busy` says that another process is writing and nothing was done."""
+    """What a refresh did. `busy` says that another process is writing and nothing was
+    done."""
 
     read: int = 0
     changed: int = 0
@@ -54,9 +56,9 @@ class Refreshed(NamedTuple):
 
 
 class Index:
-    """An open index; one that cannot be used is moved aside, with a note, and made anew. With
-    `look` nothing is changed and DatabaseError is raised; `IN_MEMORY` lives as long as the process.
-    """
+    """An open index; one that cannot be used is moved aside, with a note, and made
+    anew. With `look` nothing is changed and DatabaseError is raised; `IN_MEMORY` lives
+    as long as the process."""
 
     def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
         self.path = path
@@ -146,7 +148,8 @@ class Index:
         self, where: str = "ORDER BY path", *values: object
     ) -> dict[str, FileRow]:
         """Every indexed file by its path, or those `where` something holds."""
-        found, none = dict[str, FileRow](), tuple[Problem, ...]()
+        found = dict[str, FileRow]()
+        none = tuple[Problem, ...]()
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
         for path, number, placed, *state, problems in self.db.execute(
             f"{select} {where}", values
@@ -186,12 +189,14 @@ class Index:
         return IndexedFiles(self.db, self.file, every, every)
 
     def in_view(self, view: View, filters: Filters) -> IndexedFiles:
-        """The files of the places in view of a working directory that pass the filters."""
+        """The files of the places in view of a working directory that pass the
+        filters."""
         every = self.everywhere().shown
         return IndexedFiles(self.db, self.file, every, visible(every, view, filters))
 
     def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
-        """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
+        """Files that look changed (by mtime, size or place), and indexed ones that are
+        gone."""
         if self.is_noted(found):
             return [], []
         now = [(f.name, f.mtime, f.size, place_text(f.place, f.tree)) for f in found]
@@ -201,12 +206,14 @@ class Index:
         return [file for file in found if file.name in changed], sorted(gone)
 
     def is_noted(self, found: Files) -> bool:
-        """Whether the files are still all as they were when the index was noted to be as they."""
+        """Whether the files are still all as they were when the index was noted to be
+        as they."""
         select = "SELECT value FROM meta WHERE key = 'listing'"
         return bool(self.db.execute(select).fetchone() == (found.seen,))
 
     def note_listing(self, found: Files) -> None:
-        """Remember, in the running transaction, that the index is as these files are, if it is."""
+        """Remember, in the running transaction, that the index is as these files are,
+        if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
         if not any(self.stale(found)):
             self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (found.seen,))
@@ -233,7 +240,8 @@ def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
 
 
 def _made(db: sqlite3.Connection) -> str:
-    """Why this is no index that can be used, "" when it is one; made where there was nothing."""
+    """Why this is no index that can be used, "" when it is one; made where there was
+    nothing."""
     try:
         db.execute("PRAGMA trusted_schema = 0")  # a repository may bring the file
         db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
@@ -282,7 +290,8 @@ def _create(db: sqlite3.Connection) -> None:
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether a file is an index of this version that another user or machine has made."""
+    """Whether a file is an index of this version that another user or machine has
+    made."""
     if not path.is_file():
         return False
     select = "SELECT value FROM meta WHERE key = 'token'"
@@ -298,7 +307,8 @@ def is_foreign(path: Path) -> bool:
 
 
 def bought(path: Path) -> list[tuple[object, ...]]:
-    """The vectors that a foreign index holds, as rows of `embedding_cache`. Raises DataError."""
+    """The vectors that a foreign index holds, as rows of `embedding_cache`. Raises
+    DataError."""
     with opened(path, ("embedding_cache",), kind="index", hint=_HINT) as db:
         rows = all_rows(
             db, "SELECT hash, provider, model, vector FROM embedding_cache", path

@@ -1,4 +1,5 @@
-"""Making the vectors of an index: of words by the local embedder, else of texts, cached."""
+"""Making the vectors of an index: of words by the local embedder, else of texts,
+cached."""
 
 from __future__ import annotations
 
@@ -48,8 +49,9 @@ def fill(
     wait: float,
     progress: Progress,
 ) -> int:
-    """Embed what has no vector yet; how many chunks that were. Raises ProviderError, and
-    OperationalError when another process keeps the index for longer than `wait` seconds."""
+    """Embed what has no vector yet; how many chunks that were. Raises ProviderError,
+    and OperationalError when another process keeps the index for longer than `wait`
+    seconds."""
     vectors.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     state = vectors.state()
     if state is not None and state.fits(embedder, chosen):
@@ -69,7 +71,8 @@ def _fill(
 ) -> int:
     state = vectors.state()
     missing = _missing(vectors, chosen, state.upto if state else 0)
-    local, weighted = embedder.provider == "local", dict[str, tuple[int, bytes]]()
+    local = embedder.provider == "local"
+    weighted = dict[str, tuple[int, bytes]]()
     size = BATCH if local else PAID_BATCH
     for start in range(0, len(missing), size):
         rows = vectors.db.execute(
@@ -112,7 +115,8 @@ def _write(
     vectors: Vectors, embedder: Embedder, batch: Sequence[Missing], made: Sequence[bytes],
     words: Sequence[bytes] = (),
 ) -> None:  # fmt: skip
-    """Nothing is written when another process has begun with another model meanwhile."""
+    """Nothing is written when another process has begun with another model
+    meanwhile."""
     state = vectors.state()
     if state is None or (state.provider, state.model) != (
         embedder.provider,
@@ -129,7 +133,8 @@ def _write(
 
 
 def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
-    """The vector of each text; a provider's come from the cache. Raises ProviderError."""
+    """The vector of each text; a provider's come from the cache. Raises
+    ProviderError."""
     found: list[bytes] = []
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
@@ -253,10 +258,8 @@ def _many_sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes
     from memcli.providers.embed.local import quantised
 
     place = {word: i for i, word in enumerate(set(chain.from_iterable(forms)))}
-    parts, weights = (
-        [weighted[word][1] for word in place],
-        [weighted[word][0] for word in place],
-    )
+    parts = [weighted[word][1] for word in place]
+    weights = [weighted[word][0] for word in place]
     table = np.frombuffer(b"".join(parts), np.int8).reshape(-1, DIM)
     kind: type[np.signedinteger[Any]] = (
         np.int32 if max(map(len, forms)) < FITS else np.int64

@@ -1,4 +1,5 @@
-"""What the index holds of entries: which pass the filters of a search, and their values."""
+"""What the index holds of entries: which pass the filters of a search, and their
+values."""
 
 import json
 import re
@@ -41,12 +42,14 @@ def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
 
 
 def _key_of_glob(glob: str) -> str:
-    """What each file has that the glob covers: its longest folder or name, else its ending."""
+    """What each file has that the glob covers: its longest folder or name, else its
+    ending."""
     parts = [part for part in glob.split("/") if part not in ("", ".", "..", "*", "**")]
     if plain := [part for part in parts if not _MAGIC & set(part)]:
         return max(reversed(plain), key=len)
     last = parts[-1] if parts else ""
-    dot, ending = last[: last.rfind(".")], last[last.rfind(".") :]
+    dot = last[: last.rfind(".")]
+    ending = last[last.rfind(".") :]
     whole = (
         dot
         and glob.endswith(last)
@@ -57,14 +60,16 @@ def _key_of_glob(glob: str) -> str:
 
 
 def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
-    """The keys under which entries about these files (relative to the root) are found."""
+    """The keys under which entries about these files (relative to the root) are
+    found."""
     parts = {part for name in names for part in name.split("/")}
     endings = {part[part.rfind(".") :] for part in parts if "." in part}
     return {("path", key) for key in ("", *parts, *endings)}
 
 
 def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
-    """The keys under which entries about a command line, and the commands in it, are found."""
+    """The keys under which entries about a command line, and the commands in it, are
+    found."""
     first = {("command", each.split(None, 1)[0]) for each in simple if each.split()}
     return {
         ("command", ""),
@@ -93,14 +98,16 @@ _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 
 
 class Lost(NamedTuple):
-    """What an entry names that is gone, in words; `every`: it names nothing that is there."""
+    """What an entry names that is gone, in words; `every`: it names nothing that is
+    there."""
 
     text: str
     every: bool = True
 
 
 def gone_text(name: str, commit: str, now: str) -> str:
-    """A name that is gone, as recall shows it: `names a.py, gone since 9f1c2d3, now b.py`."""
+    """A name that is gone, as recall shows it: `names a.py, gone since 9f1c2d3, now
+    b.py`."""
     return f"names {name}, gone{commit and f' since {commit}'}{now and f', now {now}'}"
 
 
@@ -117,13 +124,16 @@ class Entries:
         return self._last[1:]
 
     def _made(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
-        memory, archives = scope.files.of("memory"), scope.files.of("archive")
+        memory = scope.files.of("memory")
+        archives = scope.files.of("archive")
         others = scope.files.of("institutional", "proxy")
-        where, given = f"live = 1 AND source NOT {ONE_OF}", scope.files.hidden()
+        where = f"live = 1 AND source NOT {ONE_OF}"
+        given = scope.files.hidden()
         if scope.filters.archived or len(memory) < len(
             given
         ):  # the shorter list says the same
-            where, given = f"source {ONE_OF}", memory
+            where = f"source {ONE_OF}"
+            given = memory
             where = where if scope.filters.archived else f"live = 1 AND {where}"
         values = [json.dumps(list(given))]
         if others or archives:
@@ -160,9 +170,11 @@ class Entries:
     def pressing(
         self, scope: Scope, kinds: Collection[str], most: int
     ) -> list[Candidate]:
-        """Of the entries of these kinds that pass, `most` of high priority, most pressing first."""
+        """Of the entries of these kinds that pass, `most` of high priority, most
+        pressing first."""
         which = f"kind != '' AND rank <= 2 AND kind {ONE_OF}"
-        order, given = "rank, importance DESC, date DESC", json.dumps(list(kinds))
+        order = "rank, importance DESC, date DESC"
+        given = json.dumps(list(kinds))
         return self._first(
             scope, which, given, order=order, most=most, by="chunks_pressing"
         )
@@ -177,13 +189,11 @@ class Entries:
     def foremost(
         self, scope: Scope, most: int, since: str = "", *, headings: bool = False
     ) -> list[Candidate]:
-        """Of the entries that pass, made on a day or later, the most important; or of the latest
-        the sections of prose with a title."""
+        """Of the entries that pass, made on a day or later, the most important; or of
+        the latest the sections of prose with a title."""
         if not headings:
-            order, by = (
-                "importance DESC, date DESC",
-                "chunks_date" if since else "chunks_important",
-            )
+            order = "importance DESC, date DESC"
+            by = "chunks_date" if since else "chunks_important"
             return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
         where, values = self._condition(scope)
         order = "ORDER BY date DESC, source, offset DESC, entry"
@@ -193,7 +203,8 @@ class Entries:
         return _found(self.db, whole, *values, most)
 
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
-        """Of the entries that pass, those that have one of these keys (of `occasions`)."""
+        """Of the entries that pass, those that have one of these keys (of
+        `occasions`)."""
         found = self.db.execute(
             "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
             " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
@@ -223,7 +234,8 @@ class Entries:
         return self.db.execute(select, (json.dumps(sorted(entries)),)).fetchall()
 
     def beside(self, source: int, offset: int) -> list[list[str]]:
-        """The two entries before a place in a file and the two after it, each the nearest first."""
+        """The two entries before a place in a file and the two after it, each the
+        nearest first."""
         select = "SELECT entry FROM chunks WHERE source = ? AND part = 0 AND offset"
         ways = ("< ? ORDER BY offset DESC", "> ? ORDER BY offset")
         return [
@@ -235,7 +247,8 @@ class Entries:
         ]
 
     def text(self, candidate: Candidate) -> str:
-        """The whole indexed text of an entry by one of its chunks; of one gone, the chunk's."""
+        """The whole indexed text of an entry by one of its chunks; of one gone, the
+        chunk's."""
         parts = self.db.execute(
             "SELECT text FROM chunks WHERE source = ? AND entry = ? AND offset = ? ORDER BY part",
             (candidate.source, candidate.entry, candidate.offset),
@@ -256,7 +269,8 @@ class Entries:
         )
 
     def repeated(self) -> list[tuple[str, int, int]]:
-        """(entry id, file, line) of every written id that stands in more than one place."""
+        """(entry id, file, line) of every written id that stands in more than one
+        place."""
         same = "SELECT 1 FROM meta AS a JOIN meta AS b USING (value)"
         if self.db.execute(
             f"{same} WHERE a.key = 'listing' AND b.key = 'apart'"
@@ -283,7 +297,8 @@ class Entries:
         return dict(rows.fetchall())
 
     def relations(self, entry: str) -> list[tuple[str, str, str]]:
-        """(entry, relation, other) of every edge from or to `entry`, and to what is similar."""
+        """(entry, relation, other) of every edge from or to `entry`, and to what is
+        similar."""
         from memcli.index.vectors import similar
 
         select = (
@@ -294,7 +309,8 @@ class Entries:
         return [*said, *((one, "similar", other) for one, other, _ in near)]
 
     def gone(self, entries: Collection[str]) -> dict[str, Lost]:
-        """What these entries name that the code has no more, as far as it was looked for."""
+        """What these entries name that the code has no more, as far as it was looked
+        for."""
         if not self.db.execute(
             "SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')"
         ).fetchone():
@@ -314,7 +330,8 @@ class Entries:
         return found
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """(entry, other, weight) of the edges to what is similar, supports or is supported."""
+        """(entry, other, weight) of the edges to what is similar, supports or is
+        supported."""
         from memcli.index.vectors import similar
 
         said = self.db.execute(
@@ -348,7 +365,8 @@ def _by_values(filters: Filters) -> dict[str, str]:
 def _found(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
-    found, read = list[Candidate](), json.JSONDecoder().raw_decode
+    found = list[Candidate]()
+    read = json.JSONDecoder().raw_decode
     try:
         for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
             metadata, end = read(row[11])

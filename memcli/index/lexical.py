@@ -1,4 +1,5 @@
-"""The words of a task, never FTS5 syntax, and which chunks have them: the full-text table."""
+"""The words of a task, never FTS5 syntax, and which chunks have them: the full-text
+table."""
 
 import json
 import math
@@ -25,14 +26,19 @@ PHRASE_WORDS = (
 MAX_PARTS = (
     16  # of a phrase: the time of matching one grows with its length and repetitions
 )
-BEGINNING, SYLLABLES, ENDING = 5, 2, 3
-"""Letters that a word keeps, Korean syllables that it does, and what its ending has at most."""
+BEGINNING = 5
+SYLLABLES = 2
+ENDING = 3
+"""Letters that a word keeps, Korean syllables that it does, and what its ending has at
+most."""
 
 COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 1.0)
 """BM25 weights of title, text, tags, date, parts, around (docs/benchmarks.md)."""
-COVERAGE = 0.6  # share of a score that depends on how much of the query, by idf, a chunk covers
+# share of a score that depends on how much of the query, by idf, a chunk covers
+COVERAGE = 0.6
 POOL = 200  # how many best-matching chunks are weighed
-SCORED = 5000  # so many matches are all scored; beyond, the `LEADERS` that cover most of the query
+# so many matches are all scored; beyond, the `LEADERS` that cover most of the query
+SCORED = 5000
 LEADERS = 1000
 MOST_WEIGHT = 20
 _SCORES = (
@@ -45,7 +51,8 @@ _AMONG = (
 
 _WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
-# Words that join others, of eight languages, without those that mean something in English.
+# Words that join others, of eight languages, without those that mean something in
+# English.
 STOP_WORDS = frozenset(table("index/stop_words.txt").split())
 EITHER = " | "  # stands between terms any of which is as good
 PART = 6  # letters from which on the name of a concept may be a part of a word
@@ -57,8 +64,9 @@ _FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您�
 
 
 class Query(NamedTuple):
-    """`terms` are the words that count, the rarest of too many; `phrases` count extra; `english`
-    is how the vectors, which know English, are asked for what a task names otherwise."""
+    """`terms` are the words that count, the rarest of too many; `phrases` count extra;
+    `english` is how the vectors, which know English, are asked for what a task names
+    otherwise."""
 
     terms: tuple[str, ...]
     phrases: tuple[str, ...]
@@ -86,9 +94,9 @@ def build(
 
 
 def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
-    """The query with a part of each word that stands nowhere as written: the beginning of a longer
-    one (the full text knows the endings of English alone), each character of a pair that says much.
-    """
+    """The query with a part of each word that stands nowhere as written: the beginning
+    of a longer one (the full text knows the endings of English alone), each character
+    of a pair that says much."""
     found: list[str] = []
     for term, count in zip(query.terms, counts(query.terms), strict=True):
         if count or not term.isalpha():
@@ -105,10 +113,12 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
 
 
 def concepts(task: str) -> dict[str, str]:
-    """Of each concept of software that a task in another language than English names, its names in
-    English and all others, as one term: notes in any language use English words; with those in
-    English alone."""
-    low, found, foreign = task[: 30 * MAX_TERMS].lower(), dict[str, str](), False
+    """Of each concept of software that a task in another language than English names,
+    its names in English and all others, as one term: notes in any language use English
+    words; with those in English alone."""
+    low = task[: 30 * MAX_TERMS].lower()
+    found = dict[str, str]()
+    foreign = False
     words = set(_PIECE.findall(low))
     if low.isascii() and not words.isdisjoint(_ENGLISH):
         return {}  # most tasks: to look for every name takes a millisecond
@@ -179,7 +189,8 @@ def _phrases(words: Sequence[str]) -> list[str]:
 
 
 def idf(n: int, total: int) -> float:
-    """How rare a term is that n of `total` chunks have: ln(1 + (N - n + .5)/(n + .5)), above 0."""
+    """How rare a term is that n of `total` chunks have: ln(1 + (N - n + .5)/(n + .5)),
+    above 0."""
     return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6
 
 
@@ -214,7 +225,8 @@ class Lexical:
         return self._number("SELECT count(*) FROM chunks")
 
     def counts(self, words: Sequence[str]) -> list[int]:
-        """In how many chunks each word stands, not counting where it stands beside them."""
+        """In how many chunks each word stands, not counting where it stands beside
+        them."""
         where = "- around : " if self._has_passages else ""
         return [self._matching(f"{where}({quoted(word)})") for word in words]
 
@@ -236,20 +248,23 @@ class Lexical:
     def best(
         self, terms: Sequence[str], allowed: _Ids | None, denied: _Ids, pool: int = POOL
     ) -> dict[int, float]:
-        """BM25 of the best-matching chunks, and of all that tie with the last of them; `allowed`
-        None: of all but the `denied`. The idf is kept positive, which is possible when asked term
-        by term."""
-        terms, total = list(dict.fromkeys(terms)), self.size()
+        """BM25 of the best-matching chunks, and of all that tie with the last of them;
+        `allowed` None: of all but the `denied`. The idf is kept positive, which is
+        possible when asked term by term."""
+        terms = list(dict.fromkeys(terms))
+        total = self.size()
         counted = sorted(
             (n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n
         )
         rare = [(idf(n, total), n, term) for n, term in counted]
         many = sum(n for n, _ in counted) > SCORED
         among = [json.dumps(self._leaders(rare, allowed, denied))] if many else []
-        scores, covered = dict[int, float](), dict[int, float]()
+        scores = dict[int, float]()
+        covered = dict[int, float]()
         for rarity, n, term in rare:
             rows = self._matching(quoted(term)) if self._has_passages else n
-            # The idf inside FTS5's bm25 is floored where a term stands in more than half of all.
+            # The idf inside FTS5's bm25 is floored where a term stands in more than
+            # half of all.
             factor = rarity / (
                 math.log(max((total - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6
             )
@@ -266,7 +281,8 @@ class Lexical:
     def _leaders(
         self, rare: Sequence[tuple[float, int, str]], allowed: _Ids | None, denied: _Ids
     ) -> list[int]:
-        """The chunks that cover most of the query, where common words match very many."""
+        """The chunks that cover most of the query, where common words match very
+        many."""
         covered: Counter[int] = Counter()
         select = (
             "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
@@ -293,7 +309,8 @@ class Lexical:
         )
 
     def denied(self, hidden: Iterable[int]) -> frozenset[int]:
-        """Chunks that no plain search shows: not live, or of a file that is not in view."""
+        """Chunks that no plain search shows: not live, or of a file that is not in
+        view."""
         rows = self.db.execute(
             "SELECT id FROM chunks WHERE live = 0 UNION ALL SELECT id FROM chunks WHERE live = 1"
             f" AND source {ONE_OF}",
@@ -303,7 +320,8 @@ class Lexical:
 
 
 def quoted(term: str) -> str:
-    """A term or phrase as FTS5 takes it, or any of some; a trailing `*` asks for a prefix."""
+    """A term or phrase as FTS5 takes it, or any of some; a trailing `*` asks for a
+    prefix."""
     if EITHER in term:
         return " OR ".join(map(quoted, term.split(EITHER)))
     whole = '"' + term.removesuffix("*").replace('"', '""') + '"'

@@ -1,4 +1,5 @@
-"""Entries and sections as the rows that are indexed; an index brought up to the files."""
+"""Entries and sections as the rows that are indexed; an index brought up to the
+files."""
 
 import contextlib
 import json
@@ -38,7 +39,8 @@ PRESSING = frozenset(
 INDEXED = frozenset(table("index/optional_keys.txt").split())
 """Optional keys that the index carries; unknown ones stay in the file alone."""
 RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
-"""How pressing priorities are; what has none of them is never shown unasked for its priority."""
+"""How pressing priorities are; what has none of them is never shown unasked for its
+priority."""
 _RECORDS = frozenset({"adr", "adrs", "decisions", "decision-records"})
 _STATUS = re.compile(
     r"(?im)^(?:[-*+|] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ |\t]{0,8}\r?\n?\r?\n?"
@@ -74,7 +76,8 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
     metadata = _as_json(_metadata(entry, detail))
-    name, title = clean(entry.id), clean(entry.title)
+    name = clean(entry.id)
+    title = clean(entry.title)
     tags = clean(" ".join((*entry.extra.get("tags", ()), linked)).strip())
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
@@ -95,7 +98,8 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
 
 
 def passages(units: Sequence[Entry]) -> dict[str, str]:
-    """Id of a bullet -> what it stands among, itself included, as it is searched and shown."""
+    """Id of a bullet -> what it stands among, itself included, as it is searched and
+    shown."""
     runs: list[list[Entry]] = []
     for unit in units:
         last = runs[-1] if runs else []
@@ -124,7 +128,8 @@ def _joins(before: Entry, unit: Entry) -> bool:
 
 
 def ruled_out(path: str, text: str) -> str:
-    """Of the record of a decision, the word of its status by which it does not hold; else ""."""
+    """Of the record of a decision, the word of its status by which it does not hold;
+    else ""."""
     folder, _, name = path.lower().rpartition("/")
     if not _RECORDS.isdisjoint(folder.split("/")) or name.startswith("adr"):
         found = _STATUS.search(text[:4000])
@@ -185,7 +190,8 @@ _META = (
 def refresh(
     index: Index, found: Files, *, wait: float, progress: Progress, rebuild: bool
 ) -> Refreshed:
-    """Bring the index to the state of the files; `wait` seconds for another writer at most."""
+    """Bring the index to the state of the files; `wait` seconds for another writer at
+    most."""
     index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     with contextlib.ExitStack() as inside:
         try:
@@ -198,7 +204,8 @@ def refresh(
 
 
 def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
-    """Names of the files whose content differs from the index, and of those that are gone."""
+    """Names of the files whose content differs from the index, and of those that are
+    gone."""
     suspects, gone = index.stale(found)
     known = {row.path: row.hash for row in index.files().values()}
     changed = []
@@ -266,7 +273,8 @@ class _Writer:
                 self._write_file(files[path], now)
 
     def _apart(self, marks: Mapping[str, str]) -> None:
-        """Mark each id of another repository that one before it has, too: it is another entry."""
+        """Mark each id of another repository that one before it has, too: it is another
+        entry."""
         ids = dict(self.db.execute("SELECT path, id FROM file_meta"))
         others = json.dumps([ids[name] for name in marks if name in ids])
         of = {ids[name]: mark for name, mark in marks.items() if name in ids}
@@ -311,7 +319,9 @@ class _Writer:
         select = "SELECT id, hash, place, linked FROM file_meta WHERE path = ?"
         known = self.db.execute(select, (file.name,)).fetchone()
         linked = linked if linked is not None else known[3] if known else ""
-        identity, mtime, size = "", 0, file.size
+        identity = ""
+        mtime = 0
+        size = file.size
         try:
             data, mtime, size = read_file(file.path, file.base)
             identity = digest(data)
@@ -326,7 +336,12 @@ class _Writer:
             text = decode(data)
         except Unreadable as error:
             self._forget(file.name)
-            problem = Problem(file.name, error.line, str(error), "unreadable")
+            problem = Problem(
+                path=file.name,
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
+            )
             self._note(file, (mtime, size, identity, 0, ""), [problem])
             return None
         memory = parse(text, file.name)
@@ -336,7 +351,8 @@ class _Writer:
                 unit._replace(extra={**unit.extra, "ruled_out": status})
                 for unit in prose
             ]
-        entries, around = [*prose, *memory.entries], passages(prose)
+        entries = [*prose, *memory.entries]
+        around = passages(prose)
         source = self._note(
             file, (mtime, size, identity, len(entries), linked), memory.problems
         )
@@ -381,7 +397,8 @@ class _Writer:
         for rowid, *values in self.db.execute(select, (source,)):
             row = Row(plain_id(values[0]), *values[1:])
             known[row._replace(offset=0, line=0)].append((rowid, row.offset, row.line))
-        new, moved = [], []
+        new = []
+        moved = []
         for row in wanted:
             if same := known.get(row._replace(offset=0, line=0)):
                 rowid, *place = same.pop()

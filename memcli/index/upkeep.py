@@ -1,4 +1,5 @@
-"""The index of a project: found, opened, brought up to the files, mended; its entries located."""
+"""The index of a project: found, opened, brought up to the files, mended; its entries
+located."""
 
 import os
 import sqlite3
@@ -74,7 +75,8 @@ class ProjectIndex:
         return self._open is not None or self.path(make=False).exists()
 
     def trust(self) -> int | None:
-        """Take over the vectors of a foreign index, moved aside; how many, None without one."""
+        """Take over the vectors of a foreign index, moved aside; how many, None without
+        one."""
         path = _beside(self.project)
         if path is None or not database.is_foreign(path):
             return None
@@ -130,7 +132,8 @@ class ProjectIndex:
         return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
 
     def looked(self, work: Callable[[], T]) -> T | None:
-        """Run `work` on the index unchanged; None, with a note, when it cannot be used."""
+        """Run `work` on the index unchanged; None, with a note, when it cannot be
+        used."""
         try:
             if self._open is None:
                 self._open = Index(self.path(make=False), self.notes, look=True)
@@ -142,7 +145,8 @@ class ProjectIndex:
             return None
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Run `work` on the index, again when a damaged one was moved aside and built anew."""
+        """Run `work` on the index, again when a damaged one was moved aside and built
+        anew."""
         try:
             return work()
         except sqlite3.DatabaseError as error:
@@ -211,7 +215,8 @@ def chosen_chunks(config: Config) -> "Chosen":
     """Which chunks are embedded."""
     from memcli.index.vectors import Chosen  # hooks do without
 
-    kinds, types = tuple(config.embed_kinds), tuple(config.embed_types)
+    kinds = tuple(config.embed_kinds)
+    types = tuple(config.embed_types)
     return Chosen(kinds, types, config.embed_min_importance)
 
 
@@ -243,8 +248,9 @@ class Located(NamedTuple):
 def locate(
     index: Index, project: Project, ids: Sequence[str], *, archived: bool | None = False
 ) -> dict[str, Located]:
-    """Where each id stands: the nearest copy that may be written, else the nearest. `archived`
-    None: in archives too, when it stands nowhere else; True: in archives alone."""
+    """Where each id stands: the nearest copy that may be written, else the nearest.
+    `archived` None: in archives too, when it stands nowhere else; True: in archives
+    alone."""
     merged = index.entries.survivors(ids)
     files = {row.id: row for row in index.files().values()}
     writable = {file.name for file in project.listing.files if project.may_write(file)}
@@ -266,7 +272,8 @@ def locate(
 def locate_one(
     index: Index, project: Project, prefix: str, *, archived: bool | None = False
 ) -> Located:
-    """The one entry whose id is `prefix` or begins so. Raises UsageError for none or several."""
+    """The one entry whose id is `prefix` or begins so. Raises UsageError for none or
+    several."""
     names = sorted({entry for entry, _ in index.entries.ids(prefix)})
     names = [name for name in names if prefix in (name, plain_id(name))] or names
     places = locate(index, project, names, archived=archived)

@@ -1,6 +1,7 @@
 """The vectors of an index: what they are of, and finding what is near and similar.
 
-Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few blobs."""
+Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few
+blobs."""
 
 from __future__ import annotations
 
@@ -31,14 +32,16 @@ _WIDTH = DIM // 8  # bytes of the sign bits of a word
 
 
 class Chosen(NamedTuple):
-    """Which live chunks are embedded: all, or those of some kinds, types and importance."""
+    """Which live chunks are embedded: all, or those of some kinds, types and
+    importance."""
 
     kinds: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     importance: float = 0.0
 
     def condition(self) -> tuple[str, list[str | float]]:
-        """As SQL on `chunks`; an entry's own `embed: true` or `false` has the last word."""
+        """As SQL on `chunks`; an entry's own `embed: true` or `false` has the last
+        word."""
         rule = "coalesce(json_extract(metadata, '$.importance'), 0) >= ?"
         values: list[str | float] = [self.importance]
         for column, given in (("kind", self.kinds), ("type", self.types)):
@@ -52,7 +55,8 @@ class Chosen(NamedTuple):
 
 
 class VectorState(NamedTuple):
-    """Of which model the vectors are, chosen how; `whole`: none is missing of chunks to `upto`."""
+    """Of which model the vectors are, chosen how; `whole`: none is missing of chunks to
+    `upto`."""
 
     provider: str
     model: str
@@ -116,13 +120,15 @@ class Vectors:
         return found
 
     def discard(self, *, wait: float) -> None:
-        """Forget every vector, so that the next filling makes them anew; not of a busy index."""
+        """Forget every vector, so that the next filling makes them anew; not of a busy
+        index."""
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
         with suppress(sqlite3.OperationalError), transaction(self.db):
             self.clear()
 
     def clear(self) -> None:
-        """Forget every vector, in the running transaction; what was paid for stays in the cache."""
+        """Forget every vector, in the running transaction; what was paid for stays in
+        the cache."""
         for table in ("vectors", "signs", "words"):
             self.db.execute(f"DELETE FROM {table}")
         self.db.execute("DELETE FROM meta WHERE key = 'vectors'")
@@ -134,7 +140,8 @@ class Vectors:
         self.mark({rowid: bytes((len(data) + 7) // 8) for rowid, data in gone})
 
     def mark(self, bits: Mapping[int, bytes], *, first: int = 0) -> None:
-        """Put sign bits into blocks, in the running transaction; `first` is the block of id 0."""
+        """Put sign bits into blocks, in the running transaction; `first` is the block
+        of id 0."""
         blocks: dict[int, dict[int, bytes]] = {}
         for number, own in bits.items():
             blocks.setdefault(number // BLOCK, {})[number % BLOCK] = own
@@ -160,12 +167,13 @@ class Vectors:
         allowed: Collection[int] | None,
         denied: Collection[int],
     ) -> list[int]:
-        """The chunks whose sign bits differ least from those of `query`; `allowed` None: all."""
-        bits, width = int.from_bytes(vector.signs(query)), (len(query) + 7) // 8
-        found, empty = (
-            dict[int, int](),
-            bits.bit_count(),
-        )  # as far as a place without a chunk
+        """The chunks whose sign bits differ least from those of `query`; `allowed`
+        None: all."""
+        bits = int.from_bytes(vector.signs(query))
+        width = (len(query) + 7) // 8
+        # as far as a place without a chunk
+        found = dict[int, int]()
+        empty = bits.bit_count()
         for block, data in self.db.execute(
             "SELECT block, bits FROM signs WHERE block >= 0"
         ):
@@ -196,7 +204,8 @@ class Vectors:
         }
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of the words that stand in the memory. Raises Damaged."""
+        """(id, weight, vector) of the words that stand in the memory. Raises
+        Damaged."""
         rows = self.db.execute(
             f"SELECT word, id, weight, vector FROM words WHERE word {ONE_OF}",
             (json.dumps(sorted(words)),),
@@ -207,12 +216,11 @@ class Vectors:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
         blocks = json.dumps(list({WORDS - i // BLOCK for i in ids}))
-        data, found = dict(self.db.execute(select, (blocks,)).fetchall()), list[int]()
+        data = dict(self.db.execute(select, (blocks,)).fetchall())
+        found = list[int]()
         for block, own in groupby(ids, lambda i: i // BLOCK):
-            bits, places = (
-                data.get(WORDS - block, b""),
-                [i % BLOCK * _WIDTH for i in own],
-            )
+            bits = data.get(WORDS - block, b"")
+            places = [i % BLOCK * _WIDTH for i in own]
             if max(places) + _WIDTH > len(bits):
                 raise Damaged
             found += map(
@@ -237,7 +245,8 @@ def _sound(data: bytes, size: int) -> bytes:
 
 
 def embedded_text(title: str, text: str) -> str:
-    """What of a chunk is embedded: its title once, and the body without a heading like it."""
+    """What of a chunk is embedded: its title once, and the body without a heading like
+    it."""
     return f"{title}\n{body_of(text, title)}"
 
 
@@ -248,14 +257,16 @@ def is_content(word: str) -> bool:
 
 NEIGHBOURS = 3
 LEAST = 0.80  # the cosine from which two entries are similar
-FEW = 64  # up to so many entries are looked at without numpy, whose import would cost more
+# up to so many entries are looked at without numpy, whose import would cost more
+FEW = 64
 CLOSE = 200  # of so many of the nearest by sign bits each of a few is compared exactly
 TILE = 128  # rows whose products with all entries are held at a time
 Edge = tuple[str, str, float]  # two entries and the cosine of their vectors
 
 
 def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
-    """The edges that lead from these entries to what is similar to them, the nearest first."""
+    """The edges that lead from these entries to what is similar to them, the nearest
+    first."""
     if len(entries) > FEW:
         return list(_at_once(db, entries))
     edges = []
@@ -274,7 +285,8 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
 def copies(
     db: sqlite3.Connection, entries: Iterable[str] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """(entry, vector) of the first copy of each of these entries; without them of all there are."""
+    """(entry, vector) of the first copy of each of these entries; without them of all
+    there are."""
     which = "" if entries is None else f"AND c.entry {ONE_OF}"
     return db.execute(
         "SELECT c.entry, min(v.vector) FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
@@ -291,7 +303,8 @@ def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
     import numpy as np
 
-    known, entries = dict(copies(db)), set(entries)
+    known = dict(copies(db))
+    entries = set(entries)
     names = list(known)
     table = np.frombuffer(b"".join(known.values()), np.int8).reshape(
         len(names) or 1, -1

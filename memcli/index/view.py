@@ -35,7 +35,8 @@ class FileRow(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Of a place as the index keeps it: how many files are there, and entries in them."""
+    """Of a place as the index keeps it: how many files are there, and entries in
+    them."""
 
     text: str
     place: Place
@@ -47,7 +48,8 @@ ReadFile = Callable[[int], FileRow | None]
 
 
 class IndexedFiles(Mapping[int, FileRow]):
-    """The indexed files of some of `every` place, by number, each read when it is asked for."""
+    """The indexed files of some of `every` place, by number, each read when it is asked
+    for."""
 
     def __init__(
         self,
@@ -56,7 +58,10 @@ class IndexedFiles(Mapping[int, FileRow]):
         every: list[Placed],
         shown: list[Placed],
     ) -> None:
-        self.db, self.file, self.every, self.shown = db, file, every, shown
+        self.db = db
+        self.file = file
+        self.every = every
+        self.shown = shown
         self._places = {placed.place for placed in shown}
         self._read = dict[int, FileRow | None]()
 
@@ -117,9 +122,9 @@ class Candidate(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts; `words` how well
-    each word of the task is met; `density` how much of a text meets the task; `title` the share of
-    title words that stand in the task."""
+    """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts;
+    `words` how well each word of the task is met; `density` how much of a text meets
+    the task; `title` the share of title words that stand in the task."""
 
     lexical: Mapping[int, float]
     cosine: Mapping[int, float]
@@ -135,7 +140,8 @@ class Signals(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """What vectors say: the fusion in effect, the cosine that counts alone, and the signals."""
+    """What vectors say: the fusion in effect, the cosine that counts alone, and the
+    signals."""
 
     mode: str
     floor: float
@@ -149,7 +155,8 @@ def words_alone(error: MemError) -> str:
 
 
 VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]
-"""(task, its words, their BM25) -> what vectors say of the chunks; None for words alone."""
+"""(task, its words, their BM25) -> what vectors say of the chunks; None for words
+alone."""
 
 
 class Source(Protocol):
@@ -166,22 +173,26 @@ class Source(Protocol):
         """How many chunks there are."""
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        """BM25 of the best-matching chunks that pass, and of all that tie with the last of them."""
+        """BM25 of the best-matching chunks that pass, and of all that tie with the last
+        of them."""
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these numbers."""
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
-        """(chunk, file) of the first chunk of every place in view where these entries stand."""
+        """(chunk, file) of the first chunk of every place in view where these entries
+        stand."""
 
     def passes(self, candidate: Candidate) -> bool:
         """Whether a chunk passes the filters."""
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        """For each, the two entries before it in its file and the two after, nearest first."""
+        """For each, the two entries before it in its file and the two after, nearest
+        first."""
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """(entry, other, weight) of every edge by which others belong to these entries."""
+        """(entry, other, weight) of every edge by which others belong to these
+        entries."""
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""
@@ -197,7 +208,8 @@ class Source(Protocol):
 
 
 class Filters(NamedTuple):
-    """What the user asked to see. Within one filter any value fits; all filters must."""
+    """What the user asked to see. Within one filter any value fits; all filters
+    must."""
 
     level: tuple[str, ...] = ()
     job: tuple[str, ...] = ()
@@ -216,17 +228,20 @@ class Filters(NamedTuple):
 
     @property
     def by_entry(self) -> bool:
-        """Whether entries are filtered by their own values, which a whole file does not have."""
+        """Whether entries are filtered by their own values, which a whole file does not
+        have."""
         return self.by_value or bool(self.path or self.since or self.until)
 
     @property
     def by_value(self) -> bool:
-        """Whether entries are filtered by what nothing else has: no exchange, no commit passes."""
+        """Whether entries are filtered by what nothing else has: no exchange, no commit
+        passes."""
         return bool(self.type or self.kind or self.tag or self.scope)
 
 
 def check(filters: Filters, now: datetime.date) -> Filters:
-    """`filters` with other names for levels resolved and dates made ISO. Raises UsageError."""
+    """`filters` with other names for levels resolved and dates made ISO. Raises
+    UsageError."""
     level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
     for what, given, allowed in (
         ("level", level, LEVELS), ("type", filters.type, values.TYPES),
@@ -243,7 +258,8 @@ def check(filters: Filters, now: datetime.date) -> Filters:
 
 
 def day_of(option: str, text: str, now: datetime.date) -> str:
-    """The ISO day of `2026-03-01` or `30d`, 6w, 3m, 1y ago; "" for "". Raises UsageError."""
+    """The ISO day of `2026-03-01` or `30d`, 6w, 3m, 1y ago; "" for "". Raises
+    UsageError."""
     if not text:
         return ""
     if back := re.fullmatch(r"([0-9]{1,5})([dwmy])", text):
@@ -262,7 +278,8 @@ About = Callable[[str | None, str], bool]
 
 
 class Scope(NamedTuple):
-    """The files in view, by number, and filters; `plain`: none is by values of entries."""
+    """The files in view, by number, and filters; `plain`: none is by values of
+    entries."""
 
     files: IndexedFiles
     filters: Filters
@@ -333,7 +350,12 @@ def select(
         return place.store in stores and not (private and "proxy" not in stores)
 
     plain = stores == {"memory"} and not filters.by_entry
-    return Scope(files.only(wanted), filters, plain, path_matcher(relative))
+    return Scope(
+        files=files.only(wanted),
+        filters=filters,
+        plain=plain,
+        about=path_matcher(relative),
+    )
 
 
 def path_matcher(relative: Callable[[str], str]) -> About:
@@ -349,10 +371,12 @@ def path_matcher(relative: Callable[[str], str]) -> About:
 def nearest(
     copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View
 ) -> Candidate:
-    """The copy whose file is nearest to the working directory: the levels one is in, inside out."""
+    """The copy whose file is nearest to the working directory: the levels one is in,
+    inside out."""
 
     def distance(copy: Candidate) -> tuple[Any, ...]:
-        path, place = files[copy.source].path, files[copy.source].place
+        path = files[copy.source].path
+        place = files[copy.source].place
         depth = OUTERMOST[place.level]
         around = place.job in ("", view.job) and place.task in ("", view.task)
         elsewhere = "/worktree/" not in path  # a task is written to in its worktree

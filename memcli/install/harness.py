@@ -1,4 +1,5 @@
-"""Where agents and git keep the hooks that call mem, and what mem init changes there for agents."""
+"""Where agents and git keep the hooks that call mem, and what mem init changes there
+for agents."""
 
 import json
 import os
@@ -39,10 +40,8 @@ def is_runnable(name: str) -> bool:
 
 def path_fault() -> str:
     """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
-    known, own = (
-        shutil.which("mem"),
-        os.path.join(os.path.dirname(sys.executable), "mem"),
-    )
+    known = shutil.which("mem")
+    own = os.path.join(os.path.dirname(sys.executable), "mem")
     where = f": it lies in {os.path.dirname(own)}" if os.access(own, os.X_OK) else ""
     return (
         ""
@@ -52,8 +51,10 @@ def path_fault() -> str:
 
 
 def desktop_fault() -> str:
-    """Why a client that is started from the desktop would not find mem, "" when it does."""
-    known, first = shutil.which("mem"), BARE_PATH.split(":")[0]
+    """Why a client that is started from the desktop would not find mem, "" when it
+    does."""
+    known = shutil.which("mem")
+    first = BARE_PATH.split(":")[0]
     if known is None or shutil.which("mem", path=BARE_PATH) is not None:
         return ""
     how = "start it from a shell"
@@ -63,7 +64,8 @@ def desktop_fault() -> str:
 
 
 class AgentSettings(NamedTuple):
-    """A file by which an agent calls mem, of `scope` local, shared or user, to stay in `folder`."""
+    """A file by which an agent calls mem, of `scope` local, shared or user, to stay in
+    `folder`."""
 
     harness: str
     scope: str
@@ -82,7 +84,8 @@ LAYOUTS = {
         "plugin/mem.js",
     ),
 }
-"""Of an agent: what moves its home, its home, its folder in a repository, the file in either."""
+"""Of an agent: what moves its home, its home, its folder in a repository, the file in
+either."""
 
 
 def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
@@ -94,14 +97,19 @@ def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
 def settings_of(
     harness: str, scope: str, root: Path, environ: Mapping[str, str]
 ) -> AgentSettings:
-    """Where an agent reads its hooks. All but Claude Code have one file in a repository."""
+    """Where an agent reads its hooks. All but Claude Code have one file in a
+    repository."""
     _, _, inner, name = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
-        return AgentSettings(harness, scope, folder / name, folder)
+        return AgentSettings(
+            harness=harness, scope=scope, path=folder / name, folder=folder
+        )
     if (harness, scope) == ("claude", "local"):
         name = "settings.local.json"
-    return AgentSettings(harness, scope, root / inner / name, root)
+    return AgentSettings(
+        harness=harness, scope=scope, path=root / inner / name, folder=root
+    )
 
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
@@ -114,10 +122,13 @@ def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSet
 
 
 def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
-    """The name under which the plug-in of mem is switched on in an agent, "" when it is not."""
-    key, paths = "plugins", [agent_home("codex", environ) / "config.toml"]
+    """The name under which the plug-in of mem is switched on in an agent, "" when it is
+    not."""
+    key = "plugins"
+    paths = [agent_home("codex", environ) / "config.toml"]
     if harness != "codex":
-        key, files = "enabledPlugins", all_settings(root, environ)
+        key = "enabledPlugins"
+        files = all_settings(root, environ)
         paths = [item.path for item in files if item.harness == harness == "claude"]
     for each in (values_of(path).get(key) for path in paths):
         for name, value in each.items() if isinstance(each, dict) else ():
@@ -146,7 +157,8 @@ def targets(
     remove: bool,
 ) -> list[Target]:
     """The files of agents at scopes; none where the plug-in is on: it runs already."""
-    found, root = [], project.root
+    found = []
+    root = project.root
     top = git.work_tree(root) if root is not None else None
     for name, scope in pairs:
         if on := "" if remove else plugin(name, root, project.environ):
@@ -161,20 +173,36 @@ def targets(
 
 def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
     tracked = top is not None and each.path.exists() and is_tracked(each.path, top)
-    shared, name = each.scope == "shared" or tracked, NAMES[each.harness]
+    shared = each.scope == "shared" or tracked
+    name = NAMES[each.harness]
     next = f"start a new session of {name}: its hooks are read then"
     if each.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
     next += f"; commit {each.path.name}" if shared else ""
     within = (each.folder, home) if each.scope == "user" else (each.folder,)
-    private, what = not shared and each.scope != "user", f"hooks of {name}"
+    private = not shared and each.scope != "user"
+    what = f"hooks of {name}"
     if each.harness == "opencode":
         return Target(
-            each.path, _with_plugin, _no_plugin, within, what, next, private=private
+            path=each.path,
+            put=_with_plugin,
+            drop=_no_plugin,
+            within=within,
+            what=what,
+            next=next,
+            private=private,
         )
-    put, drop = partial(agent_settings.with_hooks, harness=each.harness), without_hooks
+    put = partial(agent_settings.with_hooks, harness=each.harness)
+    drop = without_hooks
     return Target(
-        each.path, put, drop, within, what, next, private=private, copied=True
+        path=each.path,
+        put=put,
+        drop=drop,
+        within=within,
+        what=what,
+        next=next,
+        private=private,
+        copied=True,
     )
 
 
@@ -199,7 +227,8 @@ def calls_mem(each: AgentSettings) -> bool:
 
 
 class Hooks(NamedTuple):
-    """A folder of hooks: other people (`shared`) or repositories (`foreign`) run them."""
+    """A folder of hooks: other people (`shared`) or repositories (`foreign`) run
+    them."""
 
     folder: Path
     shared: bool = False
@@ -207,7 +236,8 @@ class Hooks(NamedTuple):
 
 
 def hooks_of(top: Path) -> Hooks:
-    """Where git looks for hooks, by its own word; for husky the folder that people write to."""
+    """Where git looks for hooks, by its own word; for husky the folder that people
+    write to."""
     named = git.run(
         ["rev-parse", "--git-path", "hooks"], top, hooks=True
     ).stdout.rstrip("\n")

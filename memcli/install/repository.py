@@ -1,4 +1,5 @@
-"""What mem init changes in a repository: its memory, attributes, git hooks, ignore lines."""
+"""What mem init changes in a repository: its memory, attributes, git hooks, ignore
+lines."""
 
 import hashlib
 import os
@@ -26,19 +27,21 @@ AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
 def base(root: Path, top: Path | None) -> list[Target]:
     """The project's memory, and in a work tree the merge driver's attributes."""
     memory = Target(
-        root / "MEMORY.md",
-        lambda text: MEMORY if text is None else text,
-        lambda text: None if text == MEMORY else text,
-        (root,),
-        "the project's memory",
-        'write down the first thing: mem add "what you learned"; or learn from past sessions:'
+        path=root / "MEMORY.md",
+        put=lambda text: MEMORY if text is None else text,
+        drop=lambda text: None if text == MEMORY else text,
+        within=(root,),
+        what="the project's memory",
+        next='write down the first thing: mem add "what you learned"; or learn from past sessions:'
         " mem extract --all",
-        "cannot be read and stays as it is: mem doctor",
+        otherwise="cannot be read and stays as it is: mem doctor",
     )
     lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]
     put = partial(git_hooks.put, lines=lines)
     path = root / ".gitattributes"
-    marked = Target(path, put, git_hooks.drop, (root,), "merge=mem")
+    marked = Target(
+        path=path, put=put, drop=git_hooks.drop, within=(root,), what="merge=mem"
+    )
     return [memory, marked] if top is not None else [memory]
 
 
@@ -84,7 +87,8 @@ def hooks(
 
 
 def hook_file(folder: Path, hook: str) -> Path:
-    """The file of a hook, or the one that pre-commit moved aside and calls, with our section."""
+    """The file of a hook, or the one that pre-commit moved aside and calls, with our
+    section."""
     moved = folder / f"{hook}.legacy"
     return moved if git_hooks.program_of(text_of(moved) or "") else folder / hook
 
@@ -100,20 +104,36 @@ def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
             raise Left(unless)
         return git_hooks.with_section(text, name.removesuffix(".legacy"))
 
-    drop, what = git_hooks.without_section, "a call of mem"
-    return Target(found.folder / name, put, drop, within, what, next, unless)
+    drop = git_hooks.without_section
+    what = "a call of mem"
+    return Target(
+        path=found.folder / name,
+        put=put,
+        drop=drop,
+        within=within,
+        what=what,
+        next=next,
+        otherwise=unless,
+    )
 
 
 def _lefthook(top: Path) -> list[Target]:
-    """Lefthook writes git's hooks from its configuration; the local one is a person's own."""
+    """Lefthook writes git's hooks from its configuration; the local one is a person's
+    own."""
     names = ("lefthook-local.yml", ".lefthook-local.yml")
     path = next((top / name for name in names if (top / name).exists()), top / names[0])
-    next_, what = (
-        "let lefthook write its hooks: lefthook install",
-        "calls of mem for lefthook",
-    )
+    next_ = "let lefthook write its hooks: lefthook install"
+    what = "calls of mem for lefthook"
     return [
-        Target(path, _with_lefthook, git_hooks.drop, (top,), what, next_, private=True)
+        Target(
+            path=path,
+            put=_with_lefthook,
+            drop=git_hooks.drop,
+            within=(top,),
+            what=what,
+            next=next_,
+            private=True,
+        )
     ]
 
 
@@ -138,7 +158,10 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
     both = first in found and not remove
     own = [path for path in found if not both or path == first or not _includes(path)]
     what = "when to recall and when to add"
-    return [Target(path, put, drop, (root,), what) for path in own or [first]]
+    return [
+        Target(path=path, put=put, drop=drop, within=(root,), what=what)
+        for path in own or [first]
+    ]
 
 
 def _includes(path: Path) -> bool:
@@ -153,7 +176,8 @@ def _includes(path: Path) -> bool:
 def excluded(
     top: Path, targets: Sequence[Target], *, everything: bool, remove: bool
 ) -> list[Target]:
-    """Derived files, and what is one person's, in `.git/info/exclude`, until all of it goes."""
+    """Derived files, and what is one person's, in `.git/info/exclude`, until all of it
+    goes."""
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file() or (remove and not everything):
         return []
@@ -185,8 +209,9 @@ def excluded(
         kept = git_hooks.drop(text)
         return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
-    path, what = common / "info" / "exclude", "derived and private files"
-    return [Target(path, put, drop, (common,), what)]
+    path = common / "info" / "exclude"
+    what = "derived and private files"
+    return [Target(path=path, put=put, drop=drop, within=(common,), what=what)]
 
 
 def workflow(top: Path, spec: str) -> Target:
@@ -194,7 +219,12 @@ def workflow(top: Path, spec: str) -> Target:
     next = f"commit {WORKFLOW}; for a protected branch, let Actions create pull requests (settings)"
     put = partial(_with_workflow, spec=spec)
     return Target(
-        top / WORKFLOW, put, _without_workflow, (top,), "compaction in CI", next
+        path=top / WORKFLOW,
+        put=put,
+        drop=_without_workflow,
+        within=(top,),
+        what="compaction in CI",
+        next=next,
     )
 
 

@@ -1,4 +1,5 @@
-"""Files that mem init changes: planned together, written all or none, and brought back."""
+"""Files that mem init changes: planned together, written all or none, and brought
+back."""
 
 import hashlib
 import json
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """A file to change: `put` makes its new text, `drop` that of before; None is no file.
+    """A file to change: `put` makes its new text, `drop` that of before; None is no
+    file.
 
-    Its real place must be below one of `within`. `what` is said of it, `next` when it was put. A
-    file that is no text stops everything, but with `otherwise` is left, and that is said. What is
-    `private` is one person's: git is not to offer it. Of what is `copied` the text of before is
-    kept, so that `drop` can bring back every byte."""
+    Its real place must be below one of `within`. `what` is said of it, `next` when it
+    was put. A file that is no text stops everything, but with `otherwise` is left, and
+    that is said. What is `private` is one person's: git is not to offer it. Of what is
+    `copied` the text of before is kept, so that `drop` can bring back every byte."""
 
     path: Path
     put: Callable[[str | None], str | None]
@@ -39,7 +41,8 @@ class Target(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What was (or would be) done, one line each, what to do next, and the patches of the files."""
+    """What was (or would be) done, one line each, what to do next, and the patches of
+    the files."""
 
     done: tuple[str, ...]
     patches: tuple[Patch, ...]
@@ -58,8 +61,10 @@ def apply(
     remove: bool,
     dry_run: bool,
 ) -> Changes:
-    """Bring every file to its new text, or with `remove` to that of before: all of them or none."""
-    project, own = app.project, app.workspace
+    """Bring every file to its new text, or with `remove` to that of before: all of them
+    or none."""
+    project = app.project
+    own = app.workspace
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
     if patches and not dry_run:
@@ -112,11 +117,10 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
 
 
 def _place(target: Target) -> str:
-    """The first of the folders that a file may lie in which holds its real place, "" for none."""
-    within, real = (
-        map(os.path.realpath, target.within),
-        Path(os.path.realpath(target.path)),
-    )
+    """The first of the folders that a file may lie in which holds its real place, ""
+    for none."""
+    within = map(os.path.realpath, target.within)
+    real = Path(os.path.realpath(target.path))
     return next((folder for folder in within if real.is_relative_to(folder)), "")
 
 
@@ -138,7 +142,8 @@ def _by_workspace(
         return "" if _is_below(project, target.path) else _place(target)
 
     for name, group in groupby(sorted(targets, key=apart), key=apart):
-        base, now = Path(name), moment(project.now)
+        base = Path(name)
+        now = moment(project.now)
         yield (
             Workspace(base, state_dir(), now, allowed=[base]) if name else own,
             list(group),

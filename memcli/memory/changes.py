@@ -1,4 +1,5 @@
-"""Changes to memory files and their archives: splices, refused unless they read back as planned."""
+"""Changes to memory files and their archives: splices, refused unless they read back as
+planned."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +26,8 @@ Spot = tuple[str, int]  # the path of a file and the place of an entry among its
 
 
 class EntryChange(NamedTuple):
-    """What becomes of the entry `at`; None removes a value. Without `at`, `text` is appended."""
+    """What becomes of the entry `at`; None removes a value. Without `at`, `text` is
+    appended."""
 
     at: int | None = None
     values: Mapping[str, Any] = {}
@@ -35,7 +37,8 @@ class EntryChange(NamedTuple):
 
 
 def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
-    """A new entry as it is written: core keys in their order, others, `written`, the body."""
+    """A new entry as it is written: core keys in their order, others, `written`, the
+    body."""
     body = safe_body(body)
     others = {key: value for key, value in values.items() if value is not None}
     ordered = {key: values[key] for key in CORE_KEYS if key in values} | others
@@ -44,7 +47,8 @@ def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
 
 
 def safe_body(text: str) -> str:
-    """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends early."""
+    """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends
+    early."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
     fence = ""
     out: list[str] = []
@@ -65,7 +69,8 @@ def safe_body(text: str) -> str:
 
 
 def _deepen(lines: list[str], heads: Sequence[int]) -> None:
-    """Put the headings at `heads` below the rank at which the body's own heading would end it."""
+    """Put the headings at `heads` below the rank at which the body's own heading would
+    end it."""
     ranks = {at: len(lines[at].split()[0]) for at in heads}
     own = 2
     if heads and not any(line.strip() for line in lines[: heads[0]]):
@@ -76,7 +81,8 @@ def _deepen(lines: list[str], heads: Sequence[int]) -> None:
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
-    """`file` with `changes` made by splices; raises `DataError` unless it reads back as planned."""
+    """`file` with `changes` made by splices; raises `DataError` unless it reads back as
+    planned."""
     changes = list(changes)
     for i, change in enumerate(changes):
         if change.body is not None:
@@ -87,7 +93,8 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
         _plan(file, change.at, change) for change in changes if change.at is not None
     )
     parts = [apply_edits(file.text, [*chain.from_iterable(planned)])]
-    eol, tail = eol_of(parts[0]), parts[0][-4000:]
+    eol = eol_of(parts[0])
+    tail = parts[0][-4000:]
     for change in (change for change in changes if change.at is None):
         parts.append(_glue(tail, eol) + change.text)
         tail = (tail + parts[-1])[-4000:]
@@ -104,7 +111,8 @@ def _glue(tail: str, eol: str) -> str:
 
 
 def _plan(file: MemoryFile, at: int, change: EntryChange) -> list[Edit]:
-    text, entry = file.text, file.entries[at]
+    text = file.text
+    entry = file.entries[at]
     if change.remove:
         return [Edit(entry.start, entry.end, "")]
     inner, close, body = _parts(text, entry)
@@ -128,10 +136,12 @@ def _plan(file: MemoryFile, at: int, change: EntryChange) -> list[Edit]:
 
 
 def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
-    """Offsets of the block's first line, of its closing delimiter and of the line after that."""
+    """Offsets of the block's first line, of its closing delimiter and of the line after
+    that."""
     scan = with_line_feeds(text[entry.start : entry.end])
     rules = re.finditer(r"^---[ \t]*\r?(?:\n|\Z)", scan, re.MULTILINE)
-    opening, closing = next(rules), next(rules)
+    opening = next(rules)
+    closing = next(rules)
     return (
         entry.start + opening.end(),
         entry.start + closing.start(),
@@ -203,7 +213,8 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
 def adopted(
     memory: MemoryFile, only: Collection[str] = ()
 ) -> tuple[MemoryFile, list[str]]:
-    """`memory` with units of its prose (`only` these) as entries, and the ids that they keep."""
+    """`memory` with units of its prose (`only` these) as entries, and the ids that they
+    keep."""
     units = (unit for unit in sections(memory) if not only or unit.id in only)
     found = [
         unit
@@ -223,7 +234,8 @@ def adopted(
 
 
 def _insertion(text: str, section: Entry) -> Edit:
-    raw, eol = text[section.start : section.end], eol_of(text)
+    raw = text[section.start : section.end]
+    eol = eol_of(text)
     at = section.start + len(raw) - len(raw.lstrip("\ufeff\r\n \t"))
     line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     at = max(line, 1 if text.startswith("\ufeff") else 0)
@@ -237,7 +249,8 @@ def _insertion(text: str, section: Entry) -> Edit:
 
 
 class Event(NamedTuple):
-    """One thing that was done or found: `what` to `ids` (the survivor first) in `path`."""
+    """One thing that was done or found: `what` to `ids` (the survivor first) in
+    `path`."""
 
     what: str
     path: str
@@ -246,7 +259,8 @@ class Event(NamedTuple):
 
 
 def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
-    """Front matter of a new entry, in the order of the format, with `more` over what is usual."""
+    """Front matter of a new entry, in the order of the format, with `more` over what is
+    usual."""
     return {
         "id": id, "type": "declarative", "domain": "task", "importance": 0.5, "phase": "unknown",
         "status": "active", "reinforcement_count": 0, "last_reinforced": today,
@@ -267,7 +281,8 @@ def copied_values(
 
 
 class ChangeSet:
-    """What is to become of the entries of some files; `done` and `found` are for the report."""
+    """What is to become of the entries of some files; `done` and `found` are for the
+    report."""
 
     def __init__(self, files: Iterable[MemoryFile] = (), today: str = "") -> None:
         self.files = {file.path: file for file in files}
@@ -284,7 +299,8 @@ class ChangeSet:
 
     def _archived(self, spot: Spot, because: str, more: Mapping[str, Any]) -> str:
         """The entry verbatim, with when, whence and why it left in its front matter."""
-        memory, entry = self.files[spot[0]], self.original(spot)
+        memory = self.files[spot[0]]
+        entry = self.original(spot)
         raw = memory.text[entry.start : entry.end].rstrip("\r\n \t") + eol_of(
             memory.text
         )
@@ -295,7 +311,8 @@ class ChangeSet:
         ).text
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
-        """Take a file in (in place of the one of that path); `changed` when its text is new."""
+        """Take a file in (in place of the one of that path); `changed` when its text is
+        new."""
         self.files[file.path] = file
         if changed:
             self._fresh.add(file.path)
@@ -328,7 +345,8 @@ class ChangeSet:
         self._now[spot] = entry._replace(**known, extra=extra)
 
     def replace(self, spot: Spot, body: str, because: str = "") -> None:
-        """Give an entry another body; with `because`, the old one goes to the archive."""
+        """Give an entry another body; with `because`, the old one goes to the
+        archive."""
         self._bodies[spot] = body
         self._now[spot] = self.entry(spot)._replace(body=body)
         if because:
@@ -337,11 +355,13 @@ class ChangeSet:
     def strengthen(self, spot: Spot, day: str, **values: Any) -> None:
         """One count more, the day as the last one, and these values."""
         entry = self.entry(spot)
-        count, last = entry.reinforcement_count + 1, max(day, entry.last_reinforced)
+        count = entry.reinforcement_count + 1
+        last = max(day, entry.last_reinforced)
         self.set(spot, reinforcement_count=count, last_reinforced=last, **values)
 
     def supersede(self, spot: Spot, body: str) -> str:
-        """Give an entry other words; those of before are archived under an id that is returned."""
+        """Give an entry other words; those of before are archived under an id that is
+        returned."""
         entry = self.original(spot)
         old = derived_id(entry.id, entry.body)
         lost = {
@@ -354,7 +374,8 @@ class ChangeSet:
         return old
 
     def keep(self, spot: Spot, because: str, **more: Any) -> None:
-        """Put an entry as it was read into the archive of its file; it stays where it is."""
+        """Put an entry as it was read into the archive of its file; it stays where it
+        is."""
         self._kept.setdefault(spot, (because, more))
 
     def archive(self, spot: Spot, because: str, **more: Any) -> None:
@@ -374,11 +395,9 @@ class ChangeSet:
 
     def restore(self, spot: Spot, **values: Any) -> str:
         """Bring an archived entry back into its file, which is told."""
-        archive, entry, home = (
-            self.files[spot[0]],
-            self.original(spot),
-            source_of(spot[0]),
-        )
+        archive = self.files[spot[0]]
+        entry = self.original(spot)
+        home = source_of(spot[0])
         raw = archive.text[entry.start : entry.end].strip("\r\n") + "\n"
         change = EntryChange(0, {**dict.fromkeys(ARCHIVE_KEYS), **values})
         self.append(home, edited(parse(raw, archive.path), [change]).text)
@@ -386,14 +405,15 @@ class ChangeSet:
 
     def note(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
         """Tell what was done."""
-        self.done.append(Event(what, path, tuple(ids), detail))
+        self.done.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
 
     def tell(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
         """Tell what was found, and left as it is."""
-        self.found.append(Event(what, path, tuple(ids), detail))
+        self.found.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
 
     def texts(self) -> dict[str, str]:
-        """The new texts by path; raises DataError when one would not read back as planned."""
+        """The new texts by path; raises DataError when one would not read back as
+        planned."""
         new = {path: list(texts) for path, texts in self._added.items()}
         for spot, (because, more) in sorted(
             self._kept.items(), key=lambda item: item[0]
@@ -419,7 +439,8 @@ class ChangeSet:
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
-    """The new text; the blank line that parted the last entry from the rest leaves with it."""
+    """The new text; the blank line that parted the last entry from the rest leaves with
+    it."""
     text = edited(file, changes).text if changes else file.text
     was, tail = (each[len(each.rstrip(BLANKS)) :] for each in (file.text, text))
     if was.count("\n") < 2 <= tail.count("\n"):

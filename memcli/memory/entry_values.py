@@ -44,7 +44,8 @@ _ODD = frozenset(
 
 
 def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Effective values of front matter, and (key, message) for each one that cannot be used."""
+    """Effective values of front matter, and (key, message) for each one that cannot be
+    used."""
     faults: list[tuple[str, str]] = []
 
     def used(key: str, default: Any = "") -> Any:
@@ -58,7 +59,8 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
             faults.append((key, f"{key}: {shown} {why}"))
         return value
 
-    kind, priority = used("kind"), used("priority")
+    kind = used("kind")
+    priority = used("priority")
     usual = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
     extra = {k: v for k, v in raw.items() if v is not None and k not in _EFFECTIVE}
     values = {
@@ -145,7 +147,8 @@ def make_entry(
     line: int = 0,
     span: Sequence[int] = (0, 0),
 ) -> Entry:
-    """An `Entry` from effective values; title and date (else `day`) are found in the body."""
+    """An `Entry` from effective values; title and date (else `day`) are found in the
+    body."""
     plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
     title, dated, rest = _headline(plain[:2000])
     given = values["extra"].get("title")
@@ -165,7 +168,8 @@ def make_entry(
 
 
 def _headline(body: str) -> tuple[str, str, str]:
-    """The first heading outside code, its date, and the first line below it, or of the body."""
+    """The first heading outside code, its date, and the first line below it, or of the
+    body."""
     heading = next(HEADING.find(body, 0, len(body)), None)
     fenced = (
         heading
@@ -174,7 +178,8 @@ def _headline(body: str) -> tuple[str, str, str]:
     )
     if heading is None or fenced or DETAIL.match(body, heading.start(1)):
         return "", "", _line(body)
-    title, below = heading_text(heading), _line(body[heading.end() :])
+    title = heading_text(heading)
+    below = _line(body[heading.end() :])
     dated = HEAD_DATE.match(title)
     if dated is None:
         return title, date_in(title), below
@@ -186,7 +191,8 @@ def _line(text: str) -> str:
 
 
 def _first_line(body: str) -> str:
-    """A title for what has none: that of a topic file's own front matter, else the first line."""
+    """A title for what has none: that of a topic file's own front matter, else the
+    first line."""
     head = _pattern("topic").match(body)
     found = dict(_pattern("topic key").findall(head[1])) if head else {}
     line = found.get("title") or found.get("description") or found.get("name")
@@ -206,7 +212,8 @@ def _month_of() -> dict[str, int]:
 
 
 def date_in(text: str) -> str:
-    """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day first."""
+    """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day
+    first."""
     if ("19" in text or "20" in text) and _pattern("maybe").search(text):
         return next(filter(is_day, map(_day, _pattern("forms").finditer(text))), "")
     if "-" not in text:  # most lines have none: found out without a pattern
@@ -215,7 +222,8 @@ def date_in(text: str) -> str:
 
 
 def date_in_path(path: str) -> str:
-    """The date in a file's name, else in its folders; there digits alone are one, too."""
+    """The date in a file's name, else in its folders; there digits alone are one,
+    too."""
     for part in reversed(path.split("/")):
         if day := date_in(_pattern("packed").sub(r"\1-\2-\3", part)):
             return day

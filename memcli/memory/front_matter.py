@@ -1,4 +1,5 @@
-"""YAML front matter: text -> values, and splices that change one value and nothing else."""
+"""YAML front matter: text -> values, and splices that change one value and nothing
+else."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +22,8 @@ _pattern = partial(
 
 
 class Malformed(Exception):
-    """The block is not a mapping that may be read; `offset` is the place within the block."""
+    """The block is not a mapping that may be read; `offset` is the place within the
+    block."""
 
     def __init__(self, why: str, offset: int = 0) -> None:
         super().__init__(why)
@@ -64,10 +66,9 @@ def _read_lines(block: str) -> dict[str, Any] | None:
 
 def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
-    last, indent = (
-        "",
-        "",
-    )  # the key that list items belong to, and how far they are indented
+    # the key that list items belong to, and how far they are indented
+    last = ""
+    indent = ""
     for key, value in filter(None, lines):
         if key == "-":
             indent = value[0] if last and values[last] is None else indent
@@ -84,7 +85,8 @@ def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=2048)
 def _read_line(line: str) -> tuple[str, Any] | tuple[()] | None:
-    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must tell."""
+    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must
+    tell."""
     if found := _pattern("line").match(line):
         key, *scalar, flow = found.groups()
         if key.lower() in _WORDS:
@@ -122,7 +124,8 @@ def _items(flow: str) -> tuple[str, ...] | None:
 
 
 def _compose(block: str) -> Any:
-    """The root node. Aliases, tags, depth and non-mappings are refused before anything is built."""
+    """The root node. Aliases, tags, depth and non-mappings are refused before anything
+    is built."""
     if len(block) > MAX_BLOCK:
         raise Malformed(f"front matter is longer than {MAX_BLOCK} characters")
     import yaml
@@ -166,7 +169,8 @@ def _key(node: Any) -> str:
 
 
 def _value(node: Any) -> Any:
-    kind, text = node.tag.rpartition(":")[2], node.value
+    kind = node.tag.rpartition(":")[2]
+    text = node.value
     if kind == "seq":
         return [_value(item) for item in text]
     if kind == "map":
@@ -192,7 +196,8 @@ def _value(node: Any) -> Any:
 
 
 def as_written(value: Any) -> Any:
-    """What `value` is once written and read again: six decimals are kept, tuples are lists."""
+    """What `value` is once written and read again: six decimals are kept, tuples are
+    lists."""
     if isinstance(value, float):
         return round(value, 6)
     return (
@@ -203,7 +208,8 @@ def as_written(value: Any) -> Any:
 
 
 def render_value(value: Any, style: str = "", *, flow: bool = False) -> str:
-    """`value` as one line of YAML that reads back as itself; `style` is the quote to keep."""
+    """`value` as one line of YAML that reads back as itself; `style` is the quote to
+    keep."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):  # without an exponent, which YAML 1.1 reads as text
@@ -255,7 +261,8 @@ def render(values: Mapping[str, Any], eol: str = "\n") -> str:
 
 
 def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
-    """Edits within `block` that set each key to its value, or remove it where that is None."""
+    """Edits within `block` that set each key to its value, or remove it where that is
+    None."""
     node = _compose(block)
     edits = list(
         _removals(block, node, {key for key, value in changes.items() if value is None})
@@ -269,7 +276,8 @@ def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
 
 
 def _end(node: Any) -> int:
-    """Where a value ends: a block collection's own mark lies behind the comments that follow it."""
+    """Where a value ends: a block collection's own mark lies behind the comments that
+    follow it."""
     while not isinstance(node.value, str) and node.value and not node.flow_style:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -280,7 +288,8 @@ def _replacement(
     block: str, pair: tuple[Any, Any], value: Any, eol: str, *, flow: bool
 ) -> list[Edit]:
     key, node = pair
-    start, after_key = node.start_mark.index, key.end_mark.index
+    start = node.start_mark.index
+    after_key = key.end_mark.index
     end = start + len(block[start : _end(node)].rstrip())
     text = _in_style(node, value, flow=flow)
     if start == end:  # `key:` without a value
@@ -295,8 +304,10 @@ def _replacement(
         and node.id == "sequence"
         and not node.flow_style
     ):
-        # One item a line as before; items that are only added leave the others as they stand.
-        old, new = _value(node), as_written(value)
+        # One item a line as before; items that are only added leave the others as they
+        # stand.
+        old = _value(node)
+        new = as_written(value)
         glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
         if old == new[: len(old)]:
             more = "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])

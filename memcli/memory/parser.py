@@ -1,4 +1,5 @@
-"""A memory file as text -> segments, entries and the sections of its prose, lossless."""
+"""A memory file as text -> segments, entries and the sections of its prose,
+lossless."""
 
 import re
 from bisect import bisect_right
@@ -19,13 +20,15 @@ from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
 from memcli.text import matching
 
 _pattern = partial(matching.pattern, "memory/parser")
-"""`apart`: what may follow a body that is whole; other lines go on with its last paragraph."""
+"""`apart`: what may follow a body that is whole; other lines go on with its last
+paragraph."""
 UNCLOSED = "front matter is not closed by a line of ---"
 _MAX_BODY = 65_536  # how far the end of a body is looked for by its digest (characters)
 
 
 class MemoryFile(NamedTuple):
-    """A parsed file; `entries` are those with front matter, `sections` finds those without."""
+    """A parsed file; `entries` are those with front matter, `sections` finds those
+    without."""
 
     path: str
     text: str
@@ -35,8 +38,8 @@ class MemoryFile(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """A file that was read, its place, and whether it may be changed from here; `found` and `tree`
-    as it was listed."""
+    """A file that was read, its place, and whether it may be changed from here; `found`
+    and `tree` as it was listed."""
 
     memory: MemoryFile
     place: Place
@@ -51,12 +54,14 @@ class KnownFile(NamedTuple):
 
 
 def parse(text: str, path: str) -> MemoryFile:
-    """Split `text` into segments and read every entry; `path` seeds the ids of what has none."""
+    """Split `text` into segments and read every entry; `path` seeds the ids of what has
+    none."""
     return _Reader(text, path).read()
 
 
 class EntryBlock(NamedTuple):
-    """Front matter found between two delimiters; `damage` says where and why it is none."""
+    """Front matter found between two delimiters; `damage` says where and why it is
+    none."""
 
     start: int
     inner: int
@@ -106,13 +111,18 @@ class _Reader:
             Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults)
         )
         return MemoryFile(
-            self.path, self.text, tuple(segments), tuple(entries), problems
+            path=self.path,
+            text=self.text,
+            segments=tuple(segments),
+            entries=tuple(entries),
+            problems=problems,
         )
 
     def _body_end(
         self, block: EntryBlock, written: object, limit: int
     ) -> tuple[int, bool]:
-        """Where an entry ends, and whether a person has edited its body since `mem` wrote it."""
+        """Where an entry ends, and whether a person has edited its body since `mem`
+        wrote it."""
         bound = self._heading_bound(block.body, limit)
         end = (
             bound
@@ -145,7 +155,8 @@ class _Reader:
         return limit
 
     def _written_end(self, start: int, bound: int, written: str) -> int | None:
-        # Where the shortest beginning of that digest ends; None when the text runs on there.
+        # Where the shortest beginning of that digest ends; None when the text runs on
+        # there.
         if written == grammar.NO_BODY:
             return start
         body = self.scan[start : min(bound, start + _MAX_BODY)]
@@ -164,7 +175,8 @@ class _Reader:
         return None
 
     def _blocks(self) -> Iterator[EntryBlock]:
-        """Every entry's block, and every damaged one, outside fences and in file order."""
+        """Every entry's block, and every damaged one, outside fences and in file
+        order."""
         at = 0
         while at < len(self.marks):
             if not self.marks[at][1]:
@@ -179,8 +191,10 @@ class _Reader:
                 at += 1
 
     def _skip_fence(self, at: int) -> int:
-        # The mark after the fence. One that is not closed before the next block with an id ends
-        # there, unless the fences behind make sense only if the first of them closes this one.
+        # The mark after the fence. One that is not closed before the next block with an
+        # id ends
+        # there, unless the fences behind make sense only if the first of them closes
+        # this one.
         if grammar.is_inline(self.marks[at]):
             return at + 1
         first: int | None = None
@@ -219,7 +233,9 @@ class _Reader:
         line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
         if start != self.top and self.scan[max(line, self.top) : start].strip():
             return None  # not after a blank line
-        inner, stop, why = self._next_line(self.marks[at].end()), len(self.scan), ""
+        inner = self._next_line(self.marks[at].end())
+        stop = len(self.scan)
+        why = ""
         place = (start, inner, stop, stop)
         rule = bisect_right(self.rules, at)
         if rule == len(self.rules):
@@ -282,11 +298,13 @@ class _Reader:
 
 
 def sections(file: MemoryFile) -> list[Entry]:
-    """The units of all prose: sections below headings; of one that is mostly a list, bullets."""
+    """The units of all prose: sections below headings; of one that is mostly a list,
+    bullets."""
     found: list[Entry] = []
     seen: dict[tuple[str, str], int] = {}
     scan = grammar.with_line_feeds(file.text)
-    number, day = grammar.line_numbers(scan), date_in_path(file.path)
+    number = grammar.line_numbers(scan)
+    day = date_in_path(file.path)
     prose = (segment for segment in file.segments if segment.kind == "prose")
     parts = (part for segment in prose for part in _split_headings(scan, segment))
     pieces = (
@@ -313,7 +331,8 @@ def sections(file: MemoryFile) -> list[Entry]:
 
 
 def _pieces(scan: str, start: int, end: int, *, titled: bool) -> list[tuple[int, int]]:
-    """The bullets of a section with what is nested in them; the whole where they are no half."""
+    """The bullets of a section with what is nested in them; the whole where they are no
+    half."""
     first = (scan.find("\n", start, end) + 1 or end) if titled else start
     starts = list(_list_starts(scan, first, end))
     ends = [place for place, _ in starts[1:]] + [end]
@@ -328,19 +347,25 @@ def _pieces(scan: str, start: int, end: int, *, titled: bool) -> list[tuple[int,
 
 
 def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
-    """(place, True) of each top-level bullet, (place, False) where text follows a list."""
+    """(place, True) of each top-level bullet, (place, False) where text follows a
+    list."""
     if not _pattern("bullet").search(scan, start, end):
         return
     fences = grammar.code_fences(scan, start, end)
-    depth, listed, blank, at = -1, False, False, start
+    depth = -1
+    listed = False
+    blank = False
+    at = start
     for line in scan[start:end].split("\n"):
-        place, at = at, at + len(line) + 1
+        place = at
+        at = at + len(line) + 1
         indent = len(line) - len(line.lstrip(" "))
         if not line.strip() or grammar.within(fences, place):
             blank = not line.strip()
             continue
         if _pattern("bullet").match(line) and (depth < 0 or indent <= depth):
-            depth, listed = indent if depth < 0 else depth, True
+            depth = indent if depth < 0 else depth
+            listed = True
             yield place, True
         elif listed and blank and indent <= depth:
             listed = False
@@ -351,7 +376,8 @@ def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
 def _split_headings(
     scan: str, segment: Segment
 ) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """(heading path, start, end) of each section; headings inside fences do not count."""
+    """(heading path, start, end) of each section; headings inside fences do not
+    count."""
     start = segment.start + int(scan.startswith("\ufeff", segment.start))
     fences = grammar.code_fences(scan, start, segment.end)
     found = grammar.HEADING.find(scan, start, segment.end)

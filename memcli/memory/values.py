@@ -25,7 +25,8 @@ PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 
 
 class Problem(NamedTuple):
-    """What could not be used; `severity` is "unreadable" (exit 3) or "defaulted" (exit 0)."""
+    """What could not be used; `severity` is "unreadable" (exit 3) or "defaulted" (exit
+    0)."""
 
     path: str
     line: int
@@ -45,9 +46,11 @@ class Segment(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One memory: an entry with front matter, or a section of prose (`written` is False).
+    """One memory: an entry with front matter, or a section of prose (`written` is
+    False).
 
-    Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands in the file;
+    Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands
+    in the file;
     `touched`: a person edited the body since `mem` wrote it."""
 
     id: str
@@ -82,7 +85,8 @@ class Edit(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """The whole text of a file before and after; None is no file (only undo deletes one)."""
+    """The whole text of a file before and after; None is no file (only undo deletes
+    one)."""
 
     path: str
     before: str | None
@@ -99,12 +103,14 @@ _ANOTHER = re.compile(
 
 
 def plain_id(key: str) -> str:
-    """The id in the file, without the mark of another repository: no id begins so by itself."""
+    """The id in the file, without the mark of another repository: no id begins so by
+    itself."""
     return _ANOTHER.sub("", key, count=1)
 
 
 class Place(NamedTuple):
-    """`of` is the store that an archive keeps the leavings of; else it equals `store`."""
+    """`of` is the store that an archive keeps the leavings of; else it equals
+    `store`."""
 
     level: str
     store: str
@@ -113,7 +119,8 @@ class Place(NamedTuple):
     of: str = "memory"
 
     def is_around(self, level: str, job: str, task: str) -> bool:
-        """Whether readers of a level see what stands here: it is that or outside, of the same."""
+        """Whether readers of a level see what stands here: it is that or outside, of
+        the same."""
         same = self.job in ("", job) and self.task in ("", task)
         return same and OUTERMOST[self.level] <= OUTERMOST[level]
 
@@ -126,7 +133,13 @@ def place(
     of = "institutional" if stem == "institutional" and not folder else "memory"
     if folder == "proxy-tasks" or (stem == "proxy" and not folder):
         of = "proxy"
-    return Place(level, "archive" if name.endswith(ARCHIVE) else of, job, task, of)
+    return Place(
+        level=level,
+        store="archive" if name.endswith(ARCHIVE) else of,
+        job=job,
+        task=task,
+        of=of,
+    )
 
 
 def archive_of(path: str) -> str:
@@ -148,6 +161,7 @@ def listed(entry: Entry, key: str) -> list[str]:
 
 
 def sessions_of(entry: Entry) -> set[str]:
-    """The sessions that an entry was learned in: `session_id`, and those named in `source`."""
+    """The sessions that an entry was learned in: `session_id`, and those named in
+    `source`."""
     named = [name.partition("#")[0] for name in listed(entry, "source")]
     return {str(name) for name in (*named, entry.extra.get("session_id")) if name}

@@ -1,4 +1,5 @@
-"""Texts as the index sees them: words, the parts of identifiers, scripts without blanks, dates."""
+"""Texts as the index sees them: words, the parts of identifiers, scripts without
+blanks, dates."""
 
 import datetime
 import math
@@ -21,7 +22,8 @@ MATTER = (
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
 _CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _WORD = re.compile(r"[^\W_]+")
-# Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
+# Where one hump of an identifier ends and one begins: at a capital letter, of which a
+# text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
 _CASES = bytes(
     65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 or 48 <= c <= 57 else 32
@@ -53,7 +55,8 @@ def join(texts: list[str]) -> str:
 
 
 def body_of(text: str, title: str) -> str:
-    """The text without a rule at its end, and without a heading that says what the title says."""
+    """The text without a rule at its end, and without a heading that says what the
+    title says."""
     text = _LAST_RULE.sub("", text)
     head = _HEADING.match(text)
     if head is not None and title and title.rpartition(" > ")[2] in head[0]:
@@ -62,7 +65,8 @@ def body_of(text: str, title: str) -> str:
 
 
 def sub_words(text: str) -> str:
-    """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks are."""
+    """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks
+    are."""
     words = _WORD.findall(text) if _has_joint(text) else ()
     found = [
         hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)
@@ -79,7 +83,8 @@ def _has_joint(text: str) -> bool:
 
 
 def bigrams(run: str) -> list[str]:
-    """Overlapping pairs of characters; the last character stands alone, so that each begins one."""
+    """Overlapping pairs of characters; the last character stands alone, so that each
+    begins one."""
     return [run[i : i + 2] for i in range(len(run))]
 
 
@@ -110,7 +115,8 @@ def spaceless_runs(text: str) -> list[str]:
     """The stretches of `text` in scripts that put no blanks between words."""
     if text.isascii() or max(odd := set(text)) < "\u0e00":
         return []
-    # Dashes and dots stand in many a text: for them alone the pattern is not worth compiling.
+    # Dashes and dots stand in many a text: for them alone the pattern is not worth
+    # compiling.
     if all(each < "\u0e00" or "\u2000" <= each < "\u3040" for each in odd):
         return []
     return re.findall(_SPACELESS, text)
@@ -126,7 +132,8 @@ def is_day(text: str) -> bool:
 
 
 def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is empty."""
+    """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is
+    empty."""
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if shared else 0.0
 
@@ -144,7 +151,8 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def each_text(value: object, change: Callable[[str], str]) -> object:
-    """A value with every text in it changed; a number that JSON does not know is None."""
+    """A value with every text in it changed; a number that JSON does not know is
+    None."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, (list, tuple)):

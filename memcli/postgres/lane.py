@@ -29,7 +29,8 @@ def lane(
     embedder: "Callable[[], Embedder | None]",
     notes: list[str],
 ) -> "VectorLane":
-    """The vector lane of searches over `index`; a note says why words alone are searched, if so."""
+    """The vector lane of searches over `index`; a note says why words alone are
+    searched, if so."""
 
     def look(task: str, asked: Query, lexical: Scores) -> Lane | None:
         try:
@@ -91,10 +92,8 @@ def _signals(
     meaning = vector_lane.understand(words, index.idf, embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
-    near, dim = (
-        f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]",
-        len(meaning.vector),
-    )
+    near = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]"
+    dim = len(meaning.vector)
     _require(index, model, dim)
     close = index.nearest(near, model, dim, vector_lane.NEAREST)
     cosine = index.cosines({*lexical, *close}, near, model, dim)

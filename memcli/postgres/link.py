@@ -1,4 +1,5 @@
-"""The connection to the shared index, given up after a time, with errors that say what to do."""
+"""The connection to the shared index, given up after a time, with errors that say what
+to do."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ LEAST = 0.05  # seconds that any call has
 
 
 class Link:
-    """A connection, opened on first use; `patience` seconds for all calls, None no limit."""
+    """A connection, opened on first use; `patience` seconds for all calls, None no
+    limit."""
 
     def __init__(
         self, url: str, environ: Mapping[str, str], patience: float | None = None
@@ -84,7 +86,8 @@ def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
 
 
 def shown(url: str, environ: Mapping[str, str]) -> str:
-    """Where a URL leads, without user and password. Raises UsageError for what is no such URL."""
+    """Where a URL leads, without user and password. Raises UsageError for what is no
+    such URL."""
     try:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
@@ -115,7 +118,8 @@ def explained(error: BaseException, where: str) -> BaseException:
 
     if isinstance(error, MemError) or not isinstance(error, psycopg.Error):
         return error
-    text, name = str(error), type(error).__name__
+    text = str(error)
+    name = type(error).__name__
     hint = f"bring it up to date, or report it: {name}"
     what: str = f"the shared index failed: {name}"
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
@@ -129,7 +133,8 @@ def explained(error: BaseException, where: str) -> BaseException:
         what = "the server does not take the password"
         hint = "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD"
     elif isinstance(error, psycopg.OperationalError) and "does not exist" in text:
-        what, hint = "no such database or role", "check store_url"
+        what = "no such database or role"
+        hint = "check store_url"
     elif isinstance(error, psycopg.OperationalError):
         what = "the shared index cannot be reached"
         hint = "check that the server runs, and store_url"
@@ -164,7 +169,8 @@ def require(found: int) -> None:
         hint = "make its tables by a first push, by a role that may: mem index --push"
         raise ProviderError("the server has no shared index yet", hint)
     if found != VERSION:
-        older, hint = found < VERSION, "use a newer mem"
+        older = found < VERSION
+        hint = "use a newer mem"
         if older:
             hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
         side = "older" if older else "newer"
@@ -193,7 +199,8 @@ def make(connection: psycopg.Connection[Any]) -> bool:
 
 
 def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> None:
-    """Make an HNSW index over the vectors of one model, once, where the role owns the tables."""
+    """Make an HNSW index over the vectors of one model, once, where the role owns the
+    tables."""
     from hashlib import blake2b
 
     from psycopg import sql

@@ -1,4 +1,5 @@
-"""mem index --push: send what changed in this project to the shared index, in one transaction."""
+"""mem index --push: send what changed in this project to the shared index, in one
+transaction."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,8 @@ ARGUMENTS = 500
 
 
 class PushReport(NamedTuple):
-    """What a push did. `left_out` are memory files that are not in git; `made`: the tables, too."""
+    """What a push did. `left_out` are memory files that are not in git; `made`: the
+    tables, too."""
 
     project: str
     where: str
@@ -52,19 +54,24 @@ class _Target(NamedTuple):
 
 
 def push(app: App, *, archived: bool = False) -> PushReport:
-    """Send what changed. Nothing is written unless everything is. The index must be fresh."""
-    url, environ = app.project.config.store_url, app.project.environ
+    """Send what changed. Nothing is written unless everything is. The index must be
+    fresh."""
+    url = app.project.config.store_url
+    environ = app.project.environ
     if app.project.root is None:
         what = "only a project can be pushed: the global level stays here"
         raise UsageError(what, "run it in a repository")
-    identity, wanted = identify(app.project.root), _wanted(app, archived)
+    identity = identify(app.project.root)
+    wanted = _wanted(app, archived)
     with closing(link.Link(url, environ)) as server:
         made = not server.ask(link.version) and server.ask(link.make)
         link.require(server.ask(link.version))
         for _ in range(TRIES):
             with suppress(writer.Stale):
                 known = server.ask(lambda c: writer.known(c, identity.key))
-                target = _with_model(_Target(app, server, identity, known))
+                target = _with_model(
+                    _Target(app=app, server=server, identity=identity, known=known)
+                )
                 return _push(target, *wanted, archived)._replace(made=made)
     what = f"this project is being pushed by others all the time ({server.where})"
     raise RefusedError(what, "run again")
@@ -86,7 +93,8 @@ def _wanted(app: App, archived: bool) -> tuple[dict[str, FileRow], tuple[str, ..
 
 
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
-    found, listed = list[str](), sorted(names)
+    found = list[str]()
+    listed = sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
         done = git.run(
             [*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120
@@ -102,13 +110,20 @@ def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
 def _push(
     to: _Target, files: dict[str, FileRow], left_out: tuple[str, ...], archived: bool
 ) -> PushReport:
-    key, identity, facts = to.identity.key, to.identity, to.known.facts
+    key = to.identity.key
+    identity = to.identity
+    facts = to.known.facts
     team = to.app.project.config.store_team or facts.team
     team = team or to.server.ask(
         lambda c: str(c.execute("SELECT current_user").fetchall()[0][0])
     )
     now = writer.Facts(
-        team, identity.commit, identity.remote, identity.name, to.model, to.dim
+        team=team,
+        commit=identity.commit,
+        remote=identity.remote,
+        name=identity.name,
+        model=to.model,
+        dim=to.dim,
     )
     if to.dim:
         to.server.ask(lambda c: link.index_vectors(c, to.model, to.dim))
@@ -133,13 +148,21 @@ def _push(
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
     new = _new(to, team, [pair for i, pair in wanted.items() if i not in have])
     dropped = sorted(have - wanted.keys())
-    change = writer.Change(now, changed, gone, new, dropped, not same, archived)
+    change = writer.Change(
+        facts=now,
+        files=changed,
+        gone=gone,
+        new=new,
+        dropped=dropped,
+        anew=not same,
+        archived=archived,
+    )
     if changed or gone or now != facts:
         to.server.ask(lambda c: writer.write(c, identity, to.known.version, change))
     embedded = sum(chunk.vector is not None for chunk in new)
     return PushReport(
-        identity.name, to.server.where, identity.commit, len(files), len(new), len(dropped),
-        embedded, left_out, tuple(problems),
+        project=identity.name, where=to.server.where, commit=identity.commit, files=len(files), sent=len(new), dropped=len(dropped),
+        embedded=embedded, left_out=left_out, problems=tuple(problems),
     )  # fmt: skip
 
 
@@ -149,13 +172,24 @@ def _read(
     file = app.project.found(row.path)
     path = file.path if file else app.project.path_of(row.path)
     changed = writer.FileChange(
-        writer.number(row.path), row.path, identity, row.place, ()
+        number=writer.number(row.path),
+        path=row.path,
+        hash=identity,
+        place=row.place,
+        chunks=(),
     )
     try:
         data = read_file(path, base_of(app.project, path)).data
         text = strip_private(decode(data), lines=True)
     except Unreadable as error:
-        problems.append(Problem(row.path, error.line, str(error), "unreadable"))
+        problems.append(
+            Problem(
+                path=row.path,
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
+            )
+        )
         return changed
     if digest(data) != row.hash:
         raise RefusedError(f"{row.path} is being changed", "run again")
@@ -180,7 +214,7 @@ def _new(
     texts = [embedded_text(one.row.title, one.row.text) for one in chosen]
     vectors = dict(zip((one.id for one in chosen), _vectors(to, texts), strict=True))
     return [
-        writer.NewChunk(file, one, own, vectors.get(one.id))
+        writer.NewChunk(file=file, sent=one, words=own, vector=vectors.get(one.id))
         for (file, one), own in zip(added, words, strict=True)
     ]
 
@@ -203,7 +237,9 @@ def _with_model(to: _Target) -> _Target:
 
 
 def _chosen(app: App, sent: writer.Sent) -> bool:
-    chosen, row, values = app.chosen, sent.row, json.loads(sent.row.metadata)
+    chosen = app.chosen
+    row = sent.row
+    values = json.loads(sent.row.metadata)
     if values.get("embed") is not None:
         return bool(values["embed"])
     fits = row.kind in (chosen.kinds or (row.kind,)) and row.type in (

@@ -1,6 +1,8 @@
-"""Searching the shared index: the questions that the local one answers, asked of the server. SQL.
+"""Searching the shared index: the questions that the local one answers, asked of the
+server. SQL.
 
-An entry is called `id@project` here; chunks and files have numbers that hold for one search."""
+An entry is called `id@project` here; chunks and files have numbers that hold for one
+search."""
 
 import json
 import re
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     import psycopg
 
 MET = 20_000  # of so many that meet the words the best are taken
-K1, B = 1.2, 0.75  # the constants of BM25, as in FTS5
+# the constants of BM25, as in FTS5
+K1 = 1.2
+B = 0.75
 
 Key = tuple[str, int]  # (project, chunk or file)
 _PAGE = r"(?:https?://|ssh://(?:[^@/]*@)?|(?:[\w.-]+@))([\w.-]+(?::\d+)?)[:/](.+?)(?:\.git)?/?$"
@@ -37,7 +41,8 @@ _PLACES = {
 
 
 class SharedIndex:
-    """One search over the shared index. Raises MemError when the server cannot answer."""
+    """One search over the shared index. Raises MemError when the server cannot
+    answer."""
 
     def __init__(
         self, server: Link, filters: Filters, names: Sequence[str], about: About
@@ -219,11 +224,20 @@ class SharedIndex:
         self, project: str, i: int, file: int, head: int, entry: str, part: int, type_: str,
         kind: str, date: str, title: str, text: str, values: dict[str, Any], path: str, *place: str,
     ) -> int:  # fmt: skip
-        number, key = self._number((project, i)), (project, file)
+        number = self._number((project, i))
+        key = (project, file)
         source = self._file_of.setdefault(key, len(self._file_of) + 1)
         if source not in self.files:
             self.files[source] = FileRow(
-                source, path, Place(*place), "", 0, 0, "", 0, ()
+                id=source,
+                path=path,
+                place=Place(*place),
+                tree="",
+                mtime=0,
+                size=0,
+                hash="",
+                entries=0,
+                problems=(),
             )
             self._project_of[source] = project
         self._heads[number] = (project, head)
@@ -232,17 +246,15 @@ class SharedIndex:
                 f"{other}@{project}" for other in values["promoted_to"]
             ]
         self._loaded[number] = Candidate(
-            number, source, f"{entry}@{project}", part, head, 0, type_, kind, date, title, text,
-            values,
+            rowid=number, source=source, entry=f"{entry}@{project}", part=part, offset=head, line=0, type=type_, kind=kind, date=date, title=title, text=text,
+            values=values,
         )  # fmt: skip
         return number
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         named = [entry.rpartition("@") for entry in entries]
-        projects, names = (
-            [project for *_, project in named],
-            [entry for entry, *_ in named],
-        )
+        projects = [project for *_, project in named]
+        names = [entry for entry, *_ in named]
         asked = "SELECT project::text, id FROM mem.standing(%s::uuid[], %s, %s)"
         rows = self._ask(asked, (projects, names, self.filters))
         return [
@@ -290,10 +302,8 @@ class SharedIndex:
         return {}
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:
-        key, path = (
-            self._project_of[candidate.source],
-            self.files[candidate.source].path,
-        )
+        key = self._project_of[candidate.source]
+        path = self.files[candidate.source].path
         project = self.projects[key]
         whole = path if project.path == "." else f"{project.path}/{path}"
         return project.name, blob_url(
@@ -324,7 +334,8 @@ def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
 
 
 def blob_url(remote: str, commit: str, path: str, line: int) -> str:
-    """Where a file can be read at a commit: a page of the remote, else `path@commit`."""
+    """Where a file can be read at a commit: a page of the remote, else
+    `path@commit`."""
     found = re.match(_PAGE, remote)
     if not found or remote.startswith("file:"):
         return f"{path}@{commit[:12]}"

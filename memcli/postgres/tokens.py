@@ -1,5 +1,5 @@
-"""Words as the local index sees them, by SQLite's own tokenizer, as a tsvector: positions are
-counted per column, weights say which column."""
+"""Words as the local index sees them, by SQLite's own tokenizer, as a tsvector:
+positions are counted per column, weights say which column."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,8 @@ LONGEST = 1000  # bytes of a word; a longer one is no word, and a lexeme may hav
 
 
 class Words(NamedTuple):
-    """A text as a tsvector in its text form; its words, and how many they are with repetitions."""
+    """A text as a tsvector in its text form; its words, and how many they are with
+    repetitions."""
 
     vector: str
     terms: frozenset[str]
@@ -46,7 +47,8 @@ class Tokenizer:
     def words(
         self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()
     ) -> list[Words]:
-        """The words of each row of `COLUMNS`; vectors have the `labels`, too, without a place."""
+        """The words of each row of `COLUMNS`; vectors have the `labels`, too, without a
+        place."""
         found: list[dict[str, list[str]]] = [{} for _ in rows]
         lengths = [0] * len(rows)
         starts = self._fill(rows)
@@ -100,7 +102,8 @@ class Tokenizer:
 
 
 class Term(NamedTuple):
-    """A term of a query: one word, a phrase, or (`open`) all that begins with the last."""
+    """A term of a query: one word, a phrase, or (`open`) all that begins with the
+    last."""
 
     text: str
     words: tuple[str, ...]
@@ -121,18 +124,21 @@ def quoted(word: str) -> str:
 
 
 GATE = 5000
-"""About how many chunks meet the words that bring candidates; commoner words only add to scores."""
+"""About how many chunks meet the words that bring candidates; commoner words only add
+to scores."""
 
 
 class Leader(NamedTuple):
-    """A chunk that is scored: its length and where the words of the query stand in it."""
+    """A chunk that is scored: its length and where the words of the query stand in
+    it."""
 
     length: int
     words: Mapping[str, tuple[str, str]]
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, or common ones together."""
+    """The tsquery that brings candidates: any of the rarest terms, or common ones
+    together."""
     single = [term for term in asked if len(term.words) == 1 or term.open] or list(
         asked
     )

@@ -1,4 +1,5 @@
-"""A project of the shared index: its identity, what of it leaves the machine, how it is written."""
+"""A project of the shared index: its identity, what of it leaves the machine, how it is
+written."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Identity(NamedTuple):
-    """A project at a commit. `key` depends on `root_commit` and `path`; `remote` "" is none."""
+    """A project at a commit. `key` depends on `root_commit` and `path`; `remote` "" is
+    none."""
 
     key: UUID
     name: str
@@ -71,7 +73,14 @@ def identify(root: Path) -> Identity:
     name = name or os.path.basename(os.path.realpath(top))
     name = name if path == "." else f"{name}/{path}"
     key = blake2b(f"{first}\0{path}".encode(), digest_size=16).digest()
-    return Identity(UUID(bytes=key), name, first, path, commit, remote)
+    return Identity(
+        key=UUID(bytes=key),
+        name=name,
+        root_commit=first,
+        path=path,
+        commit=commit,
+        remote=remote,
+    )
 
 
 class Sent(NamedTuple):
@@ -86,7 +95,8 @@ class Sent(NamedTuple):
 
 
 def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
-    """Whether files of a place may be sent: no global level, no proxy, no other work trees."""
+    """Whether files of a place may be sent: no global level, no proxy, no other work
+    trees."""
     if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
         return False
     return archived or place.store != "archive"
@@ -126,7 +136,11 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
                 :10
             ]
             ends = str(values.get("ended_at") or begins)[:10]
-            found.append(Sent(own, head, row.line, row, begins, ends))
+            found.append(
+                Sent(
+                    id=own, head=head, line=row.line, row=row, begins=begins, ends=ends
+                )
+            )
     return found
 
 
@@ -149,7 +163,8 @@ class Facts(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the server has of a project: `files` are hashes by path; `version` counts its pushes."""
+    """What the server has of a project: `files` are hashes by path; `version` counts
+    its pushes."""
 
     version: int = 0
     facts: Facts = Facts()
@@ -211,8 +226,11 @@ def write(
     version: int,
     change: Change,
 ) -> None:
-    """Apply a change, all or nothing. Raises Stale when the project is not of this version."""
-    key, facts, new = identity.key, change.facts, change.new
+    """Apply a change, all or nothing. Raises Stale when the project is not of this
+    version."""
+    key = identity.key
+    facts = change.facts
+    new = change.new
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
         lock = int.from_bytes(key.bytes[:8], signed=True)
@@ -225,7 +243,8 @@ def write(
             heads = [
                 (sent.id, sent.line) for sent in file.chunks if sent.id == sent.head
             ]
-            ids, lines = [number for number, _ in heads], [line for _, line in heads]
+            ids = [number for number, _ in heads]
+            lines = [line for _, line in heads]
             named = (key, file.number, facts.team, file.path, file.hash)
             cursor.execute(statement("write file"), (*named, *file.place, ids, lines))
         cursor.executemany(
@@ -255,7 +274,10 @@ def _remove(
 
 
 def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
-    file, sent, row, place = chunk.file, chunk.sent, chunk.sent.row, chunk.file.place
+    file = chunk.file
+    sent = chunk.sent
+    row = chunk.sent.row
+    place = chunk.file.place
     model = (facts.model, facts.dim) if chunk.vector else ("", 0)
     return (
         key, sent.id, facts.team, file.number, sent.head, row.entry, row.part, bool(row.live),

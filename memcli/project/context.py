@@ -1,4 +1,5 @@
-"""Where and when a command runs: root, home, configuration, the memory files there, today."""
+"""Where and when a command runs: root, home, configuration, the memory files there,
+today."""
 
 import datetime
 import os
@@ -86,7 +87,8 @@ class Project:
 
     @cached_property
     def key(self) -> str:
-        """The identity of this project for the state file: git common directory and root."""
+        """The identity of this project for the state file: git common directory and
+        root."""
         top = git.work_tree(self.root) if self.root is not None else None
         return (
             f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
@@ -103,7 +105,8 @@ class Project:
         return config.require(self.settings)
 
     def tolerate_configuration(self) -> None:
-        """From now on take what is usable of a faulty configuration, and defaults for the rest."""
+        """From now on take what is usable of a faulty configuration, and defaults for
+        the rest."""
         self.__dict__["config"] = self.settings.config
 
     @cached_property
@@ -143,7 +146,8 @@ class Project:
 
     @cached_property
     def tree(self) -> str:
-        """The git work tree one stands in: "" for the root's own, else a task's folder."""
+        """The git work tree one stands in: "" for the root's own, else a task's
+        folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {part.tree for part in self.listing.files.parts if part.tree}
         inside = [
@@ -152,7 +156,8 @@ class Project:
         return max(inside, key=len, default="")
 
     def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
-        """Whether a command called here may change `file`: its work tree, or a task named."""
+        """Whether a command called here may change `file`: its work tree, or a task
+        named."""
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
     def read(self, file: FoundFile) -> "MemoryFile":
@@ -162,7 +167,8 @@ class Project:
         return parse(read_text(file.path, file.base), file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
-        """Like `read`, for a file about to be changed: conflict markers are left to be resolved."""
+        """Like `read`, for a file about to be changed: conflict markers are left to be
+        resolved."""
         from memcli.memory.grammar import conflict_lines
 
         memory = self.read(file)
@@ -185,7 +191,8 @@ class Project:
         return str(path)
 
     def relative(self, path: str) -> str:
-        """A file, named from the working directory or absolutely, relative to the root."""
+        """A file, named from the working directory or absolutely, relative to the
+        root."""
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
         absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
@@ -203,21 +210,34 @@ def read_known(
     *,
     to_write: bool = False,
 ) -> "Iterator[KnownFile]":
-    """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a problem."""
+    """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a
+    problem."""
     from memcli.memory.parser import KnownFile
 
     read = project.read_to_write if to_write else project.read
     for file in files:
         try:
             yield KnownFile(
-                read(file), file.place, project.may_write(file), file.found, file.tree
+                memory=read(file),
+                place=file.place,
+                writable=project.may_write(file),
+                found=file.found,
+                tree=file.tree,
             )
         except Unreadable as error:
-            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+            problems.append(
+                Problem(
+                    path=file.name,
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
 
 
 def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
-    """Take a file in as it is now; one that does not exist is empty. Raises `Unreadable`."""
+    """Take a file in as it is now; one that does not exist is empty. Raises
+    `Unreadable`."""
     file = project.found(name)
     if name not in changes.files and file is not None:
         changes.hold(project.read_to_write(file))
@@ -240,7 +260,8 @@ def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
 
 
 def own_tokens(project: Project) -> int:
-    """The bound of the user's own part of an answer when the project's file bounds the rest."""
+    """The bound of the user's own part of an answer when the project's file bounds the
+    rest."""
     settings = project.settings
     if (
         settings.origins["max_tokens"] != "project file"
@@ -257,8 +278,10 @@ def moment(today: datetime.date) -> datetime.datetime:
 
 
 def base_of(project: Project, path: str | Path) -> str:
-    """The folder that no link on the way to a file may leave: root or home, "" elsewhere."""
-    named, folders = os.path.abspath(path), filter(None, (project.root, project.home))
+    """The folder that no link on the way to a file may leave: root or home, ""
+    elsewhere."""
+    named = os.path.abspath(path)
+    folders = filter(None, (project.root, project.home))
     return next(
         (f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)),
         "",
@@ -277,7 +300,8 @@ def text_of(
 def text_to_write(
     project: Project, path: str | Path, *, most: int = MEMORY_BYTES
 ) -> str | None:
-    """The text of a file to be written, or None. Raises DataError, RefusedError for a link."""
+    """The text of a file to be written, or None. Raises DataError, RefusedError for a
+    link."""
     refuse_links(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
     with nothing_written(project.name_of(path)):
         return text_of(project, path, most=most)
@@ -285,7 +309,8 @@ def text_to_write(
 
 @contextmanager
 def nothing_written(name: str) -> Iterator[None]:
-    """Make a DataError of what keeps a memory file from being read before it is written."""
+    """Make a DataError of what keeps a memory file from being read before it is
+    written."""
     try:
         yield
     except Unreadable as error:
@@ -307,19 +332,22 @@ def folder_of(project: Project, job: str) -> Path:
 
 
 def job_folder(project: Project, job: str) -> str:
-    """The folder of a job, relative to the root. Raises UsageError when there is none."""
+    """The folder of a job, relative to the root. Raises UsageError when there is
+    none."""
     return _named(project, "job", job, [f"{jobs}/{job}" for jobs in project.jobs_dirs])
 
 
 def task_folder(project: Project, job: str, task: str) -> str:
-    """Where a task of the job in folder `job` is written to. Raises UsageError without one."""
+    """Where a task of the job in folder `job` is written to. Raises UsageError without
+    one."""
     folder = _named(project, "task", task, [f"{job}/tasks/{task}"])
     worktree = f"{folder}/worktree"
     return worktree if (need_root(project) / worktree).is_dir() else folder
 
 
 def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
-    root, hint = need_root(project), f"its folder would be {folders[-1]}"
+    root = need_root(project)
+    hint = f"its folder would be {folders[-1]}"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise UsageError(
             f"--{what} {name}: no name of a {what}", "give the name of its folder"
@@ -330,7 +358,8 @@ def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
 
 
 def current_stage(project: Project, job: str = "") -> str:
-    """The stage in `.current-stage` of the job's directory, else of the root, else unknown."""
+    """The stage in `.current-stage` of the job's directory, else of the root, else
+    unknown."""
     own = [os.path.join(jobs, job) for jobs in project.jobs_dirs if job]
     for inner in (*own, ""):
         path = os.path.join(project.root or project.home, inner, ".current-stage")
@@ -377,7 +406,8 @@ _MARKS = (".mem.toml", ".git", "MEMORY.md")
 
 
 def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
-    """Whether a path leads into a job or a legacy session (a task), and by how many parts."""
+    """Whether a path leads into a job or a legacy session (a task), and by how many
+    parts."""
     if len(parts) >= 2 and parts[0] == ".sessions":
         return "task", 2
     if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
@@ -389,7 +419,8 @@ def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]
 
 
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
-    parts, own = cwd.parts[len(folder.parts) :], tuple[str, ...]()
+    parts = cwd.parts[len(folder.parts) :]
+    own = tuple[str, ...]()
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
         own = config.jobs_dirs(
             config.read_settings(folder / ".mem.toml", folder).values
@@ -404,7 +435,8 @@ def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
     """The job and task that `cwd` is in."""
     parts = cwd.relative_to(root).parts if cwd.is_relative_to(root) else ()
     kind, depth = _stands(parts, jobs_dirs)
-    name, inside = shown(parts[depth - 1]) if kind else "", "/".join(parts[:depth])
+    name = shown(parts[depth - 1]) if kind else ""
+    inside = "/".join(parts[:depth])
     if kind != "job":
         return View("", name, inside)
     task = parts[depth : depth + 2]

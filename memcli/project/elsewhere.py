@@ -24,8 +24,11 @@ def _words() -> re.Pattern[str]:
 
 
 def others(root: Path, listing: Listing) -> list[str]:
-    """Patterns for `memory_files` of tracked files that look like memory and are not in view."""
-    seen, patterns, looks = {file.name for file in listing.files}, [], _words().search
+    """Patterns for `memory_files` of tracked files that look like memory and are not in
+    view."""
+    seen = {file.name for file in listing.files}
+    patterns = []
+    looks = _words().search
     apart = partial(re.sub, r"(?<=[a-z])(?=[A-Z])", "-")  # a name in camel case
     for name in tracked(root, "*.md"):
         folder, _, base = name.rpartition("/")

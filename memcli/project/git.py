@@ -30,7 +30,8 @@ DRIVER_COMMAND = (
     "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
     " else git merge-file --marker-size=%L %A %O %B; fi"
 )
-"""A driver that is missing would leave one side without markers: git's own merge stands in."""
+"""A driver that is missing would leave one side without markers: git's own merge stands
+in."""
 
 
 def work_tree(folder: Path) -> Path | None:
@@ -42,7 +43,8 @@ def work_tree(folder: Path) -> Path | None:
 
 
 def git_dir(top: Path) -> Path | None:
-    """The git directory of a work tree: `.git`, or what a linked work tree's `.git` file names."""
+    """The git directory of a work tree: `.git`, or what a linked work tree's `.git`
+    file names."""
     dot = top / ".git"
     if dot.is_dir():
         return dot
@@ -79,7 +81,8 @@ _UNDER_WAY = {
 
 def head_of(top: Path) -> str:
     """The commit that HEAD names, read from git's files; "" when they do not tell."""
-    own, common = git_dir(top), common_dir(top)
+    own = git_dir(top)
+    common = common_dir(top)
     if own is None or common is None:
         return ""
     text = read_first_line(own / "HEAD")
@@ -95,7 +98,8 @@ def head_of(top: Path) -> str:
 
 
 def under_way(top: Path) -> str:
-    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
+    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for
+    nothing."""
     own = git_dir(top)
     words = (
         word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name)
@@ -104,8 +108,11 @@ def under_way(top: Path) -> str:
 
 
 def points_back(top: Path) -> bool:
-    """Whether the repository that a `.git` names knows it, by `gitdir` or core.worktree."""
-    dot, folder, here = top / ".git", git_dir(top), os.path.realpath(top)
+    """Whether the repository that a `.git` names knows it, by `gitdir` or
+    core.worktree."""
+    dot = top / ".git"
+    folder = git_dir(top)
+    here = os.path.realpath(top)
     if folder is None or dot.is_symlink() or dot.is_dir():
         return folder is not None and not dot.is_symlink()
     named = read_first_line(folder / "gitdir")
@@ -119,7 +126,8 @@ def points_back(top: Path) -> bool:
 
 
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
-    """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a repository."""
+    """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a
+    repository."""
     top = work_tree(root)
     common = common_dir(top) if top is not None else None
     if top is None or common is None or not (common / "HEAD").is_file():
@@ -147,7 +155,8 @@ _PLAIN = {
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
 }
-"""So that no program is started which a repository's configuration or attributes name."""
+"""So that no program is started which a repository's configuration or attributes
+name."""
 
 
 def run(
@@ -160,8 +169,9 @@ def run(
 ) -> "subprocess.CompletedProcess[str]":
     """Run git; never raises for its exit code, which is 124 after so many seconds.
 
-    Neither a program that the repository names is started nor the network asked. `hooks` leaves
-    git's own answer to where its hooks are; `given` is its standard input."""
+    Neither a program that the repository names is started nor the network asked.
+    `hooks` leaves git's own answer to where its hooks are; `given` is its standard
+    input."""
     verb, *rest = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
@@ -180,7 +190,8 @@ def ask(top: Path, *words: str, timeout: float = 30) -> str | None:
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:
-    """Settings under which no filter that is configured is run, however it is called."""
+    """Settings under which no filter that is configured is run, however it is
+    called."""
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
     found = {
         name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")
@@ -202,7 +213,8 @@ def start(
     keep: Sequence[int] = (),
     **environ: str,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run git as its user has it, with these variables in place of those of a hook around it.
+    """Run git as its user has it, with these variables in place of those of a hook
+    around it.
 
     What it says is decoded to the byte; the descriptors in `keep` stay open in it."""
     import subprocess  # most commands only read git's files
@@ -226,8 +238,9 @@ def start(
 
 
 def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:
-    """What git makes of both changes, as merge.conflictStyle has it here, and how many conflicts
-    it has. Raises DataError for what git does not merge: binary content, or it takes too long."""
+    """What git makes of both changes, as merge.conflictStyle has it here, and how many
+    conflicts it has. Raises DataError for what git does not merge: binary content, or
+    it takes too long."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="mem-merge-") as folder:
@@ -243,13 +256,15 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
-    """The tracked files below a root that match, decoded as file names; none without git."""
+    """The tracked files below a root that match, decoded as file names; none without
+    git."""
     listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
     return [name for name in listed.split("\0") if name]
 
 
 def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> list[str]:
-    """Name the merge driver in the repository's configuration, or take it out; what was done."""
+    """Name the merge driver in the repository's configuration, or take it out; what was
+    done."""
     known = run(["config", "--local", "--get", DRIVER], top).stdout.strip()
     if known == ("" if remove else DRIVER_COMMAND):
         return []
@@ -264,7 +279,8 @@ def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> lis
 
 
 def may_be_root(folder: Path, *marks: str) -> bool:
-    """Whether a folder and its marks are this user's, or safe by SUDO_UID or safe.directory."""
+    """Whether a folder and its marks are this user's, or safe by SUDO_UID or
+    safe.directory."""
     try:
         found = [os.lstat(folder / mark) for mark in ("", *marks)]
     except OSError:
@@ -274,7 +290,8 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 
 @lru_cache
 def _safe_directories() -> tuple[str, ...]:
-    """What the user's and the system's git configuration say; a repository's own is not asked."""
+    """What the user's and the system's git configuration say; a repository's own is not
+    asked."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -297,8 +314,10 @@ def _is_safe(folder: str) -> bool:
 
 
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
-    """Those of these files that are surely the person's own: in this work tree, and not tracked."""
-    top, real = work_tree(root), os.path.realpath
+    """Those of these files that are surely the person's own: in this work tree, and not
+    tracked."""
+    top = work_tree(root)
+    real = os.path.realpath
     plain = [
         path
         for path in paths
@@ -320,11 +339,13 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
 
 
 def names_of(root: Path, path: str) -> list[str]:
-    """What a file is called from the root, also one in another work tree of this repository."""
+    """What a file is called from the root, also one in another work tree of this
+    repository."""
     folder, name = os.path.split(path)
     real = os.path.join(os.path.realpath(folder), name)
     names = [os.path.relpath(real, root)] if real.startswith(f"{root}{os.sep}") else []
-    own, other = work_tree(root), work_tree(Path(real).parent)
+    own = work_tree(root)
+    other = work_tree(Path(real).parent)
     if own and other and own != other and common_dir(own) == common_dir(other):
         names.append(
             os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own))

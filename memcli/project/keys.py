@@ -11,7 +11,8 @@ from memcli.memory.values import KINDS, LEVEL_WEIGHTS, LEVELS, TYPES
 from memcli.text.matching import table
 
 Check = Callable[[Any], Any]
-"""It turns what was written into the value or raises ValueError saying what is allowed."""
+"""It turns what was written into the value or raises ValueError saying what is
+allowed."""
 
 
 def _choice(*allowed: str) -> Check:

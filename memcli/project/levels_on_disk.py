@@ -1,4 +1,5 @@
-"""The memory files below the root and in the home folder: those of the levels, and found places."""
+"""The memory files below the root and in the home folder: those of the levels, and
+found places."""
 
 import os
 import re
@@ -35,10 +36,9 @@ COUNTED = (
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
-CLAUDE_LINES, CLAUDE_BYTES = (
-    200,
-    25_000,
-)  # how much of its MEMORY.md Claude Code reads by itself
+# how much of its MEMORY.md Claude Code reads by itself
+CLAUDE_LINES = 200
+CLAUDE_BYTES = 25_000
 _LINK = (  # inline or by reference; in `<>` with blanks
     rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
     rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
@@ -47,7 +47,8 @@ _DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
-    """What tells the files of another repository than the root's own apart, see `plain_id`."""
+    """What tells the files of another repository than the root's own apart, see
+    `plain_id`."""
 
     @cache
     def repository(folder: str) -> str:
@@ -75,7 +76,8 @@ def list_files(
     globs: Names = (),
     found: Environ = None,
 ) -> Listing:
-    """Every memory file, global ones last; with `found` (the environment) the found places."""
+    """Every memory file, global ones last; with `found` (the environment) the found
+    places."""
     walks = []
     if root is not None:
         walks = [_Walk(str(root))]
@@ -91,10 +93,13 @@ def list_files(
 
 
 class _Walk:
-    """One listing of what lies below a folder, by names relative to it; no file is listed twice."""
+    """One listing of what lies below a folder, by names relative to it; no file is
+    listed twice."""
 
     def __init__(self, base: str, prefix: str = "", tree: str = "") -> None:
-        self.base, self.prefix, self.tree = base, prefix, tree
+        self.base = base
+        self.prefix = prefix
+        self.tree = tree
         self.parts: list[Part] = []
         self.problems: list[Problem] = []
         self.names, self.inodes = set[str](), set[tuple[int, int, str]]()
@@ -124,9 +129,11 @@ class _Walk:
         folders: str = "",
         names: Names = _NAMES,
     ) -> None:
-        """The files of one level: those called `names`, and the markdown in its `folders`."""
+        """The files of one level: those called `names`, and the markdown in its
+        `folders`."""
         level, _, job, task, _ = at
-        job, task = shown(job), shown(task)
+        job = shown(job)
+        task = shown(task)
         for name in names:
             self.add(folder + name, place(level, name, job=job, task=task), tree)
         for sub in folders.split():
@@ -154,10 +161,15 @@ class _Walk:
                 for folder in (f"{base}/tasks/{task}", f"{base}/tasks/{task}/worktree"):
                     if self.is_folder(folder):
                         outer = self.work_tree(folder, outer)
-                        self.level(f"{folder}/", Place("task", "", job, task), outer)
+                        self.level(
+                            f"{folder}/",
+                            Place(level="task", store="", job=job, task=task),
+                            outer,
+                        )
 
     def globs(self, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
-        """Files that the globs of the configuration name; none of a job or of a session."""
+        """Files that the globs of the configuration name; none of a job or of a
+        session."""
         from memcli.project.globs import Walk
 
         elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
@@ -182,11 +194,13 @@ class _Walk:
                 break
 
     def work_tree(self, folder: str, outer: str) -> str:
-        """The git work tree of a folder: itself when it has a `.git`, else the one around it."""
+        """The git work tree of a folder: itself when it has a `.git`, else the one
+        around it."""
         return shown(folder) if os.path.lexists(f"{self.base}/{folder}/.git") else outer
 
     def folders(self, name: str) -> list[str]:
-        """Names of the folders in a folder, sorted, links last; those that leave are reported."""
+        """Names of the folders in a folder, sorted, links last; those that leave are
+        reported."""
         found = self.look(
             name, lambda each: ((e.is_symlink(), e.name) for e in each if _is_dir(e))
         )
@@ -195,11 +209,21 @@ class _Walk:
         ]
 
     def plain(self, name: str, kept: Place, left: Place, tree: str) -> list[str]:
-        """Take the regular files `*.md` of a folder; the other names that end so and are of no
-        folders, links last."""
-        path, called = f"{self.base}/{name}", shown(f"{self.prefix}{name}/")
+        """Take the regular files `*.md` of a folder; the other names that end so and
+        are of no folders, links last."""
+        path = f"{self.base}/{name}"
+        called = shown(f"{self.prefix}{name}/")
         own = tree or self.tree
-        folder = Folder(f"{path}/", called, kept, own, self.base, left, tree, [])
+        folder = Folder(
+            path=f"{path}/",
+            name=called,
+            place=kept,
+            tree=own,
+            base=self.base,
+            archive=left,
+            inner=tree,
+            read=[],
+        )
         odd = self.look(name, folder.take)
         if folder.read:
             self.parts.append(folder)
@@ -210,7 +234,8 @@ class _Walk:
         self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]
     ) -> list[T]:
         """What `work` finds among the entries of a folder, while it is open."""
-        path, opened = f"{self.base}/{name}", -1
+        path = f"{self.base}/{name}"
+        opened = -1
         try:
             if self.is_folder(name):
                 if (
@@ -252,11 +277,10 @@ class _Walk:
             return None
 
     def stays(self, name: str) -> bool:
-        """Whether what a link leads to lies below the folder; one that does not is reported."""
-        real, base = (
-            os.path.realpath(f"{self.base}/{name}"),
-            os.path.realpath(self.base),
-        )
+        """Whether what a link leads to lies below the folder; one that does not is
+        reported."""
+        real = os.path.realpath(f"{self.base}/{name}")
+        base = os.path.realpath(self.base)
         if real == base or real.startswith(base.rstrip("/") + "/"):
             return True
         self.refuse(name, files.LEAVES)
@@ -264,7 +288,10 @@ class _Walk:
 
     def refuse(self, name: str, why: str, severity: str = "unreadable") -> None:
         problem = Problem(
-            shown(self.prefix + name).rstrip("/") or ".", 1, why, severity
+            path=shown(self.prefix + name).rstrip("/") or ".",
+            line=1,
+            message=why,
+            severity=severity,
         )
         if problem not in self.problems:
             self.problems.append(problem)
@@ -275,7 +302,8 @@ class _Walk:
         if status is None:
             return
         mode, inode, device, _, _, _, size, *_ = status
-        called, known = shown(self.prefix + name), (device, inode, tree)
+        called = shown(self.prefix + name)
+        known = (device, inode, tree)
         if not stat.S_ISREG(mode):
             self.refuse(name, "is no regular file")
         elif found and size > MOST_BYTES:
@@ -283,12 +311,19 @@ class _Walk:
         elif called not in self.names and known not in self.inodes:
             self.names.add(called)
             self.inodes.add(known)
-            path, own, mtime = (
-                f"{self.base}/{name}",
-                tree or self.tree,
-                status.st_mtime_ns,
+            path = f"{self.base}/{name}"
+            own = tree or self.tree
+            mtime = status.st_mtime_ns
+            file = FoundFile(
+                path=path,
+                name=called,
+                place=where,
+                tree=own,
+                mtime=mtime,
+                size=size,
+                base=self.base,
+                found=found,
             )
-            file = FoundFile(path, called, where, own, mtime, size, self.base, found)
             self.parts.append((file, known))
 
     @cached_property
@@ -315,7 +350,8 @@ class _Walk:
                     self.find(name)
 
     def find(self, name: str) -> None:
-        """Take a found file that is no other store's, not ignored, and not too large."""
+        """Take a found file that is no other store's, not ignored, and not too
+        large."""
         base = name.rpartition("/")[2]
         if (
             not os.path.lexists(f"{self.base}/{name}")
@@ -331,11 +367,9 @@ class _Walk:
 
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
-        folder, entries, over = (
-            f"{self.base}/{name}",
-            list[os.DirEntry[str]](),
-            Counter[bool](),
-        )
+        folder = f"{self.base}/{name}"
+        entries = list[os.DirEntry[str]]()
+        over = Counter[bool]()
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
                 entries = list(islice(listing, self.left))
@@ -362,7 +396,8 @@ class _Walk:
         return found
 
     def newest(self, names: list[str]) -> None:
-        """Find the newest by the date in name or path, up to a bound; count the rest by folder."""
+        """Find the newest by the date in name or path, up to a bound; count the rest by
+        folder."""
         names.sort(
             key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True
         )

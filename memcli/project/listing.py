@@ -1,4 +1,5 @@
-"""The memory files that were found; those of a large folder are made into rows when asked for."""
+"""The memory files that were found; those of a large folder are made into rows when
+asked for."""
 
 import marshal
 import os
@@ -24,11 +25,12 @@ _Key = tuple[
 
 
 class FoundFile(NamedTuple):
-    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
+    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its
+    stat.
 
-    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
-    folder of the job's or task's. No link on the way may leave `base`. `found` is what lies in a
-    found place."""
+    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home
+    folder, else the folder of the job's or task's. No link on the way may leave `base`.
+    `found` is what lies in a found place."""
 
     path: str
     name: str
@@ -41,7 +43,8 @@ class FoundFile(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """The regular files `*.md` of a folder, of which there may be thousands, as they were read."""
+    """The regular files `*.md` of a folder, of which there may be thousands, as they
+    were read."""
 
     path: str
     name: str
@@ -59,11 +62,12 @@ class Folder(NamedTuple):
         return max(int(row[1]) for part in self.read for row in marshal.loads(part)[1])
 
     def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
-        """Read a folder, in batches without an object for each file that lasts; give the names of
-        what is called so and is no regular file."""
+        """Read a folder, in batches without an object for each file that lasts; give
+        the names of what is called so and is no regular file."""
         while batch := list(islice(entries, _BATCH)):
             batch = [entry for entry in batch if entry.name.endswith(".md")]
-            names, rows = [entry.name for entry in batch], list[Any]()
+            names = [entry.name for entry in batch]
+            rows = list[Any]()
             with suppress(OSError):
                 rows = list(map(_FIELDS, map(_STATUS, batch)))
             if len(rows) < len(names) or not all(
@@ -131,7 +135,8 @@ class Files:
     def _all(self) -> list[FoundFile]:
         found = list[FoundFile]()
         for walk in self._walks:
-            names, known = set[str](), set[_Key]()
+            names = set[str]()
+            known = set[_Key]()
             for part in walk:
                 for file, key in part.files() if isinstance(part, Folder) else (part,):
                     if file[1] not in names and key not in known:

@@ -1,4 +1,5 @@
-"""The embedder and the language models that the configuration names, made on first use."""
+"""The embedder and the language models that the configuration names, made on first
+use."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Providers:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """What makes vectors, None without one. Raises UsageError for a missing key or folder."""
+        """What makes vectors, None without one. Raises UsageError for a missing key or
+        folder."""
         return make_embedder(self._project.config, self._project.environ)
 
     @cached_property
@@ -42,7 +44,8 @@ class Providers:
         return self.model_of(self._project.config.llm)
 
     def model_of(self, name: str) -> Model | None:
-        """The language model of that name: for a run in which the user has asked for it."""
+        """The language model of that name: for a run in which the user has asked for
+        it."""
         from memcli.providers.llm.ledger import Ledger
 
         named = self._project.config._replace(llm=name)
@@ -53,7 +56,8 @@ class Providers:
         return model
 
     def require_model(self, what: str) -> Model:
-        """The enabled model. Raises UsageError that says how to enable one for `what`."""
+        """The enabled model. Raises UsageError that says how to enable one for
+        `what`."""
         if self.model is None:
             path = user_file(self._project.home, self._project.environ)
             hint = f'write llm = "anthropic" into {path}, or --set llm=anthropic for this run'
@@ -70,7 +74,8 @@ class Providers:
 
 
 def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
-    """The embedder of the configuration, None for none. Raises UsageError for what is missing."""
+    """The embedder of the configuration, None for none. Raises UsageError for what is
+    missing."""
     name = config.embedder
     if name == "auto":
         name = "local" if local_package() is not None else "none"
@@ -94,7 +99,8 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
 def make_model(
     config: Config, environ: Mapping[str, str], ledger: Ledger
 ) -> Model | None:
-    """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
+    """The model that `config.llm` names; None for "none". Raises UsageError for what is
+    missing."""
     from memcli.providers.llm import Scripted
     from memcli.providers.llm.anthropic import Anthropic
     from memcli.providers.llm.command import Claude, Codex

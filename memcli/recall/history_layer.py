@@ -1,4 +1,5 @@
-"""The layer of what was said and committed: gated, by its conclusions, nothing said twice."""
+"""The layer of what was said and committed: gated, by its conclusions, nothing said
+twice."""
 
 import json
 import re
@@ -52,7 +53,8 @@ Reasons = Mapping[str, str]
 
 
 class HistoryLayer:
-    """What a task finds in the record: for a block, or in one list with the entries of memory."""
+    """What a task finds in the record: for a block, or in one list with the entries of
+    memory."""
 
     def __init__(self, asked: Asked, found: Hits, gone: Reasons) -> None:
         self._asked = asked
@@ -78,11 +80,13 @@ class HistoryLayer:
 
     @property
     def amended(self) -> dict[str, str]:
-        """The sessions and commits of older hits -> the newer hit about the same thing."""
+        """The sessions and commits of older hits -> the newer hit about the same
+        thing."""
         return {hit.doc.unit: hit.newer for hit in self.hits if hit.newer}
 
     def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
-        """Excerpts for so many tokens, most of them for the first; nothing that is shown."""
+        """Excerpts for so many tokens, most of them for the first; nothing that is
+        shown."""
         known = [item.text for item in shown]
         found: list[Shown] = []
         for hit in self.hits:
@@ -110,7 +114,8 @@ class HistoryLayer:
         )
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
-        """How many telling words of a task a hit, or what it amends, has: no names of files."""
+        """How many telling words of a task a hit, or what it amends, has: no names of
+        files."""
         same = [
             each for each in self.hits if each is hit or each.newer == hit.doc.handle
         ]
@@ -138,7 +143,8 @@ class HistoryLayer:
         short: bool = False,
         known: Sequence[str] = (),
     ) -> Shown:
-        """A hit in about `room` tokens, but what is `known`; `short`: not what began it."""
+        """A hit in about `room` tokens, but what is `known`; `short`: not what began
+        it."""
         title, *facts = hit.doc.title, *self._facts(hit)
         if short and hit.doc.source == "session":
             title, *facts = facts
@@ -151,7 +157,12 @@ class HistoryLayer:
         if commit and said[0][1].startswith(hit.doc.title):
             said = [("person", said[0][1][len(hit.doc.title) :].strip())]
         lines = (text if commit else f"{who}: {text}" for who, text in said if text)
-        return Shown(hit.doc.handle, "history", head, for_prompt("\n".join(lines)))
+        return Shown(
+            key=hit.doc.handle,
+            layer="history",
+            head=head,
+            text=for_prompt("\n".join(lines)),
+        )
 
     def hit(self, item: Shown, place: int) -> present.Hit:
         """A shown item with all that is known of it."""
@@ -159,15 +170,17 @@ class HistoryLayer:
         doc = hit.doc
         paths = list(doc.about.get("paths", ()))
         extra = {**doc.facts, "paths": paths, "superseded_by": hit.newer or None}
-        score, title, nowhere = round(hit.strength, 6), for_prompt(doc.title), ("",) * 5
+        score = round(hit.strength, 6)
+        title = for_prompt(doc.title)
+        nowhere = ("",) * 5
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
         return present.Hit(*own, item.head, item.note, extra=extra)
 
     def merged(
         self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int
     ) -> list[Shown]:
-        """One list of entries (as shown, session, score) and history, by what of the task each has;
-        what a newer exchange amends stands behind that one."""
+        """One list of entries (as shown, session, score) and history, by what of the
+        task each has; what a newer exchange amends stands behind that one."""
         near = (
             hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0)
             for hit in self.hits
@@ -176,7 +189,8 @@ class HistoryLayer:
             (self._cover(_text(each)), hit)
             for each, hit in zip(near, self.hits, strict=True)
         ]
-        size, amended = min(max(room // 4, 120), _LONGEST), self.amended
+        size = min(max(room // 4, 120), _LONGEST)
+        amended = self.amended
         found: list[Shown] = []
         for item, session, scored in memory:
             met = max(self._cover(scored.item.text), 0.1 * scored.relevance) * _CURATED
@@ -200,7 +214,8 @@ class HistoryLayer:
         return frozenset(map(stem, set(_WORD.findall(text.lower()))))
 
     def _is_said(self, text: str, known: str) -> bool:
-        own, words = self._words(text), self._words(known)
+        own = self._words(text)
+        words = self._words(known)
         left = sum(self._weights.get(word, 1.0) for word in own - words)
         return left <= (1 - _SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
@@ -243,7 +258,8 @@ def ask(
     only: Callable[[DocPlace], bool] | None = None,
     gone: Mapping[str, str] | None = None,
 ) -> HistoryLayer | None:
-    """The layer for a task; None without a record, or with filters that no exchange can pass."""
+    """The layer for a task; None without a record, or with filters that no exchange can
+    pass."""
     if any(getattr(filters, name) for name in _OF_ENTRIES):
         return None
     with opened(path, wait=0.2) as record:
@@ -273,7 +289,8 @@ def _passes(
 
 
 def gone_of(index: "Index") -> dict[str, str]:
-    """Event -> why the entry that was learned from it no longer holds: retired, superseded."""
+    """Event -> why the entry that was learned from it no longer holds: retired,
+    superseded."""
     rows = index.db.execute(
         "SELECT metadata FROM chunks WHERE live = 0 AND part = 0 AND metadata LIKE '%#%' AND"
         " (metadata LIKE '%d_because%' OR metadata LIKE '%superseded%')"

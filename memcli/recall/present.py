@@ -1,4 +1,5 @@
-"""Entries as a person or an agent sees them: the line that names one, its text, its factors."""
+"""Entries as a person or an agent sees them: the line that names one, its text, its
+factors."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +21,9 @@ KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
 
 class Hit(NamedTuple):
-    """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its first and
-    last line in the block, `extra` is what a hit of history has instead of level, path and so on.
-    """
+    """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its
+    first and last line in the block, `extra` is what a hit of history has instead of
+    level, path and so on."""
 
     id: str | None
     rank: int
@@ -63,15 +64,18 @@ class Showing:
     def each(
         self, layer: str, entries: Iterable[str], *, short: bool = False
     ) -> list[Shown]:
-        """Entries as drafts of items of the block; `short`: under their own headings alone."""
+        """Entries as drafts of items of the block; `short`: under their own headings
+        alone."""
         entries = list(entries)
         self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
         return [self._drafted(entry, layer, short=short) for entry in entries]
 
     def _drafted(self, entry: str, layer: str, *, short: bool) -> Shown:
         draft = cache(partial(self._draft, entry, layer, short=short))
-        hit, chosen = self.search.scored.get(entry), self.search.chosen[entry]
-        also, safe = hit.duplicates if hit else (), partial(self._quoted, entry, layer)
+        hit = self.search.scored.get(entry)
+        chosen = self.search.chosen[entry]
+        also = hit.duplicates if hit else ()
+        safe = partial(self._quoted, entry, layer)
         own = (
             chosen.text.partition("\n")[2]
             if chosen.text.startswith("#")
@@ -83,28 +87,52 @@ class Showing:
             else max(len(own.strip()) - _RULE, 0) // 4
         )
         return Shown(
-            entry, layer, "", "", chosen.type, "", also, None, draft, safe, size
+            key=entry,
+            layer=layer,
+            head="",
+            text="",
+            type=chosen.type,
+            note="",
+            also=also,
+            brief=None,
+            draft=draft,
+            safe=safe,
+            size=size,
         )
 
     def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
-        title, text = candidate.title, candidate.around.partition(AROUND)[0]
+        title = candidate.title
+        text = candidate.around.partition(AROUND)[0]
         if layer != "ranked" or not text:
             text = self.search.source.text(candidate)
         facts = list(self._facts(candidate))
         if short:
-            title, facts = title.rpartition(" > ")[2], facts[-2:]
+            title = title.rpartition(" > ")[2]
+            facts = facts[-2:]
         text = body_of(text, candidate.title)
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         return budget.heading(title, facts), text.strip("\n")
 
     def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:
-        candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
-        head, text = for_prompt(head), for_prompt(text)
+        candidate = self.search.chosen[entry]
+        hit = self.search.scored.get(entry)
+        head = for_prompt(head)
+        text = for_prompt(text)
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         text += self._detail(candidate)
-        brief, also = partial(self._brief, entry, text), hit.duplicates if hit else ()
-        return Shown(entry, layer, head, text, candidate.type, note, also, brief)
+        brief = partial(self._brief, entry, text)
+        also = hit.duplicates if hit else ()
+        return Shown(
+            key=entry,
+            layer=layer,
+            head=head,
+            text=text,
+            type=candidate.type,
+            note=note,
+            also=also,
+            brief=brief,
+        )
 
     def _brief(self, entry: str, text: str, room: int) -> str:
         more = "({} more lines: mem show {})"
@@ -119,11 +147,13 @@ class Showing:
 
     def hit(self, item: Shown, place: int) -> Hit:
         """An item that is shown, with all that is known of it."""
-        candidate, hit = self.search.chosen[item.key], self.search.scored.get(item.key)
+        candidate = self.search.chosen[item.key]
+        hit = self.search.scored.get(item.key)
         row = self.search.source.files[candidate.source]
         project, url = self.search.source.origin(candidate)
         ranked = hit if item.layer == "ranked" else None
-        name, also = item.key, item.also
+        name = item.key
+        also = item.also
         if project:  # there an entry is called id@project
             name, *also_here = (key.rpartition("@")[0] for key in (name, *also))
             also = tuple(also_here)
@@ -217,5 +247,8 @@ def age_text(days: int) -> str:
 
 def block(hits: Sequence[Hit], more: int) -> str:
     """The hits as the block for an agent's prompt; "" when there is nothing to show."""
-    items = [Shown("", hit.layer, hit.head, hit.text, note=hit.note) for hit in hits]
+    items = [
+        Shown(key="", layer=hit.layer, head=hit.head, text=hit.text, note=hit.note)
+        for hit in hits
+    ]
     return budget.write(items, more) if items else ""

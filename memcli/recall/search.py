@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from memcli.project.config import Config
     from memcli.project.context import View
 
-LENDERS, LENDS = (
-    60,
-    0.4,
-)  # how many of the best lend to what stands beside, from which relevance
+# how many of the best lend to what stands beside, from which relevance
+LENDERS = 60
+LENDS = 0.4
 TRANSLATED = (
     3.0  # what a concept under another name adds, by idf: less than BM25 gives a word
 )
@@ -104,7 +103,8 @@ class OwnIndex:
 
 
 class Search:
-    """One search of a source, for one answer: `chosen` and `scored` are what it found so far."""
+    """One search of a source, for one answer: `chosen` and `scored` are what it found
+    so far."""
 
     def __init__(
         self,
@@ -114,15 +114,20 @@ class Search:
         view: View,
         today: datetime.date,
     ) -> None:
-        self.source, self.config, self.view, self.today = source, config, view, today
-        self.mode, self.floor = "bm25", 0.0
+        self.source = source
+        self.config = config
+        self.view = view
+        self.today = today
+        self.mode = "bm25"
+        self.floor = 0.0
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
         self.asked = Query((), ())
         self._lane = lane
 
     def weights(self) -> dict[str, float]:
-        """What each word of the task that stands in the store says: see `evidence.weights`."""
+        """What each word of the task that stands in the store says: see
+        `evidence.weights`."""
         counts = self.source.counts(self.asked.terms)
         return evidence.weights(
             self.asked.terms, counts, max(self.source.size(), *counts, 1)
@@ -145,7 +150,8 @@ class Search:
         matches = self._matches(task, found, signals, asked.phrases)
         self._lend(task, matches)
         self._ask(task, matches)
-        matches = {  # by a word, by its vector, by what stands beside it; or prose about the words
+        # by a word, by its vector, by what stands beside it; or prose about the words
+        matches = {
             entry: match
             for entry, match in matches.items()
             if max(match.lexical, match.lent) > 0
@@ -187,14 +193,16 @@ class Search:
     def _translated(
         self, task: str, asked: Query, pool: int
     ) -> tuple[Query, dict[int, float]]:
-        concepts, lexical = query.concepts(task), self.source.lexical(asked.terms, pool)
+        concepts = query.concepts(task)
+        lexical = self.source.lexical(asked.terms, pool)
         for concept in concepts:
             own = self.source.lexical((concept,), pool)
             rows = self.source.counts((concept,))[0]
             most = TRANSLATED * query.idf(rows, self.source.size())
             for rowid, share in fusion.scale(own).items():
                 lexical[rowid] = lexical.get(rowid, 0.0) + most * share
-        # In a script without spaces the vectors know nothing of what stands around such words.
+        # In a script without spaces the vectors know nothing of what stands around such
+        # words.
         english = "" if spaceless_runs(task) else " ".join(concepts.values())
         return asked._replace(english=english), query.top(lexical, pool)
 
@@ -210,7 +218,8 @@ class Search:
     def copies(
         self, entries: Collection[str], found: Iterable[Candidate]
     ) -> dict[str, list[Candidate]]:
-        """Every copy in view of these entries, some `found` before; the nearest is chosen."""
+        """Every copy in view of these entries, some `found` before; the nearest is
+        chosen."""
         known = {
             candidate.rowid: candidate for candidate in found if candidate.part == 0
         }
@@ -276,7 +285,8 @@ class Search:
         fused = fusion.scale(fusion.of_files(fusion.FUSIONS[self.mode](signals), files))
         best: dict[str, Match] = {}
         for c in own:
-            cosine, words = signals.cosine.get(c.rowid), signals.words.get(c.rowid)
+            cosine = signals.cosine.get(c.rowid)
+            words = signals.words.get(c.rowid)
             match = Match(
                 fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), cosine, words=words
             )
@@ -310,8 +320,15 @@ class Search:
         total = fusion.lend(own, beside, groups, titles, self.config.context)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
-            lent, m = (relevance - own[entry]) / most, matches[entry]
-            matches[entry] = Match(relevance / most, m.lexical, m.cosine, lent, m.words)
+            lent = (relevance - own[entry]) / most
+            m = matches[entry]
+            matches[entry] = Match(
+                relevance=relevance / most,
+                lexical=m.lexical,
+                cosine=m.cosine,
+                lent=lent,
+                words=m.words,
+            )
 
     def _ask(self, task: str, matches: dict[str, Match]) -> None:
         wanted = ranking.asked_for(task)
@@ -345,11 +362,10 @@ class Search:
     def _item(self, entry: str, copies: Sequence[Candidate]) -> RankedItem:
         copy = self.chosen[entry]
         values = copy.values
-        level, file = (
-            scope.outermost(copies, self.source.files),
-            self.source.files[copy.source],
-        )
-        place, importance = (file.path, copy.offset), float(values["importance"])
+        level = scope.outermost(copies, self.source.files)
+        file = self.source.files[copy.source]
+        place = (file.path, copy.offset)
+        importance = float(values["importance"])
         # Nothing marks prose as used: of what a person wrote, age alone says little.
         age = (
             ranking.age_of(values, self.today) if values.get("written") else UNKNOWN_AGE
@@ -395,7 +411,8 @@ class Search:
 
 
 def _group(candidate: Candidate) -> object:
-    """What was written together: a session, the prose of a file, else one day in it; else None."""
+    """What was written together: a session, the prose of a file, else one day in it;
+    else None."""
     if session := candidate.values.get("session_id"):
         return str(session)
     if not candidate.values.get("written"):

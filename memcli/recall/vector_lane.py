@@ -1,6 +1,7 @@
 """The vector lane of a search: what a task means, compared with what the index holds.
 
-The local embedder loads nothing heavy; to a provider the task alone is sent, within a deadline."""
+The local embedder loads nothing heavy; to a provider the task alone is sent, within a
+deadline."""
 
 from __future__ import annotations
 
@@ -26,18 +27,20 @@ if TYPE_CHECKING:
 NEAREST = 300  # how many chunks the vector lane brings in
 MOST_WORDS = 64
 STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
-ALIKE = 60  # how many words of the candidates are compared exactly with each word of the task
-MAYBE = 112  # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
+# how many words of the candidates are compared exactly with each word of the task
+ALIKE = 60
+# sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
+MAYBE = 112
 LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
 MIN_COSINE: Mapping[str, float] = {
     "local": 0.28
 }  # from here a text is near by its vector alone
 OTHER_MIN_COSINE = 0.30
-MANY, STEP = (
-    500,
-    0.03,
-)  # it is so much more for every doubling: some text is near by chance
-WAIT = 0.2  # seconds that damaged vectors may take to be forgotten while another process writes
+# it is so much more for every doubling: some text is near by chance
+MANY = 500
+STEP = 0.03
+# seconds that damaged vectors may take to be forgotten while another process writes
+WAIT = 0.2
 DEADLINE = 3.0  # seconds that a provider has for the vector of a task
 
 
@@ -94,7 +97,8 @@ def understand(
 def _understand_words(
     vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
-    # The table has no words of scripts without spaces, only their characters: they would be noise.
+    # The table has no words of scripts without spaces, only their characters: they
+    # would be noise.
     text = f"{task[: 100 * MOST_WORDS]} {asked.english}"
     written = [w for w in word_forms(text) if not spaceless_runs(w)]
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
@@ -110,7 +114,8 @@ def _understand_words(
         known |= {
             word: (own.weight, own.vector) for word, own in local.known(unknown).items()
         }
-    distinct, stops = [word for word in distinct if word in known], stops & known.keys()
+    distinct = [word for word in distinct if word in known]
+    stops = stops & known.keys()
     rarity = dict(zip(distinct, idf([word.lower() for word in distinct]), strict=True))
     idfs = {**dict.fromkeys(stops, STOP_IDF), **rarity}
     weighed = [(idfs[word], known[word]) for word in written if word in idfs]
@@ -138,7 +143,8 @@ def by_words(
 def _alike(
     lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
-    bits, close = list(zip(present, lexicon.word_bits(present), strict=True)), []
+    bits = list(zip(present, lexicon.word_bits(present), strict=True))
+    close = []
     for mine in (int.from_bytes(vector.signs(word.vector)) for word in words):
         near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
         close.append(vector.nearest(near, ALIKE))
@@ -157,7 +163,8 @@ def _alike(
 
 
 def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:
-    """What the vectors of this machine's index say of the chunks that pass. Raises UsageError."""
+    """What the vectors of this machine's index say of the chunks that pass. Raises
+    UsageError."""
     task, words, lexical, passing = asked
     try:
         state = index.vectors.state()
@@ -183,7 +190,8 @@ def lane(
     floor: float,
     passing: Passing,
 ) -> Signals:
-    """The signals of lexical candidates, and of what has a cosine of `floor`. Raises Damaged."""
+    """The signals of lexical candidates, and of what has a cosine of `floor`. Raises
+    Damaged."""
     if not task.vector:
         return Signals(lexical, {})
     close = index.vectors.nearest(
@@ -214,5 +222,6 @@ def floor(min_cosine: float, provider: str, size: int) -> float:
 
 
 def fusion(name: str, provider: str) -> str:
-    """The fusion in effect: `auto` blends static word vectors and is linear with a model's."""
+    """The fusion in effect: `auto` blends static word vectors and is linear with a
+    model's."""
     return name if name != "auto" else "blend" if provider == "local" else "linear"

@@ -1,4 +1,5 @@
-"""Which sessions of agents are about a repository, by what stands in them or in a file beside."""
+"""Which sessions of agents are about a repository, by what stands in them or in a file
+beside."""
 
 import hashlib
 import os
@@ -22,7 +23,8 @@ FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looke
 
 
 class FoundSession(NamedTuple):
-    """A session file; a database, which holds several, has no `session`. `mtime` is in ns."""
+    """A session file; a database, which holds several, has no `session`. `mtime` is in
+    ns."""
 
     path: Path
     format: str
@@ -34,7 +36,8 @@ class FoundSession(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """Where it was looked for sessions of one agent, and how many files are there and are ours."""
+    """Where it was looked for sessions of one agent, and how many files are there and
+    are ours."""
 
     agent: str
     folder: Path
@@ -43,7 +46,8 @@ class Looked(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """Session files, newest first but sub-agents after their parent; unread ones; the stores."""
+    """Session files, newest first but sub-agents after their parent; unread ones; the
+    stores."""
 
     found: tuple[FoundSession, ...]
     unread: tuple[tuple[Path, str], ...]
@@ -53,7 +57,8 @@ class Discovery(NamedTuple):
 def discover(
     environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0
 ) -> Discovery:
-    """The sessions of every agent in one of these folders or below, written since `newer` (ns)."""
+    """The sessions of every agent in one of these folders or below, written since
+    `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
     wanted = tuple(set(map(os.path.normpath, ways)))
     found: list[FoundSession] = []
@@ -61,7 +66,8 @@ def discover(
     looked = []
     with remembered(state_dir()) as owners:
         for agent, folder in stores(environ).items():
-            files, before = _files(folder, _AGENTS[agent][0]), len(found)
+            files = _files(folder, _AGENTS[agent][0])
+            before = len(found)
             for path in files:
                 try:
                     state = path.stat()
@@ -79,7 +85,14 @@ def discover(
                     if owner and owner.cwd and _inside(owner.cwd, wanted):
                         at = owner.session, owner.cwd, known[2], known[1], owner.parent
                         found.append(FoundSession(path, agent, *at))
-            looked.append(Looked(agent, folder, len(files), len(found) - before))
+            looked.append(
+                Looked(
+                    agent=agent,
+                    folder=folder,
+                    files=len(files),
+                    found=len(found) - before,
+                )
+            )
     return Discovery(tuple(_ordered(found)), tuple(unread), tuple(looked))
 
 
@@ -99,8 +112,10 @@ def _owner(
 
 
 def agents_of(path: Path, session: str) -> list[Path]:
-    """The files of Claude Code's sub-agents whose records name `session`, for its file `path`."""
-    below, found = path.with_suffix(""), []
+    """The files of Claude Code's sub-agents whose records name `session`, for its file
+    `path`."""
+    below = path.with_suffix("")
+    found = []
     for folder in (below / "subagents", below, path.parent):
         for each in folder.glob("agent-*.jsonl"):
             with suppress(DataError, OSError):
@@ -115,7 +130,8 @@ def is_agent(path: Path) -> bool:
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """The files of a store; of a session that is kept in two forms, the one that is better read."""
+    """The files of a store; of a session that is kept in two forms, the one that is
+    better read."""
     found = [path for each in patterns for path in folder.glob(each) if path.is_file()]
     names = {str(path) for path in found if path.suffix == ".jsonl"}
     twins = {f"{name}.zst" for name in names} | {
@@ -137,11 +153,13 @@ def _by_records(path: Path, *_: object, session: Names, cwd: Names = ("cwd",)) -
             with suppress(ValueError):
                 record = parse(line.data) if b'"cwd"' in line.data else None
                 own = speakers.name(reduce(_under, session, record))
-                name, folder = name or own, speakers.folder(reduce(_under, cwd, record))
+                name = name or own
+                folder = speakers.folder(reduce(_under, cwd, record))
                 if is_agent(path) and (
                     agent := speakers.name(mapping(record).get("agentId"))
                 ):
-                    name, parent = agent, parent or own
+                    name = agent
+                    parent = parent or own
     return Owner(name, folder, parent)
 
 
@@ -193,7 +211,8 @@ _AGENTS: Final[dict[str, tuple[Names, Told]]] = {
     ),
     "opencode": (("opencode.db",), _opencode),
 }
-"""Of each agent the files that by their place are sessions, and what tells whose one is."""
+"""Of each agent the files that by their place are sessions, and what tells whose one
+is."""
 
 
 def _inside(cwd: str, folders: Sequence[str]) -> bool:

@@ -1,4 +1,5 @@
-"""What a call of a tool is about to change: the files, and each simple command of a shell line."""
+"""What a call of a tool is about to change: the files, and each simple command of a
+shell line."""
 
 import os
 import re
@@ -21,7 +22,8 @@ PATHS = (
     "target_file",
 )
 """Where the edit tools of agents name their file."""
-LINES, PATCHES = ("command", "cmd", "script"), ("patch", "input", "patchText")
+LINES = ("command", "cmd", "script")
+PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
 MOST = 50  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
@@ -31,7 +33,8 @@ _pattern = partial(matching.pattern, "sessions/tools")
 
 
 class ToolCall(NamedTuple):
-    """The files that a tool will change, absolute; its shell command, and each simple one in it."""
+    """The files that a tool will change, absolute; its shell command, and each simple
+    one in it."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -62,8 +65,8 @@ def shell_line(given: Mapping[str, Any]) -> str:
 
 
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
-    """The files that a tool for it or a patch changes, with `shell` any command, relative to the
-    session's folder."""
+    """The files that a tool for it or a patch changes, with `shell` any command,
+    relative to the session's folder."""
     line = shell_line(turn.input)
     edits = "*** Begin Patch" in line or _pattern("edits").search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
@@ -82,7 +85,8 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
 def _changed(command: str) -> list[str]:
     if not _pattern("may write").search(command):
         return []
-    folder, found = "", []
+    folder = ""
+    found = []
     bare = _pattern("heredoc").sub(r"\1", command) if "<<" in command else command
     for part in _parts(bare):
         words = _pattern("word").findall(part)
@@ -97,7 +101,8 @@ def _targets(words: list[str]) -> Iterator[str]:
     left: list[str] = []
     written = False
     for word in words:
-        name, arrow = _plain(word), _pattern("arrow").fullmatch(word) is not None
+        name = _plain(word)
+        arrow = _pattern("arrow").fullmatch(word) is not None
         if not (written or arrow or word.startswith("<")):
             left.append(name)
         elif (
@@ -142,7 +147,8 @@ def _plain(word: str) -> str:
 
 
 def parse_command(command: str) -> tuple[str, ...]:
-    """A shell command as a whole and each simple one in it; what is quoted is not taken apart."""
+    """A shell command as a whole and each simple one in it; what is quoted is not taken
+    apart."""
     found = [
         " ".join(part.split())
         for part in (command[:LONGEST], *_parts(command[:LONGEST]))

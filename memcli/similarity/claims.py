@@ -8,12 +8,15 @@ from typing import NamedTuple
 from memcli.similarity import tokens as lexer
 from memcli.similarity.tokens import EQUIVALENTS, GOVERNORS, WORDS, Token, canonical
 
-_LIGHT, _RESUME = WORDS["light"], WORDS["resume"]
-_PARTICLES, _REFUSALS = WORDS["particles"], WORDS["refusals"]
+_LIGHT = WORDS["light"]
+_RESUME = WORDS["resume"]
+_PARTICLES = WORDS["particles"]
+_REFUSALS = WORDS["refusals"]
 
 
 class Phrase(NamedTuple):
-    """Content terms under a preposition, conjunction or "not": the governor, "" where is none."""
+    """Content terms under a preposition, conjunction or "not": the governor, "" where
+    is none."""
 
     clause: int
     governor: str
@@ -35,10 +38,12 @@ class _Phrases:
         self.joins: set[int] = set()
 
     def add(self, term: str) -> None:
-        """Append a content term; "and" followed by the negated verb again ends the negation."""
+        """Append a content term; "and" followed by the negated verb again ends the
+        negation."""
         again = term == self.head or term in _RESUME
         if self.joined and self.negated and not self.terms and again:
-            self.governor, self.negated = "", False
+            self.governor = ""
+            self.negated = False
         if self.negated and not self.head and term not in _LIGHT:
             self.head = term
         self.joined = ""
@@ -47,12 +52,18 @@ class _Phrases:
     def close(self) -> None:
         if self.terms:
             self.done.append(
-                Phrase(self.clause, self.governor, self.negated, tuple(self.terms))
+                Phrase(
+                    clause=self.clause,
+                    governor=self.governor,
+                    negated=self.negated,
+                    terms=tuple(self.terms),
+                )
             )
         self.terms = []
 
     def govern(self, governor: str) -> None:
-        """Open a phrase under a preposition or conjunction; "not in", "instead of" stay."""
+        """Open a phrase under a preposition or conjunction; "not in", "instead of"
+        stay."""
         bare = self.governor == "not" and not self.terms
         ends = governor in WORDS["scope ends"] or (self.trailing and bare)
         if not ends and not self.terms and self.governor in WORDS["sticky"]:
@@ -72,18 +83,18 @@ class _Phrases:
     def negate(self, *, refusal: bool = False, trailing: bool = False) -> None:
         """Open a negated phrase; "never avoid", "not without" cancel out."""
         if refusal and self.negated and not self.terms and self.governor == "not":
-            self.governor, self.negated = "", False
+            self.governor = ""
+            self.negated = False
             return
         self.close()
-        self.governor, self.negated, self.head, self.trailing = (
-            "not",
-            True,
-            "",
-            trailing,
-        )
+        self.governor = "not"
+        self.negated = True
+        self.head = ""
+        self.trailing = trailing
 
     def settle(self) -> None:
-        """A negation with nothing after it belongs to the phrase before it ("Verwende X nicht")."""
+        """A negation with nothing after it belongs to the phrase before it ("Verwende X
+        nicht")."""
         if self.negated and self.governor == "not" and not self.terms:
             last = self.done[-1] if self.done else None
             if last is not None and last.clause == self.clause and not last.negated:
@@ -117,12 +128,14 @@ class _Phrases:
             len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
         ):
             if self.joined and word in _RESUME:
-                self.governor, self.negated = "", False
+                self.governor = ""
+                self.negated = False
         else:
             self.add(canonical(word))
 
     def run(self, run: str) -> None:
-        """Take a run without blanks: pairs of characters, and what negates between them."""
+        """Take a run without blanks: pairs of characters, and what negates between
+        them."""
         negators = [
             m
             for m in lexer.pattern("unspaced").finditer(run)
@@ -138,7 +151,8 @@ class _Phrases:
                 self.add(term)
 
     def lists(self) -> tuple[Phrase, ...]:
-        """In "never commit A, B or C" the items after a comma stand under the governor of A."""
+        """In "never commit A, B or C" the items after a comma stand under the governor
+        of A."""
         phrases = self.done
         for at in sorted(at for at in self.commas if 0 < at < len(phrases)):
             last = self._list_end(at)
@@ -149,8 +163,10 @@ class _Phrases:
         return tuple(phrases)
 
     def _list_end(self, at: int) -> int:
-        """The first phrase from `at` on that is no item of the list headed by the one before."""
-        head, last = self.done[at - 1], at
+        """The first phrase from `at` on that is no item of the list headed by the one
+        before."""
+        head = self.done[at - 1]
+        last = at
         known = _LIGHT | _RESUME | set(head.terms)
         while head.governor and last in self.commas and last < len(self.done):
             item = self.done[last]
@@ -192,7 +208,8 @@ def _negates(word: str, previous: str, following: str) -> bool:
 
 
 class Claim(NamedTuple):
-    """What one body asserts: `words`, equivalents as one, for Jaccard, the rest for the guard."""
+    """What one body asserts: `words`, equivalents as one, for Jaccard, the rest for the
+    guard."""
 
     words: frozenset[str]
     spoken: frozenset[str]
@@ -207,7 +224,8 @@ class Claim(NamedTuple):
 
 
 def claim(text: str) -> Claim:
-    """What `text` asserts; heading marks, dates of headings and bullets, emphasis do not count."""
+    """What `text` asserts; heading marks, dates of headings and bullets, emphasis do
+    not count."""
     tokens = list(lexer.tokenize(text))
     found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for kind in {token.kind for token in tokens}:

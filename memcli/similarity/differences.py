@@ -9,18 +9,21 @@ from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
 from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
 
 _LONG_CLAUSE = 64
-"""How many terms of one clause are compared in pairs; no sentence of a person has more."""
+"""How many terms of one clause are compared in pairs; no sentence of a person has
+more."""
 
 
 def guard(a: Claim, b: Claim) -> str | None:
-    """Why the two are different claims although alike ("order", "negation", …), or None."""
+    """Why the two are different claims although alike ("order", "negation", …), or
+    None."""
     if a == b:
         return None
     return next((reason for reason, fires in _GUARDS if fires(a, b)), None)
 
 
 def only_in_one(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
-    """The terms that only the one and only the other uses, inflection and synonyms put aside."""
+    """The terms that only the one and only the other uses, inflection and synonyms put
+    aside."""
     ours = frozenset(map(canonical, a.words - b.words))
     theirs = frozenset(map(canonical, b.words - a.words))
     return ours - theirs, theirs - ours
@@ -57,14 +60,17 @@ def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
 def swaps(
     ours: set[tuple[str, str]], theirs: set[tuple[str, str]]
 ) -> set[frozenset[str]]:
-    """The values that two keys have exchanged: what x had, y has now, and the other way round."""
-    before, after = _by_first(ours - theirs), _by_first(theirs - ours)
+    """The values that two keys have exchanged: what x had, y has now, and the other way
+    round."""
+    before = _by_first(ours - theirs)
+    after = _by_first(theirs - ours)
     moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
     return {x | y for x, y in moved if (y, x) in moved}
 
 
 def _mates(a: Claim) -> dict[str, frozenset[str]]:
-    """For each term the terms of its clauses, itself among them; of long ones a part at a time."""
+    """For each term the terms of its clauses, itself among them; of long ones a part at
+    a time."""
     clauses: dict[int, dict[str, None]] = {}
     for phrase in a.phrases:
         clauses.setdefault(phrase.clause, {}).update(dict.fromkeys(phrase.terms))
@@ -78,7 +84,8 @@ def _mates(a: Claim) -> dict[str, frozenset[str]]:
 
 def _rebound(a: Claim, b: Claim) -> bool:
     """Two terms have exchanged the words they belong to: "connect 5 s, read 9 s"."""
-    ours, theirs = _mates(a), _mates(b)
+    ours = _mates(a)
+    theirs = _mates(b)
     changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
     if len(changed) > _LONG_CLAUSE:
         return True  # too much to compare in pairs: kept apart
@@ -90,7 +97,8 @@ def _rebound(a: Claim, b: Claim) -> bool:
 
 
 def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
-    """Two terms alone have changed places, over others: "tests of the parser use the importer"."""
+    """Two terms alone have changed places, over others: "tests of the parser use the
+    importer"."""
     if len(terms) != len(others):
         return False
     moved = [i for i, (x, y) in enumerate(zip(terms, others, strict=True)) if x != y]
@@ -106,17 +114,20 @@ def _moved_across(a: Claim, b: Claim) -> bool:
 
 
 def reordered(a: Claim, b: Claim) -> bool:
-    """Whether another order, or another governor of the same terms, changes what is said."""
+    """Whether another order, or another governor of the same terms, changes what is
+    said."""
     ours, theirs = differing_phrases(a, b)
     if swaps(governed(ours), governed(theirs)):
         return True
-    terms, others = content_terms(a), content_terms(b)
+    terms = content_terms(a)
+    others = content_terms(b)
     shared = set(terms) & set(others)
     if [x for x in terms if x in shared] == [x for x in others if x in shared]:
         return False
     if swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _exchanged(terms, others):
         return True
-    near, other = _ordered(ours, 5), _ordered(theirs, 5)
+    near = _ordered(ours, 5)
+    other = _ordered(theirs, 5)
     turned = (x != y and (y, x) in other - near for x, y in near - other)
     return any(turned) or _rebound(a, b)
 
@@ -142,10 +153,12 @@ def denies(a: Claim, b: Claim) -> bool:
 
 
 def _negation(a: Claim, b: Claim) -> bool:
-    first, second = any(p.negated for p in a.phrases), any(p.negated for p in b.phrases)
+    first = any(p.negated for p in a.phrases)
+    second = any(p.negated for p in b.phrases)
     if first != second or not first:
         return first != second
-    ours, theirs = negated_terms(a), negated_terms(b)
+    ours = negated_terms(a)
+    theirs = negated_terms(b)
     if denies(a, b) or denies(b, a):
         return True
     only_ours = (ours - theirs).intersection(content_terms(b))
@@ -155,7 +168,8 @@ def _negation(a: Claim, b: Claim) -> bool:
 def _facing(
     ours: frozenset[str], theirs: frozenset[str], name: str
 ) -> set[tuple[str, str]]:
-    """The pairs of one of ours and one of theirs in a group of "opposites" or "contrasts"."""
+    """The pairs of one of ours and one of theirs in a group of "opposites" or
+    "contrasts"."""
     none: frozenset[str] = frozenset()
     return {(x, y) for x in ours for y in against(name).get(x, none) & theirs}
 
@@ -175,7 +189,8 @@ def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def _turned_round(a: Claim, b: Claim) -> bool:
-    """ "A before B" and "B after A" say the same: what `before` governs, `after` does not."""
+    """ "A before B" and "B after A" say the same: what `before` governs, `after` does
+    not."""
     before = {term for term, by in governed(a.phrases) if by == "before"}
     after = {term for term, by in governed(b.phrases) if by == "after"}
     return bool(before and after) and not before & after
@@ -203,7 +218,8 @@ def _letter(a: Claim, b: Claim) -> bool:
 
 
 def _number(a: Claim, b: Claim) -> bool:
-    """Other numbers, other magnitudes, or one word with other digits in it (sha1, sha256)."""
+    """Other numbers, other magnitudes, or one word with other digits in it (sha1,
+    sha256)."""
     ours, theirs = (
         {re.sub(r"\d", "", word) for word in words if re.search(r"\d", word)} - {""}
         for words in (
@@ -216,7 +232,8 @@ def _number(a: Claim, b: Claim) -> bool:
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
-    """`ours` but for the words of whose family `theirs` has one: configure, configuration."""
+    """`ours` but for the words of whose family `theirs` has one: configure,
+    configuration."""
 
     def beginnings(word: str) -> list[str]:
         sizes = range(max(5, int(0.6 * len(word)) + 1), len(word) + 1)
@@ -235,12 +252,14 @@ def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
 
 
 def _own_terms(a: Claim, b: Claim) -> list[set[str]]:
-    ours, theirs = set(content_terms(a)), set(content_terms(b))
+    ours = set(content_terms(a))
+    theirs = set(content_terms(b))
     ours, theirs = ours - theirs, theirs - ours
     opposed = _facing(frozenset(ours), frozenset(theirs), "opposites")
     mine = _without_kin(ours, theirs) - {x for x, _ in opposed}
     other = _without_kin(theirs, ours) - {y for _, y in opposed}
-    return [  # without the pairs of characters that close a gap where the other text has more
+    # without the pairs of characters that close a gap where the other text has more
+    return [
         {
             term
             for term in one
@@ -253,27 +272,33 @@ def _own_terms(a: Claim, b: Claim) -> list[set[str]]:
 def _replaced(
     a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]
 ) -> bool:
-    """Whether `ours` stand in `a` where `theirs` stand in `b`, or where `b` repeats a word."""
-    slots, others = _slots(a, ours), _slots(b, theirs)
+    """Whether `ours` stand in `a` where `theirs` stand in `b`, or where `b` repeats a
+    word."""
+    slots = _slots(a, ours)
+    others = _slots(b, theirs)
     if ours and theirs:
         joined = "".join(x for x in a if x in ours) == "".join(
             x for x in b if x in theirs
         )
-        befores, afters = {x for x, _ in others} - {""}, {y for _, y in others} - {""}
+        befores = {x for x, _ in others} - {""}
+        afters = {y for _, y in others} - {""}
         shared = slots & others or any(x in befores or y in afters for x, y in slots)
         return not joined and bool(shared)
     if any(term >= _FIRST_UNSPACED for term in ours | theirs):
         return False
-    around, about = set(zip(b, b[2:], strict=False)), set(zip(a, a[2:], strict=False))
+    around = set(zip(b, b[2:], strict=False))
+    about = set(zip(a, a[2:], strict=False))
     return bool(slots & around or others & about)
 
 
 def word_for_word(a: Claim, b: Claim) -> bool:
-    """Whether a word stands where the other has another ("billing worker", "search worker")."""
+    """Whether a word stands where the other has another ("billing worker", "search
+    worker")."""
     ours, theirs = _own_terms(a, b)
     if not ours and not theirs:
         return False
-    terms, others = content_terms(a), content_terms(b)
+    terms = content_terms(a)
+    others = content_terms(b)
     if not _replaced(terms, others, ours, theirs):
         return False
     weights = (  # two characters without spaces are half a word

@@ -1,4 +1,5 @@
-"""Near-duplicates, their clusters, and contradictions: lexical, exact, order-independent."""
+"""Near-duplicates, their clusters, and contradictions: lexical, exact,
+order-independent."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -19,8 +20,10 @@ K = TypeVar("K")
 def similar_pairs(
     sets: Sequence[frozenset[str]], threshold: float
 ) -> Iterator[tuple[int, int, float]]:
-    """All pairs (i, j, Jaccard), i < j, of sets with members, with Jaccard above `threshold`."""
-    # By prefix and size (Bayardo, Ma and Srikant, WWW 2007; Xiao et al., WWW 2008): two sets share
+    """All pairs (i, j, Jaccard), i < j, of sets with members, with Jaccard above
+    `threshold`."""
+    # By prefix and size (Bayardo, Ma and Srikant, WWW 2007; Xiao et al., WWW 2008): two
+    # sets share
     # a token among the first n - ceil(t n) + 1 of either in any one global order.
     frequency = Counter(token for tokens in sets for token in tokens)
     rarest = sorted(frequency, key=lambda token: (frequency[token], token))
@@ -48,8 +51,10 @@ def similar_pairs(
 
 
 _ALIKE = 0.8
-_MAYBE, _SAME = 0.6, 0.9
-"""With words in common above the first, content in common above the second, the rest is wording."""
+_MAYBE = 0.6
+_SAME = 0.9
+"""With words in common above the first, content in common above the second, the rest is
+wording."""
 _CROWD = 256  # so many different bodies in one component come from a template
 _SAME_SUBJECT = 0.6
 _SERIES = 8  # so many values of one number are a log
@@ -67,7 +72,8 @@ def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
 
 
 class Cluster(NamedTuple):
-    """Bodies connected by near-duplicate pairs; `guarded` names those that a guard keeps apart."""
+    """Bodies connected by near-duplicate pairs; `guarded` names those that a guard
+    keeps apart."""
 
     members: tuple[int, ...]
     guarded: tuple[tuple[int, int, str], ...]
@@ -92,7 +98,8 @@ def _content(a: Claim) -> frozenset[str]:
 def clusters(
     claims: Sequence[Claim], more: Iterable[tuple[int, int]] = ()
 ) -> list[Cluster]:
-    """The connected components, of two or more, of near-duplicates and of the pairs in `more`."""
+    """The connected components, of two or more, of near-duplicates and of the pairs in
+    `more`."""
     distinct = _by_claim(claims)
     pairs = [(claims[i], claims[j]) for i, j in more]
     found = [
@@ -139,7 +146,8 @@ def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cl
 
 
 def _subject(a: Claim) -> frozenset[str]:
-    # What a claim is about: its content terms but numbers and words that have an opposite.
+    # What a claim is about: its content terms but numbers and words that have an
+    # opposite.
     return frozenset(content_terms(a)) - a.numbers - frozenset(against("opposites"))
 
 
@@ -158,13 +166,15 @@ def _masked(a: Claim) -> tuple[object, ...]:
 
 
 def _opposed(a: Claim, b: Claim) -> bool:
-    """Same literals and conditions; exactly one of order, negation, antonym turned round."""
+    """Same literals and conditions; exactly one of order, negation, antonym turned
+    round."""
     ours, theirs = (
         {*WORDS["conditions"]} & {p.governor for p in one.phrases} for one in (a, b)
     )
     if (literals_of(a), a.limits, ours) != (literals_of(b), b.limits, theirs):
         return False
-    polar, negates = differ.opposing(a, b), differ.denies(a, b) != differ.denies(b, a)
+    polar = differ.opposing(a, b)
+    negates = differ.denies(a, b) != differ.denies(b, a)
     alike = bool(differ.negated_terms(a)) == bool(differ.negated_terms(b))
     if polar == negates:
         return not polar and alike and _turned(a, b)
@@ -185,7 +195,8 @@ def _turned(a: Claim, b: Claim) -> bool:
 
 
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
-    """The contradicting pairs (i < j), sorted; many values of one number are a series, no pairs."""
+    """The contradicting pairs (i < j), sorted; many values of one number are a series,
+    no pairs."""
     distinct = _by_claim(claims)
     found = []
     for group in _by((a for a in distinct if a.numbers), _masked).values():

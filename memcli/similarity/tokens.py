@@ -1,4 +1,5 @@
-"""A text as tokens (words, paths, flags, numbers in base units, code, marks); tables of words."""
+"""A text as tokens (words, paths, flags, numbers in base units, code, marks); tables of
+words."""
 
 import re
 from bisect import bisect_right
@@ -15,7 +16,8 @@ _GROUPS = {
     name: [part.split() for part in text.split("|")] for name, text in _TABLES.items()
 }
 WORDS = {name: frozenset(text.split()) for name, text in _TABLES.items()}
-"""The words that mean nothing, negate, join, end what a negation covers, and so on, by name."""
+"""The words that mean nothing, negate, join, end what a negation covers, and so on, by
+name."""
 GOVERNORS = {word: group[0] for group in _GROUPS["governing"] for word in group}
 _COUNTS = {
     word: str(count) for count, word in enumerate(_TABLES["numerals"].split(), 2)
@@ -28,7 +30,8 @@ _UNITS = {
 
 
 def _stem(word: str) -> str:
-    """The word without English inflection: a lighter Porter step 1 (run and running are equal)."""
+    """The word without English inflection: a lighter Porter step 1 (run and running are
+    equal)."""
     if not word.isascii() or len(word) < 4 or word in WORDS["not plurals"]:
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -63,7 +66,8 @@ def canonical(word: str) -> str:
 
 @cache
 def against(name: str) -> dict[str, frozenset[str]]:
-    """For each term the others of its groups, of "opposites" (cannot both hold) or "contrasts"."""
+    """For each term the others of its groups, of "opposites" (cannot both hold) or
+    "contrasts"."""
     table: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for group in _GROUPS[name]:
         terms = set(map(canonical, group))
@@ -114,8 +118,10 @@ def _plain(text: str) -> str:
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    """The tokens of a body in order; code spans differ from prose only by their mark."""
-    start, plain = 0, _plain(text)
+    """The tokens of a body in order; code spans differ from prose only by their
+    mark."""
+    start = 0
+    plain = _plain(text)
     for begin, end, code in (*_code_spans(plain), (len(plain), len(plain), "")):
         yield from _scan(plain[start:begin], code=False, fresh=start == 0)
         yield from _scan(code, code=True, fresh=False)
@@ -123,9 +129,11 @@ def tokenize(text: str) -> Iterator[Token]:
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where code stands and what it is; a fence that nothing closes is prose, looked at once."""
+    """Where code stands and what it is; a fence that nothing closes is prose, looked at
+    once."""
     closes = [(match.start(), match.end()) for match in pattern("fence").finditer(text)]
-    wanted, at = pattern("code"), 0
+    wanted = pattern("code")
+    at = 0
     while match := wanted.search(text, at):
         at = match.end()
         if match.lastgroup != "fence":
@@ -137,12 +145,14 @@ def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), end, text[at:start]
             at = end
         else:
-            wanted, at = pattern("span"), match.start()
+            wanted = pattern("span")
+            at = match.start()
 
 
 def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
     for match in pattern("token").finditer(text):
-        kind, raw = match.lastgroup or "", match[0]
+        kind = match.lastgroup or ""
+        raw = match[0]
         if kind in ("call", "plain", "word"):
             yield _word(raw, code=code, proper=not fresh and raw[0].isupper())
         elif kind in ("url", "path"):
@@ -170,7 +180,7 @@ def _word(raw: str, *, code: bool, proper: bool) -> Token:
     folded = word.casefold()
     if folded[:1] == "v" and folded[1:].isdecimal():
         return Token("number", folded[1:], code)
-    return Token("word", folded, code, proper)
+    return Token(kind="word", text=folded, code=code, proper=proper)
 
 
 def _path(raw: str, *, code: bool) -> Iterator[Token]:
@@ -191,11 +201,13 @@ def _path(raw: str, *, code: bool) -> Iterator[Token]:
 
 
 def _measure(raw: str) -> str:
-    """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading stays."""
+    """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading
+    stays."""
     match = pattern("count").match(raw.casefold())
     if match is None:
         return raw.casefold()
-    digits, unit = match[1].replace(",", "").replace("_", ""), match[2] or ""
+    digits = match[1].replace(",", "").replace("_", "")
+    unit = match[2] or ""
     if unit not in _UNITS:
         return digits + unit
     dimension, factor = _UNITS[unit]

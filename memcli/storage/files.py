@@ -1,4 +1,5 @@
-"""What differs between systems; the doors through which files are read and written; transactions.
+"""What differs between systems; the doors through which files are read and written;
+transactions.
 
 Of the systems Linux alone is tested."""
 
@@ -33,7 +34,8 @@ if sys.platform == "win32":
 
 
 def try_lock(file: int) -> bool:
-    """Lock an open file for this process alone, without waiting; whether it could be had."""
+    """Lock an open file for this process alone, without waiting; whether it could be
+    had."""
     try:
         if (
             sys.platform == "win32"
@@ -76,7 +78,8 @@ def has_screen() -> bool:
 
 
 def sync(folder: str | Path) -> None:
-    """Make the renames in a folder last. Some file systems cannot: their best is good enough."""
+    """Make the renames in a folder last. Some file systems cannot: their best is good
+    enough."""
     if sys.platform == "win32":
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -90,10 +93,12 @@ def sync(folder: str | Path) -> None:
 
 
 def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
-    """Whether files are this user's, or under sudo the caller's; `alone`: no other may write."""
+    """Whether files are this user's, or under sudo the caller's; `alone`: no other may
+    write."""
     if sys.platform == "win32":
         return True
-    me, sudo = os.geteuid(), os.environ.get("SUDO_UID", "")
+    me = os.geteuid()
+    sudo = os.environ.get("SUDO_UID", "")
     mine = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
     shared = alone and any(status.st_mode & 0o022 for status in found)
     return {status.st_uid for status in found} <= mine and not shared
@@ -128,7 +133,8 @@ _BY_PARTS = os.open in os.supports_dir_fd and bool(NO_LINK)
 
 
 class Unreadable(OSError):
-    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when unknown."""
+    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when
+    unknown."""
 
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
@@ -136,7 +142,8 @@ class Unreadable(OSError):
 
 
 class Content(NamedTuple):
-    """The content of a file; `mtime` is 0 when it is too fresh to be told from its next edit."""
+    """The content of a file; `mtime` is 0 when it is too fresh to be told from its next
+    edit."""
 
     data: bytes
     mtime: int
@@ -148,8 +155,8 @@ def open_file(
 ) -> BinaryIO:
     """Open a regular file for reading; a pipe or device is never waited for.
 
-    `inside` names the folder that no link on the way may leave; without it (a file that the user
-    named) links are followed. Raises `Unreadable` and OSError."""
+    `inside` names the folder that no link on the way may leave; without it (a file that
+    the user named) links are followed. Raises `Unreadable` and OSError."""
     if not inside and not stat.S_ISREG(os.stat(path).st_mode):
         raise Unreadable("is no regular file")
     fd = _below(os.fspath(path), os.fspath(inside)) if inside else os.open(path, _FLAGS)
@@ -160,7 +167,8 @@ def open_file(
 
 
 def open_folder(path: str) -> int:
-    """The descriptor of a folder to be listed; a pipe in its place is not waited for."""
+    """The descriptor of a folder to be listed; a pipe in its place is not waited
+    for."""
     return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
 
 
@@ -187,12 +195,14 @@ def read_file(
 def read_text(
     path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES
 ) -> str:
-    """Return the UTF-8 text of a file, BOM and line endings as they are. Raises `Unreadable`."""
+    """Return the UTF-8 text of a file, BOM and line endings as they are. Raises
+    `Unreadable`."""
     return decode(read_file(path, inside, most=most).data)
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text, BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
+    """UTF-8 text, BOM and line endings as they are. Raises `Unreadable` at the first
+    bad byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -217,14 +227,16 @@ def why(error: Exception) -> str:
 
 
 def _below(path: str, inside: str) -> int:
-    """Open `path` part by part; where a link is met, once more along the real path, if inside."""
+    """Open `path` part by part; where a link is met, once more along the real path, if
+    inside."""
     if path.startswith(inside.rstrip(os.sep) + os.sep):
         try:
             return _descend(inside, path)
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
                 raise
-    base, real = os.path.realpath(inside), os.path.realpath(path, strict=True)
+    base = os.path.realpath(inside)
+    real = os.path.realpath(path, strict=True)
     if not real.startswith(base.rstrip(os.sep) + os.sep):
         raise Unreadable(LEAVES)
     return _descend(base, real)
@@ -262,7 +274,8 @@ def refuse_links(path: Path, base: Path) -> None:
 
 
 def state_dir() -> Path:
-    """The user's state folder; a private one in the cache when others own it or may write to it."""
+    """The user's state folder; a private one in the cache when others own it or may
+    write to it."""
     usual = folder_of("state")
     with suppress(OSError):  # it is still to be made
         if not is_mine(os.stat(usual), alone=True):
@@ -317,7 +330,8 @@ ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON li
 
 @contextmanager
 def transaction(db: "sqlite3.Connection") -> Iterator[None]:
-    """All that is written inside, or nothing; other writers are kept out from the beginning."""
+    """All that is written inside, or nothing; other writers are kept out from the
+    beginning."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -28,11 +28,13 @@ UNDO_BYTES = 64 << 20
 
 
 class StaleError(RefusedError):
-    """A file changed between plan and write: reading it again and planning anew will help."""
+    """A file changed between plan and write: reading it again and planning anew will
+    help."""
 
 
 class Step(NamedTuple):
-    """One file of a write: `name` as the caller said it, `path` where it really lies."""
+    """One file of a write: `name` as the caller said it, `path` where it really
+    lies."""
 
     name: str
     path: Path
@@ -47,7 +49,8 @@ class Step(NamedTuple):
 
 
 class WriteRecord(NamedTuple):
-    """A write as journal and undo record: directories it `made`, the record it `undoes`."""
+    """A write as journal and undo record: directories it `made`, the record it
+    `undoes`."""
 
     root: str
     verb: str
@@ -91,7 +94,8 @@ class Journals:
         return found
 
     def save(self, path: Path, data: bytes) -> None:
-        """Create or replace a private state file in one instant. Of a journal it is the commit."""
+        """Create or replace a private state file in one instant. Of a journal it is the
+        commit."""
         temp = durable.temp_name(path)
         with refusing(self.state):
             try:
@@ -107,8 +111,10 @@ class Journals:
                 raise
 
     def close(self, record: WriteRecord) -> None:
-        """Make the journal the newest undo record; that of an undo goes, with what it undid."""
-        journal, undo = self.of(record.root), self.state / "undo" / _key(record.root)
+        """Make the journal the newest undo record; that of an undo goes, with what it
+        undid."""
+        journal = self.of(record.root)
+        undo = self.state / "undo" / _key(record.root)
         with refusing(
             self.state, "the files are written; the next write of mem will tidy up"
         ):
@@ -127,7 +133,8 @@ class Journals:
                     path.unlink()
 
     def legible(self, journal: Path) -> WriteRecord | None:
-        """None after moving aside what is no journal: it must not block all later writes."""
+        """None after moving aside what is no journal: it must not block all later
+        writes."""
         try:
             record = unpacked(journal)
             if journal != self.of(record.root):
@@ -147,7 +154,8 @@ class Journals:
 
 
 def found(step: Step) -> str:
-    """Which content the file has: "before", "after", or "other", which is someone else's."""
+    """Which content the file has: "before", "after", or "other", which is someone
+    else's."""
     with refusing(step.name):
         if not is_plain(step.path):
             return "other"
@@ -158,7 +166,8 @@ def found(step: Step) -> str:
 
 
 def rebased(step: Step) -> Step | None:
-    """The step on what its memory file is now; None where that has more than edits beside it."""
+    """The step on what its memory file is now; None where that has more than edits
+    beside it."""
     if step.name.endswith(".md") and is_plain(step.path) and step.before is not None:
         with refusing(step.name), suppress(UnicodeDecodeError):
             texts = step.after or b"", step.before, read_if_there(step.path) or b""
@@ -217,7 +226,13 @@ def unpacked(path: Path) -> WriteRecord:
     try:
         fields = json.loads(data or b"")
         steps = tuple(
-            Step(name, Path(real), _unsqueezed(before), _unsqueezed(after), mode)
+            Step(
+                name=name,
+                path=Path(real),
+                before=_unsqueezed(before),
+                after=_unsqueezed(after),
+                mode=mode,
+            )
             for name, real, before, after, mode in fields["steps"]
         )
         temps, made, note = (
@@ -226,7 +241,16 @@ def unpacked(path: Path) -> WriteRecord:
         root, verb, time, undoes = (
             fields[key] for key in ("root", "verb", "time", "undoes")
         )
-        return WriteRecord(root, verb, time, steps, temps, made, undoes, note)
+        return WriteRecord(
+            root=root,
+            verb=verb,
+            time=time,
+            steps=steps,
+            temps=temps,
+            made=made,
+            undoes=undoes,
+            note=note,
+        )
     except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
 

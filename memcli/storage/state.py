@@ -1,4 +1,5 @@
-"""The state file of a user's projects: who recalled what, what hooks told, what waits."""
+"""The state file of a user's projects: who recalled what, what hooks told, what
+waits."""
 
 import json
 import os
@@ -20,7 +21,8 @@ LOG_WAIT = 0.2  # seconds a log entry may wait for another process; then it is s
 
 @contextmanager
 def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
-    """Whether this is the only process inside with that name; the system lets go at its end."""
+    """Whether this is the only process inside with that name; the system lets go at its
+    end."""
     path = private_dir(folder) / f"{name}.lock.db"
     with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
         try:
@@ -35,8 +37,8 @@ def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
 def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
 ) -> "Iterator[State]":
-    """The state of one project. Raises RefusedError; with `best_effort` a failure ends the block,
-    and a note that begins so says why ("" says nothing)."""
+    """The state of one project. Raises RefusedError; with `best_effort` a failure ends
+    the block, and a note that begins so says why ("" says nothing)."""
     state = State(state_dir(), project, wait=wait)
     try:
         yield state
@@ -56,10 +58,11 @@ def open_state(
 
 
 class Extraction(NamedTuple):
-    """How far a transcript was read: its size and mtime then, and where to read on (`end`).
+    """How far a transcript was read: its size and mtime then, and where to read on
+    (`end`).
 
-    `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are
-    those of its last session."""
+    `head` is the hash of its first line, `last` the key of the last turn; `session` and
+    `task` are those of its last session."""
 
     size: int
     mtime: int
@@ -129,25 +132,29 @@ class State:
         ]
 
     def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
-        """All that was shown, in order: (session, entry, layer, place from 1, score, day)."""
+        """All that was shown, in order: (session, entry, layer, place from 1, score,
+        day)."""
         columns = "session, entry, layer, place, score, day"
         query = f"SELECT {columns} FROM recalls WHERE project = ? ORDER BY rowid"
         return self.ask(query).fetchall()
 
     def snapshots(self) -> list[tuple[str, float, int, int, dict[str, float | None]]]:
-        """(day, score, entries, tokens, metrics) of every day remembered, the oldest first."""
+        """(day, score, entries, tokens, metrics) of every day remembered, the oldest
+        first."""
         columns = "day, score, entries, tokens, metrics"
         rows = self.ask(f"SELECT {columns} FROM health WHERE project = ? ORDER BY day")
         return [(*row[:4], json.loads(row[4])) for row in rows]
 
     def spent(self, day: str) -> tuple[float, int]:
-        """USD that a day did cost, and how many calls were made, all projects together."""
+        """USD that a day did cost, and how many calls were made, all projects
+        together."""
         query = "SELECT total(cost), count(*) FROM ledger WHERE day = ?"
         cost, calls = self.db.execute(query, (day,)).fetchone()
         return float(cost), int(calls)
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
-        """The calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
+        """The calls from a day on: (calls, input, cache_read, cache_write, output,
+        USD)."""
         columns = ("input", "cache_read", "cache_write", "output", "cost")
         totals = ", ".join(f"total({column})" for column in columns)
         query = f"SELECT count(*), {totals} FROM ledger WHERE project = ? AND day >= ?"
@@ -163,14 +170,16 @@ class State:
         return Extraction._make(row) if row else None
 
     def condensed(self, digest: str) -> str:
-        """The terms that a model made of a task, "" when it was not asked (or long ago)."""
+        """The terms that a model made of a task, "" when it was not asked (or long
+        ago)."""
         row = self.db.execute(
             "SELECT terms FROM condensed WHERE task = ?", (digest,)
         ).fetchone()
         return str(row[0]) if row else ""
 
     def remember_condensed(self, digest: str, terms: str) -> None:
-        """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
+        """Remember such terms; of all projects together the newest `CONDENSED` are
+        kept."""
         old = "rowid <= (SELECT max(rowid) FROM condensed) - ?"
         with transaction(self.db):
             values = (digest, _kept(terms))
@@ -202,7 +211,8 @@ class Telling(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """How many prompts a session had since memory was last written (`newest`, an mtime in ns)."""
+    """How many prompts a session had since memory was last written (`newest`, an mtime
+    in ns)."""
 
     prompts: int = 0
     newest: int = 0
@@ -210,7 +220,8 @@ class Turns(NamedTuple):
 
 
 class Spooled(NamedTuple):
-    """A session that waits to be learned from, over or not: its transcript, its size then."""
+    """A session that waits to be learned from, over or not: its transcript, its size
+    then."""
 
     session: str
     path: str
@@ -220,7 +231,8 @@ class Spooled(NamedTuple):
 
 
 class SessionLog:
-    """What the sessions of one project were told. It changes things in the running transaction."""
+    """What the sessions of one project were told. It changes things in the running
+    transaction."""
 
     def __init__(self, state: State) -> None:
         self.ask, self.note = state.ask, state.note
@@ -236,13 +248,15 @@ class SessionLog:
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
 
     def told(self, session: str = "") -> list[Telling]:
-        """What was told, of one session or of all, in order; a beginning of its id names one."""
+        """What was told, of one session or of all, in order; a beginning of its id
+        names one."""
         where = "project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
         query = f"SELECT {', '.join(Telling._fields)} FROM told WHERE {where}"
         return [Telling._make(row) for row in self.ask(query, len(session), session)]
 
     def started(self, session: str, source: str = "") -> int | None:
-        """The size of the transcript when a start (of any source) was last answered, or None."""
+        """The size of the transcript when a start (of any source) was last answered, or
+        None."""
         query = "SELECT size FROM starts WHERE project = ? AND session = ? AND ? IN ('', source)"
         row = self.ask(query, session, source).fetchone()
         return int(row[0]) if row else None
@@ -260,7 +274,8 @@ class SessionLog:
         self.note("turns", [(session, *turns, day)], "OR REPLACE")
 
     def prompts_since(self, newest: int) -> int:
-        """The prompts of all sessions since memory was last written (`newest`, an mtime in ns)."""
+        """The prompts of all sessions since memory was last written (`newest`, an mtime
+        in ns)."""
         query = "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?"
         return int(self.ask(query, newest).fetchone()[0])
 
@@ -301,13 +316,15 @@ class SessionLog:
 
 
 class Spool:
-    """The sessions of one project that wait to be learned from, and when hooks were last called."""
+    """The sessions of one project that wait to be learned from, and when hooks were
+    last called."""
 
     def __init__(self, state: State) -> None:
         self.ask, self.note = state.ask, state.note
 
     def add(self, item: Spooled) -> None:
-        """Let a session wait to be learned from. One that has ended stays so, and is tried anew."""
+        """Let a session wait to be learned from. One that has ended stays so, and is
+        tried anew."""
         statement = (
             "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
             " ended = max(ended, excluded.ended), size = excluded.size, tries = 0"
@@ -323,7 +340,8 @@ class Spool:
         ]
 
     def remove(self, item: Spooled) -> None:
-        """A session no longer waits, unless it was added again with a larger transcript."""
+        """A session no longer waits, unless it was added again with a larger
+        transcript."""
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         self.ask(f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 

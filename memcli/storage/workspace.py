@@ -1,8 +1,9 @@
-"""Writes of memory files and settings: all of a command's or none, and each can be taken back.
+"""Writes of memory files and settings: all of a command's or none, and each can be
+taken back.
 
-A write is prepared beside its targets, committed by one rename of a journal in the state directory,
-then carried out. Whoever writes next finishes what a killed writer left: first forward, and where
-that fails back."""
+A write is prepared beside its targets, committed by one rename of a journal in the
+state directory, then carried out. Whoever writes next finishes what a killed writer
+left: first forward, and where that fails back."""
 
 import os
 import stat
@@ -25,7 +26,8 @@ KEPT = "an unfinished write of"
 
 
 class LastWrite(NamedTuple):
-    """The write that undo would take back; `patches` are those that undo would apply."""
+    """The write that undo would take back; `patches` are those that undo would
+    apply."""
 
     verb: str
     time: str
@@ -33,12 +35,12 @@ class LastWrite(NamedTuple):
 
 
 class Workspace:
-    """Writes below the `allowed` directories and the `single` files for one `root` (None: the
-    global level alone); no link on the way is followed.
+    """Writes below the `allowed` directories and the `single` files for one `root`
+    (None: the global level alone); no link on the way is followed.
 
-    `state` should be one folder per user: the lock in it orders all writes, so that two projects
-    can write one global file. `trace` hears, just before each happens: lock, recover, temp, fsync,
-    journal, commit, rename, sync, done; and last, end."""
+    `state` should be one folder per user: the lock in it orders all writes, so that two
+    projects can write one global file. `trace` hears, just before each happens: lock,
+    recover, temp, fsync, journal, commit, rename, sync, done; and last, end."""
 
     def __init__(
         self,
@@ -68,24 +70,32 @@ class Workspace:
         wait: float = 10.0,
         note: Sequence[str] = (),
     ) -> list[str]:
-        """Apply all patches or none; on return they are on disk and `undo` can take them back.
+        """Apply all patches or none; on return they are on disk and `undo` can take
+        them back.
 
-        `note` is found in `notes` from the moment on at which the write is certain to happen. A new
-        file that begins with `#!` is executable. Raises StaleError when a file is not what the plan
-        was made from, else RefusedError. After an exception every file is as before, unless it says
-        that the next write will finish."""
+        `note` is found in `notes` from the moment on at which the write is certain to
+        happen. A new file that begins with `#!` is executable. Raises StaleError when a
+        file is not what the plan was made from, else RefusedError. After an exception
+        every file is as before, unless it says that the next write will finish."""
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed:
             with self.hold(verb, wait=wait):
                 steps = self._steps(changed)
                 self._apply(
-                    WriteRecord(self._root, verb, self._now, steps, note=tuple(note))
+                    WriteRecord(
+                        root=self._root,
+                        verb=verb,
+                        time=self._now,
+                        steps=steps,
+                        note=tuple(note),
+                    )
                 )
         return self._said()
 
     @contextmanager
     def hold(self, verb: str, *, wait: float = 10.0) -> Iterator[None]:
-        """Keep other writers out, after unfinished writes are finished. Raises RefusedError."""
+        """Keep other writers out, after unfinished writes are finished. Raises
+        RefusedError."""
         if self._lock.fd is not None:
             yield
             return
@@ -106,7 +116,8 @@ class Workspace:
             raise
 
     def recover(self, *, wait: float = 10.0) -> list[str]:
-        """Finish what a killed writer left (call it before planning), and say what was done.
+        """Finish what a killed writer left (call it before planning), and say what was
+        done.
 
         With nothing to finish it is one look, without the lock."""
         lock = self._lock.path
@@ -116,7 +127,8 @@ class Workspace:
         return self._said()
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
-        """Take back the last write, beside edits of others; the files. Raises RefusedError."""
+        """Take back the last write, beside edits of others; the files. Raises
+        RefusedError."""
         with self.hold("undo", wait=wait):
             newest = self._journals.newest()
             if newest is None:
@@ -125,7 +137,13 @@ class Workspace:
             steps = self._back(record)
             self._apply(
                 WriteRecord(
-                    self._root, "undo", self._now, steps, (), record.made, newest.name
+                    root=self._root,
+                    verb="undo",
+                    time=self._now,
+                    steps=steps,
+                    temps=(),
+                    made=record.made,
+                    undoes=newest.name,
                 )
             )
         return [step.name for step in steps]
@@ -146,7 +164,8 @@ class Workspace:
         """Return what undo would take back, None when there is nothing. Takes no lock.
 
         With `certain` it raises RefusedError where undo would."""
-        path, own = self._journals.newest(), self._journals.own
+        path = self._journals.newest()
+        own = self._journals.own
         if own in self._journals.pending() and not journal.unpacked(own).undoes:
             path = own
         if path is None:
@@ -161,7 +180,8 @@ class Workspace:
         return LastWrite(record.verb, record.time, patches)
 
     def _steps(self, patches: Sequence[Patch]) -> tuple[Step, ...]:
-        """Archives come first: what leaves a file must be in its archive before it is gone."""
+        """Archives come first: what leaves a file must be in its archive before it is
+        gone."""
         steps: dict[Path, Step] = {}
         for patch in patches:
             path = self._target(patch.path)
@@ -171,7 +191,9 @@ class Workspace:
             new = 0o777 if after and after.startswith(b"#!") else 0o666
             with refusing(patch.path):
                 mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else new
-            step = Step(patch.path, path, before, after, mode)
+            step = Step(
+                name=patch.path, path=path, before=before, after=after, mode=mode
+            )
             if step.path in steps:
                 what = f"{step.name}: the same file as {steps[step.path].name}"
                 raise RefusedError(what, "name it once")
@@ -246,7 +268,8 @@ class Workspace:
         self._trace("end")
 
     def _swap(self, root: str, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
-        """Rename into place, archives on disk before their sources; each is looked at once more."""
+        """Rename into place, archives on disk before their sources; each is looked at
+        once more."""
         for _, group in groupby(
             steps, key=lambda step: step.path.name.endswith(ARCHIVE)
         ):
@@ -267,7 +290,8 @@ class Workspace:
                     files.sync(folder)
 
     def _take_back(self, record: WriteRecord, cause: BaseException) -> None:
-        """Restore what was renamed already, last first; a file edited meanwhile stays as it is."""
+        """Restore what was renamed already, last first; a file edited meanwhile stays
+        as it is."""
         temps: dict[Path, Path] = {}
         try:
             after = [
@@ -286,7 +310,8 @@ class Workspace:
         durable.remove_empty(record.made)
 
     def _recover(self) -> None:
-        """Those of other roots too, for a global file; but their trouble is not ours."""
+        """Those of other roots too, for a global file; but their trouble is not
+        ours."""
         for pending in self._journals.pending():
             self._trace("recover")
             own = pending == self._journals.own
@@ -328,7 +353,8 @@ class Workspace:
         ]
 
     def _may_write(self, step: Step, root: str) -> bool:
-        """False where a link, or a journal that is not ours, leads out since the crash."""
+        """False where a link, or a journal that is not ours, leads out since the
+        crash."""
         with suppress(RefusedError):
             return bool(self._target(str(step.path), root))
         return False

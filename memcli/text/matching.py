@@ -1,4 +1,5 @@
-"""Tables and rules that come with the package; a pattern is tried where one of its hints occurs."""
+"""Tables and rules that come with the package; a pattern is tried where one of its
+hints occurs."""
 
 import json
 import re
@@ -36,7 +37,8 @@ def pattern(name: str, part: str, flags: int = 0) -> re.Pattern[str]:
 
 
 class Span(NamedTuple):
-    """`text[start:end]` is a credential, or a sentence that commands the agent, of that kind."""
+    """`text[start:end]` is a credential, or a sentence that commands the agent, of that
+    kind."""
 
     kind: str
     start: int
@@ -44,12 +46,13 @@ class Span(NamedTuple):
 
 
 Hint = tuple[str, bool, str, str]
-"""A literal, whether it must begin a word, and the kind and pattern of a rule, whose hints are in a
-row: flat, since there are some hundred of them."""
+"""A literal, whether it must begin a word, and the kind and pattern of a rule, whose
+hints are in a row: flat, since there are some hundred of them."""
 
 
 class Hints(NamedTuple):
-    """Hints in order: the places of the `short`, and of the others by their last four bytes."""
+    """Hints in order: the places of the `short`, and of the others by their last four
+    bytes."""
 
     every: tuple[Hint, ...]
     short: tuple[int, ...]
@@ -64,7 +67,8 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 @cache
 def rules(name: str) -> dict[str, Hints]:
-    """The hints of a file by group: stanzas of a JSON list (group, kind, hints) and a pattern."""
+    """The hints of a file by group: stanzas of a JSON list (group, kind, hints) and a
+    pattern."""
     found = dict[str, tuple[Hint, ...]]()
     for stanza in table(f"text/{name}").strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
@@ -88,7 +92,8 @@ def _hints(every: Collection[Hint]) -> Hints:
 
 @cache
 def shapes(name: str) -> Hints:
-    """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md) collected."""
+    """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md)
+    collected."""
     found: list[Hint] = []
     for line in table(name).splitlines():
         kind, prefixes, rest = line.split(" ", 2)
@@ -113,7 +118,8 @@ def _begins_word(hint: str, text: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _fours(low: str) -> set[int]:
-    """All that stands in four bytes in a row: to look there is faster than to look for each hint.
+    """All that stands in four bytes in a row: to look there is faster than to look for
+    each hint.
 
     It is cast to numbers at each of the four places where one may begin."""
     data = low.encode("utf-8", "surrogatepass") + bytes(7)
@@ -140,7 +146,8 @@ def due(hints: Hints, text: str) -> Iterator[tuple[str, str]]:
 
 
 def settle(change: Callable[[str], str], text: str) -> str:
-    """Apply `change` until nothing changes: a removal may join what then reads as another."""
+    """Apply `change` until nothing changes: a removal may join what then reads as
+    another."""
     for _ in range(8):
         if (changed := change(text)) == text:
             break
@@ -150,7 +157,8 @@ def settle(change: Callable[[str], str], text: str) -> str:
 
 def replaced(text: str, parts: list[tuple[int, int, str]]) -> str:
     """`text` with the ascending, disjoint `parts` (start, end, new) replaced."""
-    pieces, at = [], 0
+    pieces = []
+    at = 0
     for start, end, new in parts:
         pieces += [text[at:start], new]
         at = end

@@ -1,4 +1,5 @@
-"""Credentials by their shape, their place or their name; group 1 of a rule is what goes."""
+"""Credentials by their shape, their place or their name; group 1 of a rule is what
+goes."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,7 +10,8 @@ from memcli.text import matching
 from memcli.text.matching import Hints, Span, lowered, regex, rules
 
 Groups = tuple[tuple[Hints, bool, Callable[[str], bool]], ...]
-"""Hints, whether they are looked for in small letters, and what tells a value that is innocent."""
+"""Hints, whether they are looked for in small letters, and what tells a value that is
+innocent."""
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
 _STOPS = ".,;:!?"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
@@ -54,7 +56,8 @@ def _groups() -> Groups:
 
 
 def find_secrets(text: str) -> list[Span]:
-    """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
+    """The credentials in `text`: ascending, disjoint, the more specific kind first
+    choice."""
     low = lowered(text)
     keys = _private_keys(text) if "private key" in low else ()
     result: list[Span] = []
@@ -98,11 +101,13 @@ def _is_filler(value: str) -> bool:
 
 
 def _is_random(value: str, *, password: bool) -> bool:
-    """An unquoted value that looks chosen rather than written: letters with digits, no words."""
+    """An unquoted value that looks chosen rather than written: letters with digits, no
+    words."""
     bare = value.rstrip(_STOPS + "*")
     if len(bare) < (6 if password else 8) or not regex(r"[A-Za-z]").search(bare):
         return False
-    # A short password is a word with a digit: hunter2. Names of algorithms are that as well.
+    # A short password is a word with a digit: hunter2. Names of algorithms are that as
+    # well.
     if password and regex(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}[!@#$%^&*+=?]*").fullmatch(
         bare
     ):
@@ -162,7 +167,9 @@ def _kind_of(name: str) -> str:
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
     """`password`, `DB_PASS`, `apiKey` do, `token_url`, `compass`, `sort_key` do not."""
-    name, suffix, low = match["name"], match["suffix"], match["name"].lower()
+    name = match["name"]
+    suffix = match["suffix"]
+    low = match["name"].lower()
     before = text[max(0, match.start() - 30) : match.start()]
     before_gap = {" ": r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z", ">": r"<[\w.:-]*\Z"}.get(
         match["gap"]
@@ -229,16 +236,19 @@ def _is_key_body(body: str) -> bool:
 
 
 def _tail_of_key(text: str, start: int, end: int) -> int:
-    """Where the text of a key ends whose END is missing, or hidden by what stands between lines."""
+    """Where the text of a key ends whose END is missing, or hidden by what stands
+    between lines."""
     body = _pattern("key text").match(text, start, end)
     if body is not None and regex(r"[A-Za-z0-9+/=]{24}").search(body[0]):
         return start + len(body[0].rstrip())
-    last, missed = start, 0
+    last = start
+    missed = 0
     for part in _pattern("key part").finditer(text, start, min(end, start + _KEY_MOST)):
         if not _is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(
             part[0]
         ):
-            last, missed = part.end(), 0
+            last = part.end()
+            missed = 0
         elif (missed := missed + 1) > 8:
             break
     return last

@@ -119,7 +119,8 @@ def list_text(report: ListReport) -> str:
 
 
 def show_keys(report: ShowReport) -> Keys:
-    entry, edge = report.entry, ("entry", "relation", "other")
+    entry = report.entry
+    edge = ("entry", "relation", "other")
     return {
         **dict.fromkeys(("entry", "raw"), ...),
         "relations": [dict(zip(edge, each, strict=True)) for each in report.relations],

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from memcli.exchange.review import BranchFinding
 
 DIFF_HANG = 14  # where the words of a change begin, behind what it is
-MOST_TOLD, MOST_LINES = (
-    20,
-    56,
-)  # so many findings and lines of a comment on a pull request
+# so many findings and lines of a comment on a pull request
+MOST_TOLD = 20
+MOST_LINES = 56
 
 
 def import_text(report: ImportReport) -> str:
@@ -69,7 +68,8 @@ def sync_text(report: SyncReport) -> str:
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:
-    """The whole answer: the section, or JSON with every live entry, `raw` with its secrets."""
+    """The whole answer: the section, or JSON with every live entry, `raw` with its
+    secrets."""
     if report.target != "json":
         return report.handout.text.rstrip("\n")
     entries = [
@@ -117,7 +117,8 @@ def diff_text(report: DiffReport) -> str:
 
 
 def diff_markdown(report: DiffReport) -> str:
-    """The same for a comment on a pull request; text from memory stands in code spans."""
+    """The same for a comment on a pull request; text from memory stands in code
+    spans."""
     if report.empty:
         return ""
     lines = [f"### Memory: {_totals(report)}"]
@@ -151,7 +152,8 @@ def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
     more = len(finding.entries) - len(named)
     whom = ", ".join(named) + (f" and {more} more" if more > 0 else "")
     rest = f"{count(len(finding.entries), 'note rests', 'notes rest')} on it: {whom}"
-    name, detail = code(finding.name), finding.detail
+    name = code(finding.name)
+    detail = finding.detail
     return {
         "removes": f"this branch removes {name}; {rest}",
         "moves": f"this branch moves {name} to {code(detail)}; {rest}",

@@ -1,4 +1,5 @@
-"""Reports as JSON: one writer walks them; what differs from their fields is said by the views."""
+"""Reports as JSON: one writer walks them; what differs from their fields is said by the
+views."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +12,8 @@ from memcli.text.secrets import redact_secrets
 
 
 def of(report: object, **values: object) -> str:
-    """A report as JSON: its fields, `values` over them (`...` leaves one out), no secrets."""
+    """A report as JSON: its fields, `values` over them (`...` leaves one out), no
+    secrets."""
     return json.dumps(safe(report, **values), ensure_ascii=False, indent=2)
 
 

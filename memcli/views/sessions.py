@@ -1,4 +1,5 @@
-"""What was learned from sessions, who said what, and what is kept of it with the commits."""
+"""What was learned from sessions, who said what, and what is kept of it with the
+commits."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def extract_text(done: AfterSession) -> str:
 
 
 def replay_text(report: ReplayReport) -> str:
-    """How many corrections could have been prevented, and each with what was known before."""
+    """How many corrections could have been prevented, and each with what was known
+    before."""
     found = report.corrections
     lines = [
         f"{count(report.replayed, 'session')}, {report.corrected} of them corrected by a person,"
@@ -199,7 +201,8 @@ def doc_keys(doc: Doc) -> Keys:
 
 def history_text(report: HistoryReport) -> str:
     """One line of what is kept and what was new."""
-    new, mb = report.added, report.added.bytes / (1 << 20)
+    new = report.added
+    mb = report.added.bytes / (1 << 20)
     of = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
     size = f"{mb:.0f} MB" if mb >= 1 else f"{mb * 1024:.0f} KB"
     kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"

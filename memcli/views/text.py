@@ -1,4 +1,5 @@
-"""Words on the two streams: answers on stdout, talk on stderr; on a terminal folded and styled."""
+"""Words on the two streams: answers on stdout, talk on stderr; on a terminal folded and
+styled."""
 
 import os
 import re
@@ -17,23 +18,29 @@ if TYPE_CHECKING:
     from memcli.memory.values import Patch, Problem
 
 MOST_LINES = 40
-"""So many lines are told one by one; of more, the rest is only counted (--json has them all)."""
-NARROWEST, USUAL, TITLE = 20, 80, 30
-"""The least width that is laid out for, that of a terminal which does not tell, and the least of a
-table's title: other columns go before it gets narrower."""
+"""So many lines are told one by one; of more, the rest is only counted (--json has them
+all)."""
+NARROWEST = 20
+USUAL = 80
+TITLE = 30
+"""The least width that is laid out for, that of a terminal which does not tell, and the
+least of a table's title: other columns go before it gets narrower."""
 _STYLES = {"dim": 2, "bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _STYLE = r"\x1b\[[0-9;]*m"
 _HANG = r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?"
 _FENCE = r"\s*(```|~~~)"
 _WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "、。，．：；？！）］｝」』】〉》〕ー々"
-# A line may end at blanks, and around a wide character unless that would begin a line with its
-# comma. Compiled when the first line is too long for a terminal: a pipe needs none of this.
+# A line may end at blanks, and around a wide character unless that would begin a line
+# with its
+# comma. Compiled when the first line is too long for a terminal: a pipe needs none of
+# this.
 _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 
 class Unread(Exception):
-    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a BrokenPipeError.)"""
+    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a
+    BrokenPipeError.)"""
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -42,7 +49,8 @@ def say(text: str, *, quiet: bool = False) -> None:
         lines = fold_text(for_display(text), columns(sys.stderr), more=2)
         with suppress(BrokenPipeError):
             if sys.stdout is not None:
-                sys.stdout.flush()  # in one file or pipe the answer stands before the talk about it
+                # in one file or pipe the answer stands before the talk about it
+                sys.stdout.flush()
         with suppress(BrokenPipeError):
             print("\n".join(lines), file=sys.stderr)
 
@@ -57,7 +65,8 @@ def put(text: str, end: str = "\n") -> None:
 
 
 def put_diff(patches: "Iterable[Patch]", root: str) -> bool:
-    """Print patches as a diff for `git apply`, secrets redacted; False when there are none."""
+    """Print patches as a diff for `git apply`, secrets redacted; False when there are
+    none."""
     whole = diff(patches, root)
     text = redact_secrets(whole)
     if text != whole:
@@ -80,7 +89,8 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
 
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
-    """Say how many problems the memory files have, and the first that keeps something unread."""
+    """Say how many problems the memory files have, and the first that keeps something
+    unread."""
     if problems:
         lost = next(
             (f" ({each})" for each in problems if each.severity == "unreadable"), ""
@@ -101,7 +111,8 @@ def how_to_begin(problems: "Iterable[Problem]") -> str:
 
 
 def name_problems(problems: "Sequence[Problem]", hint: str = "hint: mem doctor") -> int:
-    """Say each problem in a line; the exit code that data which could not be used owns."""
+    """Say each problem in a line; the exit code that data which could not be used
+    owns."""
     lines = [in_one_line(str(problem)) for problem in problems]
     unread = [hint for each in problems if each.severity == "unreadable"][:1]
     say("\n".join(filter(None, [*lines, *unread])))
@@ -133,7 +144,8 @@ def values_text(values: Mapping[str, Any]) -> list[str]:
 
 
 def columns(stream: TextIO | None) -> int:
-    """The width of the terminal that `stream` is (COLUMNS has the last word); 0 when it is none."""
+    """The width of the terminal that `stream` is (COLUMNS has the last word); 0 when it
+    is none."""
     if stream is None or not stream.isatty():
         return 0
     try:
@@ -147,7 +159,8 @@ def columns(stream: TextIO | None) -> int:
 
 
 def styled(text: str, style: str) -> str:
-    """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR, TERM=dumb)."""
+    """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR,
+    TERM=dumb)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return (
         text
@@ -157,7 +170,8 @@ def styled(text: str, style: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns a line takes: styles none, Chinese, Japanese, Korean, emoji two."""
+    """How many columns a line takes: styles none, Chinese, Japanese, Korean, emoji
+    two."""
     text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
@@ -167,12 +181,16 @@ def cells(text: str) -> int:
 
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
-    """`line` folded between words at `width` columns, all but the first line `hang` columns in."""
+    """`line` folded between words at `width` columns, all but the first line `hang`
+    columns in."""
     line = line.expandtabs(4) if width else line
     if not width or cells(line) <= width:
         return [line]
     hang = min(hang, width // 2)
-    lines, now, used, blanks = [], "", 0, ""
+    lines = []
+    now = ""
+    used = 0
+    blanks = ""
     for piece in re.findall(_PIECE, line):
         size = cells(piece)
         if piece.isspace():
@@ -180,16 +198,21 @@ def fold(line: str, width: int, hang: int = 0) -> list[str]:
         elif used + len(blanks) + size > width and now.strip():
             lines.append(now)
             start = min(hang, max(2, width - size))
-            now, used, blanks = " " * start + piece, start + size, ""
+            now = " " * start + piece
+            used = start + size
+            blanks = ""
         else:
-            now, used, blanks = now + blanks + piece, used + len(blanks) + size, ""
+            now = now + blanks + piece
+            used = used + len(blanks) + size
+            blanks = ""
     return [*lines, now]
 
 
 def fold_text(
     text: str, width: int, *, indent: int = 0, more: int = 0
 ) -> Iterator[str]:
-    """Lines `indent` columns in, folded below their item's first word; fenced code stays."""
+    """Lines `indent` columns in, folded below their item's first word; fenced code
+    stays."""
     fence = ""
     for line in text.split("\n"):
         whole = " " * indent + line if line else ""
@@ -206,7 +229,8 @@ def fold_text(
 
 
 def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
-    """`lines`, `indent` columns in; on a terminal folded at words, the rest `more` columns in."""
+    """`lines`, `indent` columns in; on a terminal folded at words, the rest `more`
+    columns in."""
     width = columns(sys.stdout)
     return [
         part
@@ -216,14 +240,16 @@ def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]
 
 
 def hung(line: str, hang: int) -> list[str]:
-    """`line`, on a terminal folded at words, all but its first line `hang` columns in."""
+    """`line`, on a terminal folded at words, all but its first line `hang` columns
+    in."""
     return fold(line, columns(sys.stdout), hang)
 
 
 def table(
     rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()
 ) -> str:
-    """A table, on a narrow terminal without the columns `spare`; in a pipe tabs, without heads."""
+    """A table, on a narrow terminal without the columns `spare`; in a pipe tabs,
+    without heads."""
     rows = [
         [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
         for row in rows
@@ -257,7 +283,8 @@ def table(
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns; what has no blank is cut, a path behind a slash."""
+    """Lines of at most `width` columns; what has no blank is cut, a path behind a
+    slash."""
     lines = []
     for part in fold(text, width):
         while cells(part) > width:

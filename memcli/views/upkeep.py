@@ -59,7 +59,8 @@ def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
 
 
 def index_text(report: IndexReport) -> str:
-    """How many entries in how many files, what was read, how many vectors, and where it lies."""
+    """How many entries in how many files, what was read, how many vectors, and where it
+    lies."""
     head = count(report.entries, "entry or section", "entries and sections")
     what = (
         _counted(((report.changed, "read anew"), (report.removed, "gone")))
@@ -148,14 +149,16 @@ def doctor_keys(report: DoctorReport) -> Keys:
 def doctor_summary(report: DoctorReport) -> str:
     if not (report.failed or report.warned):
         return "mem: all is well"
-    failed, warned = count(report.failed, "failure"), count(report.warned, "warning")
+    failed = count(report.failed, "failure")
+    warned = count(report.warned, "warning")
     return "mem: " + ", ".join(
         [failed] * bool(report.failed) + [warned] * bool(report.warned)
     )
 
 
 def doctor_text(report: DoctorReport) -> str:
-    """Aligned for a person at a terminal, a row a line and tabs between its cells elsewhere."""
+    """Aligned for a person at a terminal, a row a line and tabs between its cells
+    elsewhere."""
     places = (
         f"{row.path}:{row.line}" if row.line else row.path for row in report.checks
     )
@@ -171,7 +174,8 @@ def doctor_text(report: DoctorReport) -> str:
     ]
     if not columns(sys.stdout):
         return table(rows, ())
-    width, lines = max((len(row.name) for row in report.checks), default=0), []
+    width = max((len(row.name) for row in report.checks), default=0)
+    lines = []
     hang = width + 8 if columns(sys.stdout) > 2 * width + 16 else 6
     for row in rows:
         status, name, where, detail, hint = (
@@ -190,7 +194,8 @@ ENOUGH = 95  # from this value a metric gets no advice
 
 
 def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) -> Keys:
-    """What of the report is told; with `history` also its snapshots, the oldest first."""
+    """What of the report is told; with `history` also its snapshots, the oldest
+    first."""
     return {
         "sparse_only": sparse,
         **report.health._asdict(),
@@ -204,10 +209,12 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
 
 
 def health_text(report: HealthReport, *, sparse: bool) -> str:
-    """Score, metrics with their bars and reasons, counts; within 80 columns or the terminal's."""
+    """Score, metrics with their bars and reasons, counts; within 80 columns or the
+    terminal's."""
     from memcli.diagnostics.metrics import FEW, GROWTH
 
-    found, counts = report.health, report.counts
+    found = report.health
+    counts = report.counts
     score = styled(f"{found.score:g} ({found.band})", found.band)
     live = count(counts["live"], "live entry", "live entries")
     size = f"{live}, {count(counts['files'], 'file')}, {counts['tokens']:,} tokens"
@@ -259,7 +266,8 @@ def _wrapped(text: str, first: str, hang: int) -> list[str]:
 
 
 def trend_text(report: HealthReport) -> str:
-    """The score by day: a sparkline and the latest days on a terminal, tab-separated in a pipe."""
+    """The score by day: a sparkline and the latest days on a terminal, tab-separated in
+    a pipe."""
     from memcli.diagnostics.metrics import WEIGHTS
 
     rows = []
@@ -270,7 +278,8 @@ def trend_text(report: HealthReport) -> str:
     width = columns(sys.stdout)
     if not width or not rows:
         return table(rows, ())
-    begin, end = report.history[0], report.history[-1]
+    begin = report.history[0]
+    end = report.history[-1]
     names = [name[:5] for name in WEIGHTS]
     scores = [day.score for day in report.history][-min(60, max(1, width - 36)) :]
     drawn = styled(sparkline(scores), report.health.band)

@@ -116,7 +116,8 @@ def _locked(*folders: Path, mode: int) -> None:
 
 
 def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> None:
-    """Reading answers from another place; whoever would write says which file and writes nothing."""
+    """Reading answers from another place; whoever would write says which file and
+    writes nothing."""
     before = (filled.root / "MEMORY.md").read_bytes()
     _locked(filled.root, mode=0o555)
     try:
@@ -136,7 +137,8 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
 def test_without_a_home_a_project_still_works(
     filled: Project, tmp_path: Path, where: str
 ) -> None:
-    """HOME and the folders of state and cache may be unset, gone, a file, or closed to us."""
+    """HOME and the folders of state and cache may be unset, gone, a file, or closed to
+    us."""
     place = tmp_path / "place"
     if where == "a file":
         place.write_text("no folder")

@@ -1,4 +1,5 @@
-"""A repository of somebody who means harm: its configuration, index, git settings, links."""
+"""A repository of somebody who means harm: its configuration, index, git settings,
+links."""
 
 import json
 import os
@@ -70,7 +71,8 @@ def test_what_a_repository_may_not_set_is_refused_with_its_line(
     ids=lambda text: ascii(text[:12]),
 )
 def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -> None:
-    """Keys of thousands of parts, thousands of keys, deep and long values end in one short message."""
+    """Keys of thousands of parts, thousands of keys, deep and long values end in one
+    short message."""
     zebra.write(".mem.toml", text)
     done = zebra.mem("recall", "zebra")
     assert done.code == (0 if text.startswith("#" * 9) and len(text) < 65_536 else 2), (
@@ -82,7 +84,8 @@ def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -
 def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
     zebra: Project, tmp_path: Path
 ) -> None:
-    """A jobs folder or a glob that reaches a link out of the root finds nothing there."""
+    """A jobs folder or a glob that reaches a link out of the root finds nothing
+    there."""
     outside = tmp_path / "outside"
     for name in ("job/MEMORY.md", "MEMORY.md", "notes/MEMORY.md"):
         zebra.write(name, zebra.entry("Zebra outside", "zebra secret"), at=outside)
@@ -116,7 +119,8 @@ def _poison(path: Path, *statements: str) -> None:
 def test_an_index_with_code_in_it_is_moved_aside(
     zebra: Project, statements: list[str]
 ) -> None:
-    """Triggers and views, which would run inside of mem's own statements, are none of an index."""
+    """Triggers and views, which would run inside of mem's own statements, are none of
+    an index."""
     zebra.mem("index")
     _poison(zebra.root / DB, *statements)
     zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra changed"))
@@ -132,7 +136,8 @@ def test_an_index_with_code_in_it_is_moved_aside(
 def test_no_value_of_a_poisoned_index_ends_in_a_bug(
     zebra: Project, statement: str
 ) -> None:
-    """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
+    """Whatever the rows hold, every verb answers or refuses in words, and a rebuild
+    mends it."""
     own = zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20")
     zebra.write("MEMORY.md", own)
     zebra.mem("index")
@@ -148,7 +153,8 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(
 def test_a_link_at_the_index_is_not_written_through(
     zebra: Project, tmp_path: Path, suffix: str
 ) -> None:
-    """The index, and SQLite's own files beside it, may be links that a repository brings."""
+    """The index, and SQLite's own files beside it, may be links that a repository
+    brings."""
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
     done = zebra.mem("recall", "zebra", "--json")
@@ -159,7 +165,8 @@ def test_a_link_at_the_index_is_not_written_through(
 
 
 def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) -> None:
-    """MEM_DB that points to a text, a folder or nothing's folder is exit 2, and the file stays."""
+    """MEM_DB that points to a text, a folder or nothing's folder is exit 2, and the
+    file stays."""
     notes = zebra.write("notes.txt", "mine\n" * 500, at=tmp_path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -181,7 +188,8 @@ def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) 
 
 
 def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> None:
-    """Hooks, monitors, pagers, external diffs and drivers that git's settings name stay unused."""
+    """Hooks, monitors, pagers, external diffs and drivers that git's settings name stay
+    unused."""
     program = zebra.write(
         "evil.sh", f"#!/bin/sh\necho run >> {tmp_path}/ran\ncat\n", at=tmp_path
     )
@@ -218,7 +226,8 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
 def test_a_git_file_that_leads_elsewhere_is_not_written_through(
     project: Project, tmp_path: Path
 ) -> None:
-    """A link where git keeps its excludes, behind a foreign `.git`, is not written through."""
+    """A link where git keeps its excludes, behind a foreign `.git`, is not written
+    through."""
     other = tmp_path / "victim"
     other.mkdir()
     (other / "HEAD").write_text("secret\n")

@@ -1,4 +1,5 @@
-"""Terminal escapes and look-alikes in whatever a repository can put into a printed field."""
+"""Terminal escapes and look-alikes in whatever a repository can put into a printed
+field."""
 
 import json
 import os
@@ -19,7 +20,8 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 
 @pytest.fixture
 def poisoned(project: Project) -> Project:
-    """Escapes in ids, titles, tags, every free value, and names of files, jobs and tasks."""
+    """Escapes in ids, titles, tags, every free value, and names of files, jobs and
+    tasks."""
     keys = "source session_id session_task outcome retired_because".split()
     free = {"id": f"a{NASTY}", "kind": "pitfall", **dict.fromkeys(keys, f"x{NASTY}")}
     keys = "tags paths commands supports contradicts merged_from".split()
@@ -74,7 +76,8 @@ def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) ->
 
 
 def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
-    """A line end in a file's name makes no line of its own, in the answer or the talk."""
+    """A line end in a file's name makes no line of its own, in the answer or the
+    talk."""
     poisoned.write("tasks/x\nMEMORY.md:1: forged.md", b"\xff")
     poisoned.write("tasks/y\nforgedz.md", poisoned.entry("Zebra forged", "zebra"))
     for line in (
@@ -99,7 +102,8 @@ def _strings(value: Any) -> list[str]:
 
 
 def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -> None:
-    """A key or a value of the project file that is named in an error carries no escape."""
+    """A key or a value of the project file that is named in an error carries no
+    escape."""
     odd = json.dumps(NASTY)
     for line in (f"decay = {odd}", f"{odd} = 1", f"[{odd}]", "x = \x1b[2J"):
         poisoned.write(".mem.toml", line + "\n")

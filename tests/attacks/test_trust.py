@@ -47,7 +47,8 @@ def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(
 @needs_root
 @pytest.mark.parametrize("mark", [".mem.toml", "MEMORY.md", ".git"])
 def test_what_another_user_put_above_is_no_root(project: Project, mark: str) -> None:
-    above, below = project.root.parent / "above", project.root.parent / "above/below"
+    above = project.root.parent / "above"
+    below = project.root.parent / "above/below"
     below.mkdir(parents=True)
     path = above / mark
     path.mkdir() if mark == ".git" else path.write_text("")
@@ -65,7 +66,8 @@ def test_what_another_user_put_above_is_no_root(project: Project, mark: str) -> 
 def test_a_work_tree_must_be_known_to_its_repository(
     project: Project, tmp_path: Path
 ) -> None:
-    """Linked work trees and submodules are; a `.git` file that a stranger packed is not."""
+    """Linked work trees and submodules are; a `.git` file that a stranger packed is
+    not."""
     project.write("MEMORY.md", "# Memory\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
@@ -96,7 +98,8 @@ def test_a_work_tree_must_be_known_to_its_repository(
 def test_no_program_of_the_repository_is_run(
     project: Project, key: str, name: str
 ) -> None:
-    """By what looks at files of the work tree: filters of any name, conversions to text."""
+    """By what looks at files of the work tree: filters of any name, conversions to
+    text."""
     project.write("MEMORY.md", project.entry("Zebra", "see `a.py`", id="aaaa1111"))
     project.write("a.py", "x = 1\n")
     project.git("add", "-A")
@@ -122,7 +125,8 @@ def test_no_program_of_the_repository_is_run(
 def test_the_merge_driver_takes_memory_files_alone(
     project: Project, name: str, memory: bool
 ) -> None:
-    """By their names, or as `memory_files` names them; the rest is merged as git would."""
+    """By their names, or as `memory_files` names them; the rest is merged as git
+    would."""
     project.write(".mem.toml", 'memory_files = ["notes/*.md"]\n')
     one, two = (project.entry(title, id=f"{title}0000000") for title in ("a", "b"))
     for side, text in (("base", ""), ("ours", one), ("theirs", two)):
@@ -151,7 +155,8 @@ def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> 
 def test_a_project_bounds_its_own_part_of_the_block_alone(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the user's own files say is shown however small a block the repository wants."""
+    """What the user's own files say is shown however small a block the repository
+    wants."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "120")
     rule = {"kind": "policy", "priority": "critical", "type": "directive"}
     text = project.entry("Never force push", "Never force push.", **rule)

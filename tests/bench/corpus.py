@@ -1,4 +1,5 @@
-"""Memory as it looks: entries of 200 to 1,500 characters with kinds and priorities, in three layouts."""
+"""Memory as it looks: entries of 200 to 1,500 characters with kinds and priorities, in
+three layouts."""
 
 import random
 import subprocess
@@ -31,9 +32,11 @@ PRIORITIES = {"": 88, "high": 8, "critical": 3, "permanent": 1}
 
 
 def words(dice: random.Random) -> Iterator[str]:
-    """Words by Zipf's law without end; every other one follows its predecessor as it mostly does.
+    """Words by Zipf's law without end; every other one follows its predecessor as it
+    mostly does.
 
-    The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred entries."""
+    The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred
+    entries."""
     syllables = [
         a + b
         for a in "bdfgklmnprstvz"
@@ -61,7 +64,9 @@ def texts(count: int) -> Iterator[tuple[str, str]]:
     dice = random.Random(7)
     chain = words(dice)
     for _ in range(count):
-        title, size, body = " ".join(islice(chain, 5)), dice.randint(*SIZES), ""
+        title = " ".join(islice(chain, 5))
+        size = dice.randint(*SIZES)
+        body = ""
         while len(body) < size:
             body += " ".join(islice(chain, dice.randint(5, 18))).capitalize() + ". "
         yield title, body[:size].strip()
@@ -102,7 +107,8 @@ def section(title: str, body: str) -> str:
 
 def entry(number: int, title: str, body: str, dice: random.Random) -> str:
     """An entry as `mem` writes it."""
-    kind, priority = _drawn(KINDS, dice), _drawn(PRIORITIES, dice)
+    kind = _drawn(KINDS, dice)
+    priority = _drawn(PRIORITIES, dice)
     values = {
         "id": f"{number:08x}-0000-4000-8000-{number:012x}",
         "type": TYPES.get(kind, "declarative"),

@@ -2,10 +2,11 @@
 
     python -m tests.bench.feedback FOLDER... [--sessions 50] [--set KEY=VALUE]...
 
-Folders as in `tests.bench.retrieval`. Every document becomes an entry with an age, a count and an
-importance by chance; every fifth is new. In each session, a day each, a few questions of one half
-of the set are recalled and all that is shown is reinforced. Then the questions of the other half
-are asked, and compared with the same history under relevance alone."""
+Folders as in `tests.bench.retrieval`. Every document becomes an entry with an age, a
+count and an importance by chance; every fifth is new. In each session, a day each, a
+few questions of one half of the set are recalled and all that is shown is reinforced.
+Then the questions of the other half are asked, and compared with the same history under
+relevance alone."""
 
 import argparse
 import datetime
@@ -34,7 +35,8 @@ SETTINGS = (
 
 
 def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list[float]:
-    """recall@5 of each question that is new after the sessions; the same draws for all settings."""
+    """recall@5 of each question that is new after the sessions; the same draws for all
+    settings."""
     found: list[float] = []
     for group in sorted({doc["group"] for doc in data.docs}):
         rng = random.Random(f"{seed} {group}")
@@ -42,7 +44,8 @@ def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list
         asked = [row for row in data.queries if row["group"] == group]
         rows = [row for row in asked if row.get("category") != "adversarial"]
         rng.shuffle(rows)
-        known, new = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        known = rows[: len(rows) // 2]
+        new = rows[len(rows) // 2 :]
         entries = {
             str(doc["id"]): _entry(doc, rng, fresh=n % 5 == 0)
             for n, doc in enumerate(docs)
@@ -69,11 +72,9 @@ def _days(number: int) -> datetime.timedelta:
 
 
 def _entry(doc: dict[str, Any], rng: random.Random, *, fresh: bool) -> dict[str, Any]:
-    age, count, importance = (
-        rng.randint(0, 400),
-        rng.randint(0, 30),
-        rng.uniform(0.3, 0.95),
-    )
+    age = rng.randint(0, 400)
+    count = rng.randint(0, 30)
+    importance = rng.uniform(0.3, 0.95)
     written = FIRST - _days(0 if fresh else age)
     return {
         "id": doc["id"], "type": "declarative", "domain": "task", "importance": round(importance, 2),

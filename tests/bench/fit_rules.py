@@ -1,10 +1,12 @@
-"""Fits the weights of the rules: python -m tests.bench.fit_rules FOLDER [--silent CHATS] [--write].
+"""Fits the weights of the rules: python -m tests.bench.fit_rules FOLDER [--silent
+CHATS] [--write].
 
-FOLDER holds sessions.jsonl, lessons.jsonl, files/ and score.py, whose matching rule says which
-sentence teaches a lesson. Logistic regression, drawn towards weights that were set by hand; the figures that are
-printed are cross-validated by repository: no sentence is judged by weights that saw its repository.
-CHATS is a folder of chats (JSON with `messages` of `role` and `text`) in which nothing is to be
-learned: every second one is fitted on, the others are counted."""
+FOLDER holds sessions.jsonl, lessons.jsonl, files/ and score.py, whose matching rule
+says which sentence teaches a lesson. Logistic regression, drawn towards weights that
+were set by hand; the figures that are printed are cross-validated by repository: no
+sentence is judged by weights that saw its repository. CHATS is a folder of chats (JSON
+with `messages` of `role` and `text`) in which nothing is to be learned: every second
+one is fitted on, the others are counted."""
 
 import argparse
 import importlib.util
@@ -37,7 +39,8 @@ LARGEST = 30  # sentences of a session that count whole
 
 def fitted(rows: Any, good: Any, counts: Any, prior: Any) -> Any:
     """The weights that explain `good` best, by Newton's method."""
-    found, pull = prior.copy(), np.r_[np.full(len(prior) - 1, PULL), 0.5]
+    found = prior.copy()
+    pull = np.r_[np.full(len(prior) - 1, PULL), 0.5]
     for _ in range(50):
         chance = 1 / (1 + np.exp(-rows @ found))
         slope = rows.T @ (counts * (chance - good)) + pull * (found - prior)
@@ -130,8 +133,8 @@ def candidates(session: Session) -> list[evidence.Remark]:
 def fit(
     given: Set, read_sessions: Mapping[str, Session], *, human: bool
 ) -> tuple[dict[str, float], dict[int, float]]:
-    """The weights for a voice, and what each candidate (by id) is worth to weights that did not see
-    its repository."""
+    """The weights for a voice, and what each candidate (by id) is worth to weights that
+    did not see its repository."""
     every = {**read_sessions, **given.silent}
     found = [
         (i, c) for i, s in every.items() for c in candidates(s) if c.human == human
@@ -176,7 +179,8 @@ def figures(given: Set, chosen: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     for session, lessons in chosen.items():
         for title, body in lessons:
             hits = given.hits(session, title, body)
-            count, good = count + 1, good + bool(hits)
+            count = count + 1
+            good = good + bool(hits)
             seen |= {(session, label["n"]) for label in hits}
     keep = [
         x
@@ -211,7 +215,8 @@ def main() -> None:
 
 
 def report(given: Set, read_sessions: Mapping[str, Session], *, write: bool) -> None:
-    tables, worths = {}, {}
+    tables = {}
+    worths = {}
     for human in (True, False):
         tables[human], of = fit(given, read_sessions, human=human)
         worths |= of

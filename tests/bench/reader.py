@@ -1,9 +1,9 @@
 """Learning with a model, scored without one: python -m tests.bench.reader FOLDER OUT.
 
-FOLDER holds labelled sessions, as for `fit_rules`. What a model would be sent is written to
-OUT/ID.txt, a reader who sees nothing else writes the replies to OUT/ID.jsonl, one JSON value for
-each call, and the next run replays them through the scripted provider and scores what is learned.
-"""
+FOLDER holds labelled sessions, as for `fit_rules`. What a model would be sent is
+written to OUT/ID.txt, a reader who sees nothing else writes the replies to
+OUT/ID.jsonl, one JSON value for each call, and the next run replays them through the
+scripted provider and scores what is learned."""
 
 import argparse
 from collections.abc import Mapping
@@ -28,18 +28,31 @@ def asked(session: Session) -> tuple[EngineInput, tuple[ExtractionScope, ...]]:
     inputs = {"transcript": "yes", **({"human turns": "yes"} if human else {})}
     runs, _ = scopes.chosen((), inputs, Home(), llm=True, global_on=False)
     stretches = episodes.segments(session.turns)
-    return EngineInput(session, 0, stretches, inputs, "", Path("project"), TODAY), runs
+    return EngineInput(
+        session=session,
+        first=0,
+        segments=stretches,
+        inputs=inputs,
+        folder="",
+        root=Path("project"),
+        today=TODAY,
+    ), runs
 
 
 def replayed(
     session: Session, replies: Path
 ) -> tuple[list[tuple[str, str]], placement.Outcome]:
-    """The lessons (title, body) that these replies leave, and all that became of them."""
+    """The lessons (title, body) that these replies leave, and all that became of
+    them."""
     given, runs = asked(session)
     found = engines.find(given, runs, Scripted(str(replies)))
     targets = scopes.targets_of(session.id, Home())
     context = placement.Context(
-        session, task_of(session.turns), "unknown", TODAY, targets
+        session=session,
+        task=task_of(session.turns),
+        phase="unknown",
+        today=TODAY,
+        targets=targets,
     )
     outcome = placement.plan(found.drafts, context, [])
     files = [parse(text, name) for name, text in outcome.texts.items()]
@@ -58,7 +71,9 @@ def replayed(
 
 def report(given: fit_rules.Set, read: Mapping[str, Session], out: Path) -> None:
     """Write the prompts; score those sessions that have replies."""
-    sizes, calls, chosen = [], [], {}
+    sizes = []
+    calls = []
+    chosen = {}
     for name, session in read.items():
         parts = engines.sent(*asked(session))
         (out / f"{name}.txt").write_text("\n".join(parts), "utf-8")

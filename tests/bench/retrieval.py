@@ -1,15 +1,16 @@
 """Retrieval quality of the whole default pipeline on a question set.
 
-    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--against KEY=VALUE]...
+    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--against
+    KEY=VALUE]...
 
-With `--against` every question is asked once more with these settings on top, and the difference in
-recall@10 is given with its 95 % interval by paired bootstrap: `--set embedder=local --against
-embedder=none` compares hybrid recall with words alone.
+With `--against` every question is asked once more with these settings on top, and the
+difference in recall@10 is given with its 95 % interval by paired bootstrap: `--set
+embedder=local --against embedder=none` compares hybrid recall with words alone.
 
-A folder holds docs.jsonl (group, id, title, text, date) and queries.jsonl (group, query, relevant,
-category). Each group becomes a repository with a real memory file; every question goes through the
-real index and the real recall (ranked layer, no token limit). Category "adversarial" has no true
-answer and is reported apart."""
+A folder holds docs.jsonl (group, id, title, text, date) and queries.jsonl (group,
+query, relevant, category). Each group becomes a repository with a real memory file;
+every question goes through the real index and the real recall (ranked layer, no token
+limit). Category "adversarial" has no true answer and is reported apart."""
 
 import argparse
 import json
@@ -135,7 +136,8 @@ def rows(data: Set, sets: Sequence[str]) -> tuple[list[Row], str]:
 def evaluate(
     data: Set, sets: Sequence[str], against: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Mean metrics in percent, without and with the adversarial questions; the comparison."""
+    """Mean metrics in percent, without and with the adversarial questions; the
+    comparison."""
     own, mode = rows(data, sets)
     result = {"set": data.name, "mode": mode, **_means(own)}
     if against:
@@ -159,13 +161,15 @@ def _recalls(found: Sequence[Row]) -> list[float]:
 
 
 def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Mean of `own` minus `other` in points, and its 95 % interval by paired bootstrap."""
+    """Mean of `own` minus `other` in points, and its 95 % interval by paired
+    bootstrap."""
     apart = [a - b for a, b in zip(own, other, strict=True)]
     dice = random.Random(1)
     means = sorted(
         sum(dice.choices(apart, k=len(apart))) / len(apart) for _ in range(DRAWS)
     )
-    low, high = means[round(DRAWS * 0.025)], means[round(DRAWS * 0.975) - 1]
+    low = means[round(DRAWS * 0.025)]
+    high = means[round(DRAWS * 0.975) - 1]
     points = {"points": sum(apart) / len(apart), "low": low, "high": high}
     return {key: round(100 * value, 2) for key, value in points.items()}
 

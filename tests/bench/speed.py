@@ -1,13 +1,15 @@
-"""What cold commands and hooks cost, beside plain SQLite and other versions of `mem`, in turns.
+"""What cold commands and hooks cost, beside plain SQLite and other versions of `mem`,
+in turns.
 
-    python -m tests.bench.speed [--sizes 1000,10000,100000] [--layout many|one|prose] [--runs 9]
+    python -m tests.bench.speed [--sizes 1000,10000,100000] [--layout many|one|prose]
+    [--runs 9]
         [--embedders none,local] [--mem PROGRAM]... [--cpu] [--hooks]
 
-The entries are those of `tests.bench.corpus`. Floors: a fresh Python that asks one FTS5 query of
-the same words over the same texts, one that imports sqlite3, one that looks at every file, and a
-plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the processor, which other work on
-the machine changes less. With `--hooks` the hooks are measured, each call in a session of its own.
-"""
+The entries are those of `tests.bench.corpus`. Floors: a fresh Python that asks one FTS5
+query of the same words over the same texts, one that imports sqlite3, one that looks at
+every file, and a plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the
+processor, which other work on the machine changes less. With `--hooks` the hooks are
+measured, each call in a session of its own."""
 
 import argparse
 import json
@@ -65,7 +67,8 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Cost(NamedTuple):
-    """What a command took: seconds by the clock, of the processor, and its peak memory in MB."""
+    """What a command took: seconds by the clock, of the processor, and its peak memory
+    in MB."""
 
     seconds: float
     worked: float
@@ -83,7 +86,8 @@ class Arm(NamedTuple):
         return [self.program] if self.program else MEM
 
     def environ(self, folder: Path) -> dict[str, str]:
-        """Everything of the user's lies in `folder`, index and state of each arm apart."""
+        """Everything of the user's lies in `folder`, index and state of each arm
+        apart."""
         own = folder / f"{self.program.replace('/', '_')}-{self.embedder}"
         own.mkdir(exist_ok=True)
         return {
@@ -96,7 +100,8 @@ class Arm(NamedTuple):
 def cost(
     command: Sequence[str], environ: Mapping[str, str], cwd: Path, given: bytes = b""
 ) -> Cost:
-    """Run a command below a small process: the memory of a child counts what its parent had."""
+    """Run a command below a small process: the memory of a child counts what its parent
+    had."""
     measured = [sys.executable, "-S", "-c", MEASURED, *command]
     done = subprocess.run(
         measured, env=environ, cwd=cwd, input=given, capture_output=True, check=False
@@ -110,7 +115,8 @@ def cost(
 
 
 def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
-    """The median cost of each job, run in turns so that a noisy machine is noisy for all."""
+    """The median cost of each job, run in turns so that a noisy machine is noisy for
+    all."""
     rounds = [[job() for job in jobs.values()] for _ in range(runs)]
     columns = zip(*rounds, strict=True)
     return {
@@ -122,7 +128,8 @@ def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
 def plain_index(path: Path, count: int) -> Cost:
     """What a plain FTS5 build of the same texts costs."""
     rows = list(texts(count))
-    started, worked = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
+    worked = time.process_time()
     db = sqlite3.connect(path)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute(
@@ -135,7 +142,8 @@ def plain_index(path: Path, count: int) -> Cost:
 
 
 def warm(arms: Sequence[Arm], folder: Path) -> None:
-    """Make the table of word vectors, which is made once for all repositories of a user."""
+    """Make the table of word vectors, which is made once for all repositories of a
+    user."""
     (folder / "warm").mkdir()
     (folder / "warm" / "MEMORY.md").write_text(
         "# Memory\n\nA first word.\n", encoding="utf-8"
@@ -159,7 +167,8 @@ def measure(
         prefix="mem-speed-", ignore_cleanup_errors=True
     ) as name:
         folder = Path(name)
-        root, plain = folder / "root", folder / "plain.db"
+        root = folder / "root"
+        plain = folder / "plain.db"
         write_tree(root, count, layout)
         warm(arms, folder)
         terms = " OR ".join(f'"{word}"' for word in QUERY.split() if len(word) > 3)
@@ -218,7 +227,8 @@ def _edits(
 ) -> Costs:
     """Change one entry, then let each arm answer; in turns."""
     path = root / "tasks" / "t000000.md"
-    text, number = path.read_text(encoding="utf-8"), iter(range(runs))
+    text = path.read_text(encoding="utf-8")
+    number = iter(range(runs))
 
     def edited(arm: Arm) -> Cost:
         if arm == arms[0]:
@@ -240,10 +250,8 @@ def table(costs: Costs, *, cpu: bool) -> list[str]:
     for (arm, name), took in sorted(
         costs.items(), key=lambda row: row[0][0] or Arm("", "")
     ):
-        who, floor = (
-            f"{arm.program or 'mem'}, {arm.embedder}" if arm else "",
-            FLOORS.get(name, ""),
-        )
+        who = f"{arm.program or 'mem'}, {arm.embedder}" if arm else ""
+        floor = FLOORS.get(name, "")
         floor = floor or ("import sqlite3" if arm else "")
         times = time_of(took) / max(time_of(costs[None, floor]), 1e-6) if floor else 1.0
         lines.append(

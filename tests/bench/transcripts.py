@@ -40,7 +40,8 @@ def write_session(path: Path, size: int) -> None:
 
 
 def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
-    """Rounds of a prompt, some steps of the agent with tools and their results, and lines between."""
+    """Rounds of a prompt, some steps of the agent with tools and their results, and
+    lines between."""
 
     def prose(count: int) -> str:
         return " ".join(chance.choices(_WORDS, k=count))

@@ -1,4 +1,5 @@
-"""A headless Chromium by the WebDriver protocol: what a test of the page needs of it, no more."""
+"""A headless Chromium by the WebDriver protocol: what a test of the page needs of it,
+no more."""
 
 import base64
 import json
@@ -103,7 +104,8 @@ class Browser:
         ]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since the last time, over a network or not."""
+        """The addresses that were asked for since the last time, over a network or
+        not."""
         rows = self._ask("POST", "/se/log", {"type": "performance"})
         told = (json.loads(row["message"])["message"] for row in rows)
         sent = [

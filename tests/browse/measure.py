@@ -14,7 +14,8 @@ ASKED = ("p", "pa", "par", "cart worker", "the", "zzz", "c", "")
 
 
 def main() -> None:
-    number, chance = int((*sys.argv, 10_000)[1]), random.Random(1)
+    number = int((*sys.argv, 10_000)[1])
+    chance = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "page.html"
         texts = (" ".join(chance.choices(WORDS, k=90)) for _ in range(number))

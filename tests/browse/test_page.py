@@ -1,4 +1,5 @@
-"""The page of mem browse, in a browser: found, filtered, read, copied; nothing hostile, nothing sent."""
+"""The page of mem browse, in a browser: found, filtered, read, copied; nothing hostile,
+nothing sent."""
 
 import re
 import stat
@@ -29,7 +30,14 @@ HOSTILE = [
 
 
 def report(*items: dict[str, Any], pairs: tuple[Any, ...] = ()) -> BrowseReport:
-    return BrowseReport("repo", "/r", "2026-11-21", items, pairs, HEALTH)
+    return BrowseReport(
+        name="repo",
+        root="/r",
+        day="2026-11-21",
+        items=items,
+        pairs=pairs,
+        health=HEALTH,
+    )
 
 
 def item(number: int, **more: Any) -> dict[str, Any]:
@@ -53,7 +61,8 @@ def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) ->
 
 @pytest.mark.unit
 def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
-    """By the policy: their hashes, no address, no reach; memory cannot end the element it is in."""
+    """By the policy: their hashes, no address, no reach; memory cannot end the element
+    it is in."""
     text = page.render(
         report(*(item(n, title=each, text=each) for n, each in enumerate(HOSTILE)))
     )
@@ -74,7 +83,8 @@ def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
 
 
 def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
-    """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does nothing."""
+    """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does
+    nothing."""
     made = [
         item(n, id=each, title=each, text=f"{each}\n- {each}", tags=[each], path=each, kind=each,
              paths=[each], gone=each, told=[("2026-11-20T10:00", each, each, each)],
@@ -101,7 +111,8 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
 
 
 def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
-    """Words must all occur, -word must not; arrows go on, Esc clears; a command is copied."""
+    """Words must all occur, -word must not; arrows go on, Esc clears; a command is
+    copied."""
     links = [("supports", "id-00002-abc")]
     made = [
         item(n, tags=["red"] if n < 3 else [], links=links if n == 1 else [])
@@ -136,7 +147,8 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
 
 
 def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
-    """360 px: the list, then the entry over it, nothing wider than the screen; dark by itself."""
+    """360 px: the list, then the entry over it, nothing wider than the screen; dark by
+    itself."""
     wide = item(1, text="`" + "long_name_" * 40 + "`\n\n" + "x" * 400)
     shown(browser, tmp_path, report(wide, item(2)), width=360, height=700, dark=True)
     look = "return [document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
@@ -160,7 +172,8 @@ def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
 def test_ten_thousand_entries_are_a_window_of_rows(
     browser: Browser, tmp_path: Any
 ) -> None:
-    """Only the rows in sight exist, wherever one scrolls; each has its place for a screen reader."""
+    """Only the rows in sight exist, wherever one scrolls; each has its place for a
+    screen reader."""
     shown(browser, tmp_path, report(*(item(n) for n in range(10_000))))
     rows = "return [...document.querySelectorAll('.row')].map((row) => +row.getAttribute('aria-posinset'))"
     assert len(browser.js(rows)) < 60
@@ -177,7 +190,8 @@ def test_ten_thousand_entries_are_a_window_of_rows(
 def test_each_control_has_a_name_and_colours_contrast(
     browser: Browser, tmp_path: Any
 ) -> None:
-    """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in dark."""
+    """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in
+    dark."""
     for dark in (False, True):
         shown(browser, tmp_path, report(item(1), item(2)), dark=dark)
         browser.press("jf")
@@ -213,7 +227,8 @@ def _luminance(colour: list[float]) -> float:
 
 
 def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None:
-    """In the cache, 0600; retired, archived and prose units are in it, what a secret was is not."""
+    """In the cache, 0600; retired, archived and prose units are in it, what a secret
+    was is not."""
     project.write(
         "MEMORY.md",
         "# Notes\n\nPeople write, too.\n\n"
@@ -235,7 +250,8 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None
 
 
 def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
-    """What git says of each entry, what it names, and what contradicts it, with the commands' words."""
+    """What git says of each entry, what it names, and what contradicts it, with the
+    commands' words."""
     five = project.entry(
         "Pool", "The database pool has 5 workers in production.", id="p5"
     )

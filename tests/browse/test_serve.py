@@ -1,4 +1,5 @@
-"""mem browse --serve: its buttons are the commands; nobody else is answered; it ends with its page."""
+"""mem browse --serve: its buttons are the commands; nobody else is answered; it ends
+with its page."""
 
 import http.client
 import json
@@ -27,10 +28,8 @@ def served(
     project: Project, idle: float = 60.0
 ) -> Iterator[tuple[PageServer, threading.Thread]]:
     """A server of a project's memory, which runs."""
-    options, gather = (
-        Options(root=str(project.root)),
-        partial(browse, filters=Filters()),
-    )
+    options = Options(root=str(project.root))
+    gather = partial(browse, filters=Filters())
     with opened(options) as app:
         server = PageServer(options, gather(app), gather)
     running = threading.Thread(target=server.run, args=(idle,))
@@ -68,7 +67,8 @@ def ask(
 
 
 def test_only_the_page_itself_is_answered(project: Project) -> None:
-    """Another host (DNS rebinding), origin or token, none at all, a second tab: refused, and nothing changed."""
+    """Another host (DNS rebinding), origin or token, none at all, a second tab:
+    refused, and nothing changed."""
     path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
     before = path.read_bytes()
     task = {"do": "retire", "id": "e1"}
@@ -101,7 +101,8 @@ def done(server: PageServer, **task: str) -> dict[str, Any]:
 
 
 def test_buttons_are_the_commands(project: Project) -> None:
-    """Edit, retire, restore, merge and undo write what the commands write; errors are said."""
+    """Edit, retire, restore, merge and undo write what the commands write; errors are
+    said."""
     twin = "Always freeze the clock in cart tests because discounts depend on dates."
     entries = [project.entry("One", "First words.", id="e1"), project.entry("Two", "password = hunter2x9", id="e2"),
                project.entry("Same", twin, id="e3"), project.entry("Same", twin, id="e4")]  # fmt: skip
@@ -145,7 +146,8 @@ def test_buttons_are_the_commands(project: Project) -> None:
 
 
 def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> None:
-    """From the button to the file, and back with Undo; the address is out of sight; then it ends."""
+    """From the button to the file, and back with Undo; the address is out of sight;
+    then it ends."""
     path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
     before = path.read_bytes()
     with served(project, idle=1.0) as (server, running):

@@ -1,9 +1,10 @@
 """What the program tells people to do is done here, word for word, and works.
 
-`tests/data/hints.txt` has a scene for each hint: what provokes it (`!`), the hint (`>`, where `~` is
-any text), and lines that follow it. Each line but a provoking one must succeed, and a command that the
-hint spells out must be among them. A hint that no scene walks is a failure, unless it is listed (`-`)
-among those that a shell cannot provoke."""
+`tests/data/hints.txt` has a scene for each hint: what provokes it (`!`), the hint (`>`,
+where `~` is any text), and lines that follow it. Each line but a provoking one must
+succeed, and a command that the hint spells out must be among them. A hint that no scene
+walks is a failure, unless it is listed (`-`) among those that a shell cannot
+provoke."""
 
 import ast
 import re
@@ -25,7 +26,8 @@ SCENES = [
 ELSEWHERE = re.compile(
     r"postgres/|providers/(embed/(http|onnx|wire)|llm/)|history/record"
 )
-"""Hints that only a server, a model or another version of mem can provoke: tests of their own."""
+"""Hints that only a server, a model or another version of mem can provoke: tests of
+their own."""
 SPOKEN = re.compile(r"(?<![\w./:-])mem ([a-z][a-z-]*)((?: --?[a-z][\w-]*)*)")
 TALK = set(
     "already by calls can did does has is itself itself's for must of on or recalls running shows starts that twice will wires"
@@ -93,7 +95,8 @@ def test_a_hint_is_followed(scene: str, project: Project) -> None:
         project.entry(title, f"{title} thing.", id=id, kind="fact")
         for title, id in (("First", "aaaa1111"), ("Second", "bbbb2222"))
     ))  # fmt: skip
-    seen, told = "", list[str]()
+    seen = ""
+    told = list[str]()
     for line in scene.splitlines():
         if line.startswith(">"):
             assert re.search(as_pattern(line[2:]), seen) is not None, f"{line}\n{seen}"
@@ -133,7 +136,8 @@ def test_every_hint_is_walked() -> None:
 @pytest.mark.unit
 def test_every_command_line_that_is_told_exists() -> None:
     """Advice of health, words of the installer and what hooks say, too."""
-    made, seen = program(), 0
+    made = program()
+    seen = 0
     known = {
         name: {each for param in made.commands[name].params for each in param.opts}
         for name in commands()

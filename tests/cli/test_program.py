@@ -33,7 +33,8 @@ def on_tty(command: list[str], cwd: Path, **env: str) -> str:
 
 
 def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -> None:
-    """The hits are the same; colour comes on a terminal only, and never with NO_COLOR."""
+    """The hits are the same; colour comes on a terminal only, and never with
+    NO_COLOR."""
     project.write("MEMORY.md", project.entry("Herd", "zebra"))
     command = [*MEM, "recall", "zebra"]
     shown = on_tty(command, project.root)
@@ -108,8 +109,9 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> 
 
 @pytest.mark.parametrize(("how", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
 def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
-    """An interrupt while standard input is awaited, without a traceback; one that whoever started
-    the program has switched off, as a shell does for what runs in the background, is none."""
+    """An interrupt while standard input is awaited, without a traceback; one that
+    whoever started the program has switched off, as a shell does for what runs in the
+    background, is none."""
     project.write("MEMORY.md", "text\n")
     set_up = f"import os, signal; signal.signal(signal.SIGINT, signal.{how})"
     begin = f"{set_up}; os.execv({sys.executable!r}, {[*MEM, 'recall', '-']!r})"
@@ -151,7 +153,8 @@ def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) ->
 def test_the_help_lists_every_command_once_the_daily_ones_first(
     project: Project,
 ) -> None:
-    """Those for every day with what they do, the others by name; mem help explains each."""
+    """Those for every day with what they do, the others by name; mem help explains
+    each."""
     out = project.mem("--help").out
     listed = out.partition("Everyday:")[2].partition("mem help")[0]
     assert "recall" in listed.split("\n")[1]
@@ -178,8 +181,8 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(
 def test_a_number_that_cannot_be_used_is_answered_alike(
     project: Project, args: list[str], allowed: str, value: str
 ) -> None:
-    """The option with what was given, what is allowed, exit 2; it does not matter why it does not
-    fit."""
+    """The option with what was given, what is allowed, exit 2; it does not matter why
+    it does not fit."""
     got = project.mem(*args, value)
     assert (got.code, got.out) == (2, "")
     assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
@@ -203,8 +206,8 @@ def test_completion_prints_the_script(project: Project, shell: str, name: str) -
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_names_every_option(name: str, project: Project) -> None:
-    """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each option; `mem help`
-    says what each is for."""
+    """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each
+    option; `mem help` says what each is for."""
     got = project.mem(name, "--help", env={"COLUMNS": "80"})
     lines = got.out.split("\n")
     assert len(lines) <= 25 and max(map(len, lines)) <= 80, got.out

@@ -18,7 +18,9 @@ class Talk:
     def __init__(
         self, cwd: Path, session: str = "s-1", day: str = "2026-11-20"
     ) -> None:
-        self.cwd, self.session, self.day = cwd, session, day
+        self.cwd = cwd
+        self.session = session
+        self.day = day
         self.lines: list[str] = []
 
     def _add(self, kind: str, content: Any, **more: Any) -> "Talk":
@@ -114,7 +116,8 @@ def item(
 def script(
     where: Project, judge: str = "", **replies: list[dict[str, Any]]
 ) -> dict[str, str]:
-    """An environment with a model that answers one call with the items of each scope."""
+    """An environment with a model that answers one call with the items of each
+    scope."""
     items = [
         {"scope": name.replace("_", "-"), **one}
         for name, rows in replies.items()

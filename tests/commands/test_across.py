@@ -20,7 +20,8 @@ def two(project: Project) -> list[str]:
 
 
 def test_each_is_asked_and_named(project: Project) -> None:
-    """The best of both by relevance, each called by its repository; no proxy, no history."""
+    """The best of both by relevance, each called by its repository; no proxy, no
+    history."""
     roots = two(project)
     hits = project.mem("recall", "are transfers idempotent", *roots, "--json").json[
         "hits"
@@ -40,7 +41,8 @@ def test_each_is_asked_and_named(project: Project) -> None:
 
 
 def test_a_user_may_list_them(project: Project) -> None:
-    """`roots` of the user's file are asked outside of a project, never what a repository says."""
+    """`roots` of the user's file are asked outside of a project, never what a
+    repository says."""
     _, shop, _, bank = two(project)
     settings = Path(os.environ["XDG_CONFIG_HOME"]) / "mem" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)

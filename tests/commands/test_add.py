@@ -83,7 +83,8 @@ def test_every_option_is_written(project: Project) -> None:
 
 
 def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
-    """A task's is in its worktree where there is one; outside of any root, the global alone."""
+    """A task's is in its worktree where there is one; outside of any root, the global
+    alone."""
     for folder in ("tasks/plain", "tasks/tree/worktree"):
         (project.root / ".mem/jobs/j" / folder).mkdir(parents=True)
     for args, name in {
@@ -116,7 +117,8 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
-    """Unknown places and values are exit 2 with a hint, and nothing is written anywhere."""
+    """Unknown places and values are exit 2 with a hint, and nothing is written
+    anywhere."""
     (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
     got = project.mem("add", "Text", *args)
     assert got.code == 2
@@ -148,7 +150,8 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
     "option", ["", "--title", "--tag", "--step", "--path", "--command", "--outcome"]
 )
 def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
-    """Exit 5 wherever the secret stands; nothing is written, and it is printed nowhere."""
+    """Exit 5 wherever the secret stands; nothing is written, and it is printed
+    nowhere."""
     got = project.mem(
         "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
     )
@@ -171,7 +174,8 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
 
 
 def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None:
-    """A task's own checkout is not written from here, and one job does not swallow another's."""
+    """A task's own checkout is not written from here, and one job does not swallow
+    another's."""
     project.write("MEMORY.md", project.entry(LOCK, "So.", status="retired"))
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.write(f"{tree}/MEMORY.md", project.entry(LOCK, "So."))
@@ -210,7 +214,8 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     path = project.write("MEMORY.md", old)
     got = project.mem("add", "--", text)
     assert got.code == 0, got.err
-    entry, raw = last(project), path.read_bytes()
+    entry = last(project)
+    raw = path.read_bytes()
     assert len(entries(project)) == 2 and raw.startswith(old)
     assert raw.count(b"\n") == raw.count(eol.encode())
     assert entry.title and "\n" not in entry.title and len(entry.title) <= 105
@@ -222,7 +227,8 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     "before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"]
 )
 def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
-    """--dry-run prints a diff for git apply and writes nothing; applied, it is what add writes."""
+    """--dry-run prints a diff for git apply and writes nothing; applied, it is what add
+    writes."""
     path = project.root / "MEMORY.md"
     if before is not None:
         project.write("MEMORY.md", before)

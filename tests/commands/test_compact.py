@@ -25,7 +25,8 @@ def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
 def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     project: Project,
 ) -> None:
-    """The more important keeps its id; larger count, later use, earliest creation survive."""
+    """The more important keeps its id; larger count, later use, earliest creation
+    survive."""
     used = {
         "reinforcement_count": 7,
         "last_reinforced": "2026-10-01",
@@ -48,7 +49,8 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
 
 
 def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
-    """A survivor that takes the longer body is archived as it was, beside its own file."""
+    """A survivor that takes the longer body is archived as it was, beside its own
+    file."""
     fill(project, project.entry("Clock", A2 + " This holds.", id="a", importance=0.4))
     fill(
         project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md"
@@ -62,7 +64,8 @@ def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> Non
 def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
     project: Project,
 ) -> None:
-    """Equal texts stay where they stand when type, domain, job, level or store differ."""
+    """Equal texts stay where they stand when type, domain, job, level or store
+    differ."""
 
     def entry(type: str = "directive", **values: str) -> str:
         return project.entry("Clock", A, type=type, **values)
@@ -101,7 +104,8 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
 
 
 def test_retired_entries_leave_for_the_archive(project: Project) -> None:
-    """They are found with --archived alone, and why they left is written down and told."""
+    """They are found with --archived alone, and why they left is written down and
+    told."""
     fill(
         project,
         project.entry("Old", "Zebra words.", id="x", status="retired"),
@@ -148,7 +152,8 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
 
 
 def test_the_loss_guard_refuses_until_told(project: Project) -> None:
-    """More than a quarter of four or more live entries; --dry-run shows what it refuses."""
+    """More than a quarter of four or more live entries; --dry-run shows what it
+    refuses."""
     fill(project, *(project.entry(w, f"{w} {w}.", **OLD) for w in ("alpha", "beta", "gamma")),
          project.entry("delta", "delta delta."))  # fmt: skip
     before = texts(project)
@@ -209,7 +214,8 @@ def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
 
 
 def test_one_bullet_is_adopted_alone(project: Project) -> None:
-    """Where others have its heading the hint names it by its id; no other advice beside it."""
+    """Where others have its heading the hint names it by its id; no other advice beside
+    it."""
     path = fill(
         project,
         "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n",
@@ -260,7 +266,8 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
 
 
 def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
-    """The home folder by --level, another work tree by --task, no file that is no memory."""
+    """The home folder by --level, another work tree by --task, no file that is no
+    memory."""
     tree = ".mem/jobs/j/tasks/t/worktree"
     names = ("MEMORY.md", "tasks/a.md", "~/MEMORY.md", f"{tree}/MEMORY.md")
     for name in names:

@@ -27,7 +27,8 @@ def entries(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
 
 
 def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Result:
-    """Run it with a model that gives these replies, an error for None and after them."""
+    """Run it with a model that gives these replies, an error for None and after
+    them."""
     lines = [
         {"match": "", "reply": json.dumps(reply)}
         for reply in replies
@@ -111,7 +112,8 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
 
 
 def test_episodes_become_facts_in_one_write(project: Project) -> None:
-    """New, updated, reinforced and invalidated at once; one undo takes all of it back."""
+    """New, updated, reinforced and invalidated at once; one undo takes all of it
+    back."""
     episodes(project)
     old = project.entry(
         "Night build", "The night build runs the cart tests at one.", id="old"
@@ -171,7 +173,8 @@ def test_the_second_run_asks_nothing_and_changes_nothing(project: Project) -> No
     assert done.code == 0 and "supports" in done.out and texts(project) == before
     project.git("apply", "--check", str(project.write("~/d.diff", done.out)))
     assert asked(project, "compact", "--consolidate", replies=[facts(fact())]).code == 0
-    before, told = texts(project), calls(project)
+    before = texts(project)
+    told = calls(project)
     assert asked(project, "compact", "--consolidate").code == 0
     assert texts(project) == before and calls(project) == told
 

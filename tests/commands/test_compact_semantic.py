@@ -1,4 +1,5 @@
-"""mem compact --semantic: what says the same in other words is merged, by the rules of every merge."""
+"""mem compact --semantic: what says the same in other words is merged, by the rules of
+every merge."""
 
 import pytest
 
@@ -32,7 +33,8 @@ def did(result: Result) -> list[str]:
 def test_other_words_are_merged_with_the_option_alone(
     project: Project, vectors: None
 ) -> None:
-    """The survivor says what it was merged from; the other is in the archive; twice is once."""
+    """The survivor says what it was merged from; the other is in the archive; twice is
+    once."""
     written(project)
     assert did(project.mem("compact", "--json")) == []
     assert project.mem("compact", "--check").code == 0

@@ -13,7 +13,8 @@ def ids(project: Project) -> dict[str, str]:
 
 
 def started(project: Project) -> None:
-    """A commit on main with four entries and some prose, and a branch that begins there."""
+    """A commit on main with four entries and some prose, and a branch that begins
+    there."""
     project.write(
         "MEMORY.md",
         "# Notes\n\nSome prose.\n\n"
@@ -117,7 +118,8 @@ def test_only_the_branch_counts(project: Project) -> None:
 
 
 def test_jobs_tasks_and_globs(project: Project) -> None:
-    """Files of jobs, tasks and of memory_files count with their level; other markdown does not."""
+    """Files of jobs, tasks and of memory_files count with their level; other markdown
+    does not."""
     project.write(".mem.toml", 'memory_files = ["packages/*/NOTES.md"]\n')
     started(project)
     counted = {
@@ -174,7 +176,8 @@ def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) 
 
 
 def test_what_memory_rests_on(project: Project) -> None:
-    """What the branch removes, moves, rewrites and contradicts, and what nobody should merge."""
+    """What the branch removes, moves, rewrites and contradicts, and what nobody should
+    merge."""
     project.write("a.py", "def retry_call():\n    pass\n")
     project.write("b.py", "".join(f"line_{i} = {i}\n" for i in range(20)))
     project.write("c.py", "def stays_here():\n    return [1, 2, 3]\n")

@@ -1,5 +1,5 @@
-"""mem doctor: each thing that can be broken is broken on purpose, found, and mended where it can
-be."""
+"""mem doctor: each thing that can be broken is broken on purpose, found, and mended
+where it can be."""
 
 import os
 import re
@@ -64,7 +64,8 @@ def closed(*folders: Path) -> Iterator[None]:
 
 
 def snapshot(project: Project) -> dict[str, bytes]:
-    """The bytes of every file that is not derived: tree, home folder, git's settings."""
+    """The bytes of every file that is not derived: tree, home folder, git's
+    settings."""
     found = {}
     for base, prefix in ((project.root, ""), (project.home, "~/")):
         for path in base.rglob("*"):
@@ -97,7 +98,8 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
 
 
 def test_a_repository_without_init_gets_one_warning_at_most(project: Project) -> None:
-    """Once memory is tracked, the merge driver is all that is missing, and mem init is the hint."""
+    """Once memory is tracked, the merge driver is all that is missing, and mem init is
+    the hint."""
     project.write("MEMORY.md", project.entry())
     for command in ("doctor", "recall x"):
         project.mem(*command.split())
@@ -107,9 +109,11 @@ def test_a_repository_without_init_gets_one_warning_at_most(project: Project) ->
 
 
 class Planted(NamedTuple):
-    """A defect: how it comes about, the row it must give, and what --fix may change to mend it.
+    """A defect: how it comes about, the row it must give, and what --fix may change to
+    mend it.
 
-    `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for none."""
+    `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for
+    none."""
 
     name: str
     plant: Callable[[Project], object]
@@ -195,13 +199,13 @@ def own(kind: str, path: str, content: bytes) -> Callable[[Project], object]:
 
 
 NOTHING: frozenset[str] = frozenset()
-EXCLUDE, CONFIG = frozenset([".git/info/exclude"]), frozenset([".git/config"])
-B, HOME = frozenset(["tasks/b.md"]), frozenset(["~/MEMORY.md"])
-DB, HALF, TOML = (
-    "{root}/.memory.db",
-    "tasks/.a.md.mem-tmp-99999999-ab",
-    "{root}/.mem.toml",
-)
+EXCLUDE = frozenset([".git/info/exclude"])
+CONFIG = frozenset([".git/config"])
+B = frozenset(["tasks/b.md"])
+HOME = frozenset(["~/MEMORY.md"])
+DB = "{root}/.memory.db"
+HALF = "tasks/.a.md.mem-tmp-99999999-ab"
+TOML = "{root}/.mem.toml"
 FIX = "mem doctor --fix"
 
 DEFECTS = [
@@ -273,7 +277,8 @@ def matching(
 def test_a_planted_defect_is_found_and_mended_where_it_can_be(
     healthy: Project, planted: Planted
 ) -> None:
-    """Looking changes nothing; --fix changes what is derived or can be undone, no other byte."""
+    """Looking changes nothing; --fix changes what is derived or can be undone, no other
+    byte."""
     planted.plant(healthy)
     before = snapshot(healthy)
     result = healthy.mem("doctor", "--json")
@@ -314,7 +319,8 @@ def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
 def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(
     healthy: Project,
 ) -> None:
-    """Nothing is raised, nothing is written; what could not be mended is a warning with a hint."""
+    """Nothing is raised, nothing is written; what could not be mended is a warning with
+    a hint."""
     healthy.write("tasks/b.md", healthy.entry(id=None))
     folder = Path(os.environ["XDG_STATE_HOME"]) / "mem"
     with closed(healthy.root, healthy.root / "tasks"):
@@ -398,7 +404,8 @@ def ids(path: Path) -> list[str]:
 def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
     healthy: Project,
 ) -> None:
-    """As recall showed them; the same text written anew in the same place gets another."""
+    """As recall showed them; the same text written anew in the same place gets
+    another."""
     path = healthy.write("tasks/b.md", healthy.entry("Bear", "honey", id=None) * 2)
     before = path.read_bytes()
     shown = {
@@ -415,7 +422,8 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
 
 
 def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
-    """stdout is the diff alone, stderr names the rest; without --fix it is a mistake."""
+    """stdout is the diff alone, stderr names the rest; without --fix it is a
+    mistake."""
     assert healthy.mem("doctor", "--dry-run").code == 2
     healthy.write("tasks/b.md", healthy.entry(id=None))
     healthy.git("config", "--remove-section", "merge.mem")

@@ -1,4 +1,5 @@
-"""mem doctor on embedders and vectors: what is off, what fails, what is missing, and the way out."""
+"""mem doctor on embedders and vectors: what is off, what fails, what is missing, and
+the way out."""
 
 import os
 import socket

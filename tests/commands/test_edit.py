@@ -1,4 +1,5 @@
-"""`mem edit`: an entry or a section of prose changed in place, and nothing beside it."""
+"""`mem edit`: an entry or a section of prose changed in place, and nothing beside
+it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +37,8 @@ def filled(project: Project) -> str:
 def test_what_the_editor_changed_is_spliced_back(
     project: Project, copies: Path
 ) -> None:
-    """One entry's words; every other byte stays; undo takes it back. A backup of the editor is gone
-    with the copy."""
+    """One entry's words; every other byte stays; undo takes it back. A backup of the
+    editor is gone with the copy."""
     text = filled(project)
     done = edited(
         project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb"
@@ -66,7 +67,8 @@ def test_an_editor_that_changes_nothing_writes_nothing(
 
 
 def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
-    """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the copy named."""
+    """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the
+    copy named."""
     filled(project)
     path = project.root / "MEMORY.md"
     script = (

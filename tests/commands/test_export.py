@@ -11,7 +11,8 @@ KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
 
 def filled(project: Project) -> None:
-    """One norm, one rule, two lessons of different standing, and things that must stay out."""
+    """One norm, one rule, two lessons of different standing, and things that must stay
+    out."""
     rule = {"kind": "policy", "type": "directive"}
     project.write("institutional.md", "# Norms\n\nReviews within a day.\n")
     project.write(
@@ -33,7 +34,8 @@ def export(project: Project, *args: str) -> Result:
 
 
 def test_section_for_claude(project: Project) -> None:
-    """Norms, rules, then lessons by prominence; retired, archived, proxy and episodes stay out."""
+    """Norms, rules, then lessons by prominence; retired, archived, proxy and episodes
+    stay out."""
     filled(project)
     got = export(project)
     order = [
@@ -125,7 +127,8 @@ def test_an_existing_file_keeps_every_other_byte(
     "more", ["no end\n", f"Ours.\n{exporter.BEGIN}\n{exporter.END}\n"]
 )
 def test_damaged_marks_are_refused(project: Project, more: str) -> None:
-    """A beginning without its own end is named with its line, and nothing is written; exit 3."""
+    """A beginning without its own end is named with its line, and nothing is written;
+    exit 3."""
     filled(project)
     path = project.write("CLAUDE.md", before := f"# Shop\n{exporter.BEGIN}\n{more}")
     for removed in ((), ("--remove",)):
@@ -164,7 +167,8 @@ def test_json_has_every_live_entry(project: Project) -> None:
 
 
 def test_obsidian_gets_a_note_an_entry_with_wikilinks(project: Project) -> None:
-    """Relations that are in view become links; names hold nothing that a file system minds."""
+    """Relations that are in view become links; names hold nothing that a file system
+    minds."""
     project.write(
         "MEMORY.md",
         project.entry(

@@ -1,4 +1,5 @@
-"""mem extract where something it reads or remembers is damaged, missing or in the way."""
+"""mem extract where something it reads or remembers is damaged, missing or in the
+way."""
 
 from pathlib import Path
 

@@ -55,7 +55,8 @@ def test_json_has_exactly_these_keys(project: Project) -> None:
 
 
 def test_an_empty_store_is_zero(project: Project) -> None:
-    """Red, exit 0, how to begin; nothing is made. Retired entries are nothing to measure."""
+    """Red, exit 0, how to begin; nothing is made. Retired entries are nothing to
+    measure."""
     found = project.mem("health", "--json")
     assert (found.code, found.json["score"], found.json["band"]) == (0, 0, "red")
     assert "mem add" in found.err and not state_dir().exists()

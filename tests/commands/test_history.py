@@ -22,7 +22,8 @@ ONLY = "--history", "only"
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a commit, a session of Claude Code, and no memory."""
-    root, home = tmp_path / "shop", tmp_path / "home"
+    root = tmp_path / "shop"
+    home = tmp_path / "home"
     root.mkdir()
     for name in ("HOME", "MEM_HOME"):
         monkeypatch.setenv(name, str(home))
@@ -60,7 +61,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
 def test_history_is_found_without_any_memory(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a block, in one list, by its handle; the second run reads nothing; nothing in the tree."""
+    """In a block, in one list, by its handle; the second run reads nothing; nothing in
+    the tree."""
     report = json.loads(said(capsys, "index", "--history", "--json"))
     assert (report["sessions"], report["commits"], report["problems"]) == (1, 1, [])
     again = json.loads(said(capsys, "index", "--history", "--json"))
@@ -106,7 +108,8 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(
 def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those that share the task's words alone do not make each other old; one word is enough."""
+    """Those that share the task's words alone do not make each other old; one word is
+    enough."""
     words = (
         "colour shape order size index first last legal errata names dates maps".split()
     )

@@ -57,7 +57,8 @@ def auto_memory(project: Project, **topics: str) -> Path:
 
 @pytest.mark.parametrize("named", ["", "memory", "memory/MEMORY.md"])
 def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
-    """A topic is an entry, links to it go; the folder, memory/ or the index may be named."""
+    """A topic is an entry, links to it go; the folder, memory/ or the index may be
+    named."""
     index = "# Memory\n- [Real database](database.md) - no mocks\n\n## Build\nIt needs Node 22.\n"
     folder = auto_memory(project, MEMORY=index, database=TOPIC)
     got = project.mem("import", str(folder.parent / named))
@@ -100,7 +101,8 @@ def test_what_is_about_a_person_stays_out_of_the_project(project: Project) -> No
 
 
 def test_rules_for_agents(project: Project) -> None:
-    """A rule is an entry, another section one; the file stays, nothing is shown unasked."""
+    """A rule is an entry, another section one; the file stays, nothing is shown
+    unasked."""
     path = project.write("CLAUDE.md", RULES)
     assert project.mem("import", "CLAUDE.md").code == 0
     found = {entry.title: f"{entry.kind} {entry.type}" for entry in entries(project)}
@@ -136,7 +138,8 @@ def test_twice_is_once(project: Project, tmp_path: Path) -> None:
 
 
 def test_what_is_said_already_is_not_added(project: Project) -> None:
-    """The like of a live entry, or of one imported just now, is named with that one's id."""
+    """The like of a live entry, or of one imported just now, is named with that one's
+    id."""
     retry = "etry failed charges three times with a delay."
     footer = "The footer of every page is rendered on the server"
     project.write("MEMORY.md", project.entry("Payments", f"R{retry}", id="known"))

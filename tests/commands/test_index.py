@@ -17,8 +17,8 @@ def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_check_says_what_is_stale_and_writes_nothing(
     project: Project, world: Path
 ) -> None:
-    """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the tree and
-    outside."""
+    """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the
+    tree and outside."""
     project.write("MEMORY.md", project.entry("One"))
     project.write("tasks/gone.md", project.entry("Two"))
     done = project.mem("index", "--check")

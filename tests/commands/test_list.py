@@ -4,7 +4,8 @@ from tests.conftest import Project
 
 
 def test_newest_first_then_by_place(project: Project) -> None:
-    """Without a date comes last; of equal dates, what stands later in its file was written later."""
+    """Without a date comes last; of equal dates, what stands later in its file was
+    written later."""
     days = {
         "old": "2026-01-01",
         "new": "2026-11-01",
@@ -49,7 +50,8 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
 
 
 def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
-    """Tabs, newlines, escape sequences and bidi characters do not break a line or a terminal."""
+    """Tabs, newlines, escape sequences and bidi characters do not break a line or a
+    terminal."""
     odd = [
         "tab\there",
         "bell\x07",

@@ -1,4 +1,5 @@
-"""The merge driver in real git: merge, rebase, cherry-pick, stash, work trees, failures."""
+"""The merge driver in real git: merge, rebase, cherry-pick, stash, work trees,
+failures."""
 
 import subprocess
 import sys
@@ -42,7 +43,9 @@ def change(
 ) -> str:
     file = parse(text, "")
     at = [found.id for found in file.entries].index(id)
-    return edited(file, [EntryChange(at, values, body, remove)]).text
+    return edited(
+        file, [EntryChange(at=at, values=values, body=body, remove=remove)]
+    ).text
 
 
 def side_one(text: str) -> str:
@@ -257,7 +260,8 @@ def test_a_bug_of_ours_is_merged_as_git_does(
 
 
 def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
-    """No file beside the three; a missing one is an error that git takes for no merge."""
+    """No file beside the three; a missing one is an error that git takes for no
+    merge."""
     given = files(tmp_path / "mem", SIDES)
     Path(given[1]).chmod(0o640)
     assert merge_driver.main([*given, "MEMORY.md"]) == 0

@@ -1,4 +1,5 @@
-"""mem extract --premortem and --checkpoint where something is missing, odd, or in the way."""
+"""mem extract --premortem and --checkpoint where something is missing, odd, or in the
+way."""
 
 import pytest
 

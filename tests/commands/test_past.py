@@ -4,7 +4,8 @@ from tests.conftest import Project
 
 
 def lived(project: Project) -> None:
-    """An entry that was written, reinforced, edited, retired and archived, a commit each."""
+    """An entry that was written, reinforced, edited, retired and archived, a commit
+    each."""
     project.write(
         "src/cart.py", "class Cart:\n    def parse(self):\n        return 1\n"
     )
@@ -22,7 +23,8 @@ def lived(project: Project) -> None:
 
 
 def test_log_tells_a_life(project: Project) -> None:
-    """Every commit that did something to it, the newest first, and what is not committed."""
+    """Every commit that did something to it, the newest first, and what is not
+    committed."""
     lived(project)
     rows = project.mem("log", "a1b2", "--json").json["rows"]
     assert [row["what"] for row in rows] == [
@@ -49,7 +51,8 @@ def test_as_of_a_moment(project: Project) -> None:
 
 
 def test_why_a_file_is_as_it_is(project: Project) -> None:
-    """Entries that name it, commits that touched it, and the one that touched the line last."""
+    """Entries that name it, commits that touched it, and the one that touched the line
+    last."""
     lived(project)
     project.write(
         "src/cart.py", "class Cart:\n    def parse(self):\n        return 2\n"

@@ -66,7 +66,8 @@ def filled(project: Project) -> Project:
 
 
 def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> None:
-    """The entry that answers the task leads with relevance 1.0, and no hit has a score of 0."""
+    """The entry that answers the task leads with relevance 1.0, and no hit has a score
+    of 0."""
     lock = "Set the lock timeout before the deploy of a migration."
     fill(
         project,
@@ -87,20 +88,23 @@ def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> N
     ["", "?!", '"', "\0", "\ud800", "NEAR(", "AND x OR (", "x*", "a" * 1_000_000],
 )
 def test_any_task_gets_an_answer(project: Project, task: str) -> None:
-    """Punctuation, operators, NUL, lone surrogates and a megabyte are answered with exit 0."""
+    """Punctuation, operators, NUL, lone surrogates and a megabyte are answered with
+    exit 0."""
     fill(project, project.entry("T", "Some text about x."))
     assert project.mem("recall", task).code == 0
 
 
 def test_a_task_comes_from_stdin_or_after_a_double_dash(project: Project) -> None:
-    """`-` reads standard input, whatever its bytes; `--` lets a task begin with a dash."""
+    """`-` reads standard input, whatever its bytes; `--` lets a task begin with a
+    dash."""
     fill(project, project.entry("Tricky", "About --force and zebras."))
     assert titles(project, "-", input=b"zebras \xff\xfe\0") == ["Tricky"]
     assert titles(project, "--", "--force") == ["Tricky"]
 
 
 def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> None:
-    """Bad values have defaults, a file that cannot be read is left out; the rest is answered."""
+    """Bad values have defaults, a file that cannot be read is left out; the rest is
+    answered."""
     bad = project.entry(
         "A", "zebra stripes", importance=".nan", reinforcement_count="many"
     )
@@ -121,7 +125,8 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     "verb", ["list", "index", "recall x", "health", "compact", "add Else"]
 )
 def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> None:
-    """A block without its end, a pipe in a file's place: path, line and what to do next."""
+    """A block without its end, a pipe in a file's place: path, line and what to do
+    next."""
     torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
     file = project.write("MEMORY.md", torn)
     got = project.mem(*verb.split())
@@ -154,7 +159,8 @@ def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None
 
 
 def test_filters_choose_what_is_searched(project: Project) -> None:
-    """One filter repeated is or, different ones are and; an episode counts by its span."""
+    """One filter repeated is or, different ones are and; an episode counts by its
+    span."""
     e = project.entry
     span = {
         "started_at": "2026-09-01",
@@ -215,7 +221,8 @@ def test_filters_choose_what_is_searched(project: Project) -> None:
 
 
 def test_layers_are_shown_in_their_order(filled: Project) -> None:
-    """Each entry in one of them; --limit counts ranked hits, filters hold for all layers."""
+    """Each entry in one of them; --limit counts ranked hits, filters hold for all
+    layers."""
     got = layers(filled, "cache")
     assert list(got) == ["institutional", "baseline", "ranked", "workflows", "episodes"]
     assert got["institutional"] == ["~/institutional.md", "institutional.md"]
@@ -239,7 +246,8 @@ def test_layers_are_shown_in_their_order(filled: Project) -> None:
 
 
 def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> None:
-    """Global, project, and the job and task one is in or names; equal texts once; nearest last."""
+    """Global, project, and the job and task one is in or names; equal texts once;
+    nearest last."""
     project.write("~/institutional.md", "global norm")
     project.write("institutional.md", "project norm")
     for job in ("a", "b"):
@@ -261,7 +269,8 @@ def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> 
 
 
 def test_details_of_episodes(project: Project) -> None:
-    """auto shows the detail of a key moment among the two best, high always, none never."""
+    """auto shows the detail of a key moment among the two best, high always, none
+    never."""
     detail = "\n### Detail\n- quagga said so\n"
     key = project.entry("Key", "zebra stampede" + detail, kind="episode", surprise=0.9)
     fill(
@@ -366,7 +375,8 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
 
 
 def test_what_lacks_what_the_task_asks_for_follows(project: Project) -> None:
-    """A reason here: of two that say as much of the words, the one that gives one comes first."""
+    """A reason here: of two that say as much of the words, the one that gives one comes
+    first."""
     plain = project.entry(
         "Nightly", "Webhooks are sent three times, the orchard closes at noon."
     )

@@ -77,7 +77,8 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
 
 
 def test_ids_that_are_typed_must_be_known(project: Project) -> None:
-    """Their beginning is enough if it is one entry's; in a list unknown ones are passed over."""
+    """Their beginning is enough if it is one entry's; in a list unknown ones are passed
+    over."""
     project.write(
         "MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef")
     )
@@ -130,7 +131,8 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
 def test_ratings_follow_fsrs(
     project: Project, rating: str, stability: float, count: int
 ) -> None:
-    """A review on day 7 gives the golden stabilities; the second one of a day is none."""
+    """A review on day 7 gives the golden stabilities; the second one of a day is
+    none."""
     project.write("MEMORY.md", project.entry(id="a", created_at="2026-11-14"))
     assert project.mem("reinforce", "--rate", f"a={rating}").code == 0
     entry = entry_of(project, "a")
@@ -142,7 +144,8 @@ def test_ratings_follow_fsrs(
 
 
 def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
-    """Exit 2 with the allowed values; successes are counted on workflows alone, never below 0."""
+    """Exit 2 with the allowed values; successes are counted on workflows alone, never
+    below 0."""
     project.write(
         "MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a")
     )
@@ -172,7 +175,8 @@ def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
 def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     project: Project,
 ) -> None:
-    """Conflict markers: exit 3, that file untouched, other files written; add and retire refuse."""
+    """Conflict markers: exit 3, that file untouched, other files written; add and
+    retire refuse."""
     conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
     bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
     project.write("MEMORY.md", project.entry("Good", id="good1"))

@@ -1,4 +1,5 @@
-"""mem reinforce, mode rated: a language model rates what a session was shown, FSRS does the rest."""
+"""mem reinforce, mode rated: a language model rates what a session was shown, FSRS does
+the rest."""
 
 import json
 import os
@@ -59,7 +60,8 @@ def memory(project: Project, **values: Any) -> None:
 
 
 def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
-    """Stability and difficulty as after a review; `again` counts as no reinforcement."""
+    """Stability and difficulty as after a review; `again` counts as no
+    reinforcement."""
     memory(project)
     reply = ratings(a="again", b="hard", c="good", d="easy")
     done = rated(project, "a", "b", "c", "d", "--session", "s", replies=[reply])

@@ -22,7 +22,8 @@ def test_retire_and_restore_give_the_file_back(project: Project) -> None:
 
 
 def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -> None:
-    """The archive stays as it is; the entry is live again, without the archive's keys."""
+    """The archive stays as it is; the entry is live again, without the archive's
+    keys."""
     text = project.entry("Zebra", "zebra", id="z1", status="retired")
     path = project.write("tasks/zoo.md", text + project.entry(id="b1"))
     project.mem("compact")

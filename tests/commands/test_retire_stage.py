@@ -28,7 +28,8 @@ def fill(project: Project, name: str = "MEMORY.md") -> None:
 
 
 def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
-    """Domain task and that phase, compacted ones too; team entries survive; the stage file is left."""
+    """Domain task and that phase, compacted ones too; team entries survive; the stage
+    file is left."""
     fill(project)
     assert project.mem("retire-stage", "design").code == 0
     assert stages(project) == {
@@ -90,7 +91,8 @@ def test_a_job_has_its_own_stage_and_entries(project: Project) -> None:
 def test_a_model_is_asked_only_when_the_user_enabled_it(
     project: Project, world: object
 ) -> None:
-    """The scripted model decides what rules cannot; a reply without a stage, or none, is unknown."""
+    """The scripted model decides what rules cannot; a reply without a stage, or none,
+    is unknown."""
     project.write("INTENT.md", "A shop sells things.")
     project.write("~/replies.jsonl", json.dumps("I would say: review.") + "\n")
     sets = (

@@ -23,8 +23,8 @@ def test_a_file_that_is_no_text_stops_the_detection(
 
 
 def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:
-    """A file that is no text and one with conflict markers are passed over; the exit status says
-    so."""
+    """A file that is no text and one with conflict markers are passed over; the exit
+    status says so."""
     project.write(
         "MEMORY.md", project.entry("Choice", "We chose SQLite.", id="good", **DESIGN)
     )

@@ -58,8 +58,8 @@ def test_the_proxy_store_is_private(filled: Project) -> None:
 
 
 def test_raw_shows_bytes(project: Project) -> None:
-    """--raw prints the segment byte for byte; without it nothing gets through that a terminal
-    obeys."""
+    """--raw prints the segment byte for byte; without it nothing gets through that a
+    terminal obeys."""
     text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace(
         "\n", "\r\n"
     )

@@ -1,4 +1,5 @@
-"""mem sync: two machines, one memory; nothing else of the home folder is ever touched."""
+"""mem sync: two machines, one memory; nothing else of the home folder is ever
+touched."""
 
 import os
 from pathlib import Path
@@ -55,7 +56,8 @@ def in_step(*machines: Machine) -> None:
 def test_two_machines_that_edited_at_once_hold_the_same(
     pair: tuple[Machine, Machine],
 ) -> None:
-    """Entries by id, counts added up, prose with the lines of both; every byte, CRLF too."""
+    """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
+    too."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one, two)
@@ -216,7 +218,8 @@ def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(
 def test_a_sync_that_was_killed_around_its_write_is_done_again(
     pair: tuple[Machine, Machine], project: Project, written: bool
 ) -> None:
-    """Before it, the merge is forgotten; after it, it is kept: nothing is lost or counted twice."""
+    """Before it, the merge is forgotten; after it, it is kept: nothing is lost or
+    counted twice."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one, two)

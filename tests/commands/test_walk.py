@@ -1,4 +1,5 @@
-"""mem recall --walk: what an edge leads to comes along, behind the hit it comes from."""
+"""mem recall --walk: what an edge leads to comes along, behind the hit it comes
+from."""
 
 import pytest
 
@@ -13,8 +14,8 @@ def ids(project: Project, *args: str) -> list[str]:
 
 @pytest.fixture
 def chain(project: Project) -> Project:
-    """A fact, the episode it rests on, and what that one supports in turn; each in words of its
-    own."""
+    """A fact, the episode it rests on, and what that one supports in turn; each in
+    words of its own."""
     project.write(
         "MEMORY.md",
         project.entry(
@@ -29,8 +30,8 @@ def chain(project: Project) -> Project:
 
 @pytest.mark.parametrize("way", ["option", "configuration"])
 def test_each_step_follows_one_edge(chain: Project, way: str) -> None:
-    """Along and against supports, N steps far, with half of the score each; without it nothing
-    changes."""
+    """Along and against supports, N steps far, with half of the score each; without it
+    nothing changes."""
 
     def walked(n: int, *task: str) -> list[str]:
         return ids(

@@ -97,7 +97,8 @@ def test_three_episodes_or_a_striking_one_are_due(
 
 
 def test_consolidated_retired_and_foreign_episodes_do_not_wait() -> None:
-    """What was asked about, thrown out, has no id or may not be changed is left alone."""
+    """What was asked about, thrown out, has no id or may not be changed is left
+    alone."""
     texts = [
         text_of("a", kind="episode", consolidated_at=TODAY),
         text_of("c", kind="fact"),
@@ -175,14 +176,16 @@ def test_update_wins_over_invalidate_over_reinforce(order: tuple[int, ...]) -> N
 
 
 def test_kinds_episodes_and_numbers_are_bounded() -> None:
-    """A kind that a model may not give is a fact; unknown episodes are none; twenty are enough."""
+    """A kind that a model may not give is a fact; unknown episodes are none; twenty are
+    enough."""
     (found,) = lesson_of(fact(kind="policy", episodes=["e2", "x", "e1"])).operations
     assert (found.kind, found.episodes) == ("fact", ("e1", "e2"))
     assert lesson_of(*[fact()] * 25).dropped == {"too many": 5}
 
 
 def test_a_fact_supports_only_the_episodes_it_was_drawn_from() -> None:
-    """Whatever else the reply names: those whose words it takes up; one drawn from none is dropped."""
+    """Whatever else the reply names: those whose words it takes up; one drawn from none
+    is dropped."""
     told = [
         episode("e1", "The deploy hung because the migration lock was taken."),
         episode("e2", "Renamed a button in the settings page."),
@@ -212,7 +215,8 @@ _PIECES = (
 def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(
     seed: int,
 ) -> None:
-    """Junk in every field: as many entries as facts, no problem in the file, none forged."""
+    """Junk in every field: as many entries as facts, no problem in the file, none
+    forged."""
     rng = random.Random(seed)
 
     def junk() -> str:
@@ -237,7 +241,8 @@ def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(
     assert [entry.id for entry in after.entries][4:] == new and not after.problems
 
 
-A, B = entry_of("a", "Always use port 1."), entry_of("b", "Never use port 1.")
+A = entry_of("a", "Always use port 1.")
+B = entry_of("b", "Never use port 1.")
 PAIR = Pair("MEMORY.md", A, B)
 
 
@@ -348,10 +353,8 @@ def test_a_fact_that_is_known_reinforces_and_one_thrown_out_is_dropped() -> None
         "retired_because": "by hand",
         "status": "retired",
     }
-    archive, again = (
-        text_of("old", "The API listens on 8080.", **gone),
-        fact(title="About old"),
-    )
+    archive = text_of("old", "The API listens on 8080.", **gone)
+    again = fact(title="About old")
     table = desk(file_of(), archive)
     assert "MEMORY.md" not in learned(table, again)
     assert [event.what for event in table.changes.found] == ["dropped"]
@@ -379,10 +382,8 @@ def test_what_is_invalidated_is_retired_by_what_takes_its_place(
 
 def test_what_changed_meanwhile_is_left_alone() -> None:
     """An entry edited since it was shown is skipped."""
-    shown, now = (
-        entry_of("known", "Old words."),
-        file_of(text_of("known", "New words of a person.")),
-    )
+    shown = entry_of("known", "Old words.")
+    now = file_of(text_of("known", "New words of a person."))
     table = desk(now)
     texts = learned(table, fact("update", "known"), related=(shown,))
     assert "MEMORY.md" not in texts and [e.what for e in table.changes.found] == [
@@ -399,7 +400,8 @@ def test_what_changed_meanwhile_is_left_alone() -> None:
 
 
 def test_a_promoted_copy_leaves_the_projects_paths_behind() -> None:
-    """Sources know the copy and the copy its sources; what says the same is one copy."""
+    """Sources know the copy and the copy its sources; what says the same is one
+    copy."""
     memory = file_of(
         text_of(
             "a",

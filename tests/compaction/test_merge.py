@@ -1,4 +1,5 @@
-"""Each rule of the merge, in both directions; then random changes on each side against a model."""
+"""Each rule of the merge, in both directions; then random changes on each side against
+a model."""
 
 import json
 import re
@@ -197,10 +198,8 @@ def test_an_archive_is_united_block_by_block() -> None:
     def gone(day: int, body: str = "Old.") -> str:
         return entry("a", body, archived_at=f"2026-03-0{day}")
 
-    ours, theirs = (
-        gone(1) + gone(2) + gone(3),
-        gone(1) + gone(3) + gone(2, "Other.") + gone(4),
-    )
+    ours = gone(1) + gone(2) + gone(3)
+    theirs = gone(1) + gone(3) + gone(2, "Other.") + gone(4)
     text = merged(gone(1), ours, theirs, path="docs/MEMORY.archive.md")
     assert text == gone(1) + gone(2) + gone(3) + gone(2, "Other.") + gone(4)
 
@@ -286,7 +285,8 @@ def test_prose_is_merged_by_git_and_entries_all_the_same() -> None:
         return "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n", 1
 
     base = "# M\n\n" + entry("a")
-    ours, theirs = base.replace("M", "O"), base.replace("M", "T") + entry("b")
+    ours = base.replace("M", "O")
+    theirs = base.replace("M", "T") + entry("b")
     text, conflicts = merge(base, ours, theirs, path="MEMORY.md", merge_prose=conflict)
     assert conflicts == 1
     expected = (
@@ -447,7 +447,8 @@ def test_two_branches_with_thirty_changes_each(
     world: World, plan_a: list[Operation], plan_b: list[Operation]
 ) -> None:
     base = world.text()
-    a, b = changed(base, "a", plan_a, world.eol), changed(base, "b", plan_b, world.eol)
+    a = changed(base, "a", plan_a, world.eol)
+    b = changed(base, "b", plan_b, world.eol)
     if a == b or not any(segments(text) for text in (base, a, b)):
         return  # git does not ask about equal sides, and merges prose alone
     text, mirrored = (
@@ -473,14 +474,19 @@ def test_two_branches_with_thirty_changes_each(
 
 def check_entries(base: str, a: str, b: str, text: str) -> None:
     """No entry lost, none that nobody wrote, counts add up, no body lost."""
-    old, mine, other = segments(base), segments(a), segments(b)
+    old = segments(base)
+    mine = segments(a)
+    other = segments(b)
     kept = {
         id
         for id in {*mine, *other}
         if (id in mine and id in other)
         or (mine.get(id) or other.get(id)) != old.get(id)
     }
-    before, said, heard, found = facts(base), facts(a), facts(b), facts(text)
+    before = facts(base)
+    said = facts(a)
+    heard = facts(b)
+    found = facts(text)
     copies = {
         derived_id(id, side[id][1])
         for id in kept
@@ -524,7 +530,8 @@ def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(swap: bool) -> 
 
 @DIRECTIONS
 def test_mappings_that_both_sides_added_are_left_to_git(swap: bool) -> None:
-    """Neither front matter can take the other's mapping in one line: better a conflict than a loss."""
+    """Neither front matter can take the other's mapping in one line: better a conflict
+    than a loss."""
     sides = [
         entry("a").replace("\nstatus:", f"\n{key}: {{n: {i}}}\nstatus:")
         for i, key in enumerate("xy")
@@ -544,7 +551,8 @@ def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(swap: bool) 
 
 def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes() -> None:
     """Both sides' bullets are kept, once each; a body brings its own digest."""
-    a, b = render_entry({"id": "a"}, "## A\nx"), render_entry({"id": "b"}, "## B\ny")
+    a = render_entry({"id": "a"}, "## A\nx")
+    b = render_entry({"id": "b"}, "## B\ny")
     base = f"# Top\n\n{a}\n- one\n\n{b}"
 
     def merged(ours: str, theirs: str) -> str:

@@ -84,13 +84,19 @@ def test_what_was_reinforced_or_is_to_last_is_never_stale() -> None:
 
 
 def test_a_stage_that_ends_takes_what_was_true_for_it_alone() -> None:
-    """Task entries of that phase; what holds for the team, or of another phase, stays."""
+    """Task entries of that phase; what holds for the team, or of another phase,
+    stays."""
     texts = [
         entry("gone", phase="design"),
         entry("team", phase="design", domain="team"),
         entry("next", phase="implementation"),
     ]
-    end = StageEnd("", "design", "implementation", Patch(".current-stage", None, ""))
+    end = StageEnd(
+        job="",
+        ended="design",
+        current="implementation",
+        patch=Patch(".current-stage", None, ""),
+    )
     edited = entry("mine", phase="design").replace("alone.", "alone!")
     texts.append(edited.replace("---\n## A", "written: '00000000'\n---\n## A"))
     texts_now = done(source(*texts), ended=(end,)).texts
@@ -124,11 +130,12 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
 
 
 def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
-    """The same entry in two files of one level is a copy: git's business, not compaction's."""
+    """The same entry in two files of one level is a copy: git's business, not
+    compaction's."""
     copies = [
         source(entry("a", CLOCK), path=path) for path in ("MEMORY.md", "tasks/cart.md")
     ]
-    assert done(*copies) == CompactOutcome({}, (), (), ())
+    assert done(*copies) == CompactOutcome(texts={}, done=(), found=(), losses=())
 
 
 def test_a_cluster_with_two_that_differ_is_named_and_not_merged() -> None:
@@ -144,7 +151,8 @@ def test_a_cluster_with_two_that_differ_is_named_and_not_merged() -> None:
 
 
 def test_tags_of_what_was_merged_are_kept() -> None:
-    """What was found by a tag before is found by it afterwards; in the order of the survivor."""
+    """What was found by a tag before is found by it afterwards; in the order of the
+    survivor."""
     found = done(
         source(
             entry("a", CLOCK, importance=0.9, tags=["cart"]),
@@ -187,7 +195,8 @@ def test_what_recurs_in_three_sessions_of_one_job_is_promoted(
 
 
 def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
-    """Three jobs say it; only the two that may be written learn that it was promoted."""
+    """Three jobs say it; only the two that may be written learn that it was
+    promoted."""
     jobs = [task(i, entry(f"e{i}", CLOCK), writable=i > 0) for i in range(3)]
     texts = done(source(), *jobs, promote=True).texts
     assert set(texts) == {
@@ -206,7 +215,9 @@ def test_a_second_run_promotes_nothing_more() -> None:
         source(first["MEMORY.md"]),
         *(task(i, first[f".mem/jobs/j{i}/MEMORY.md"]) for i in range(3)),
     ]
-    assert done(*again, promote=True) == CompactOutcome({}, (), (), ())
+    assert done(*again, promote=True) == CompactOutcome(
+        texts={}, done=(), found=(), losses=()
+    )
 
 
 def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:
@@ -220,7 +231,8 @@ def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:
 
 
 def test_a_body_edited_by_hand_stays_in_place_and_is_named() -> None:
-    """Automatic steps neither archive nor merge what a person changed; its prose below stays, too."""
+    """Automatic steps neither archive nor merge what a person changed; its prose below
+    stays, too."""
     old = {"importance": 0.1, "created_at": day(400), "type": "corrective"}
     text = render_entry({"id": "a", **old}, "Freeze the clock.") + "\n- mine\n"
     outcome = done(source(text), stale=True)

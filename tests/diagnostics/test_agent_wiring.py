@@ -1,4 +1,5 @@
-"""Doctor on the hooks of agents: whole, found, trusted, once; and on a damaged state file."""
+"""Doctor on the hooks of agents: whole, found, trusted, once; and on a damaged state
+file."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""Content checks: what is wrong with a text is a row with its place, and nothing else is."""
+"""Content checks: what is wrong with a text is a row with its place, and nothing else
+is."""
 
 from collections.abc import Sequence
 
@@ -99,7 +100,8 @@ def test_lines_count_whatever_ends_them(eol: str) -> None:
 
 
 def test_a_secret_in_a_value_is_not_quoted() -> None:
-    """The row of the bad value names the place alone, however the value was cut short."""
+    """The row of the bad value names the place alone, however the value was cut
+    short."""
     found = rows(document(entry(importance="github_pat_" + "A1b2C3d4E5" * 8)))
     assert places(found) == [("secrets", "FAIL", 5), ("values", "WARN", 5)]
     assert not any("A1b2" in row.detail + row.hint for row in found)
@@ -124,7 +126,8 @@ def test_an_archive_may_hold_what_a_live_file_may_not() -> None:
 
 def test_an_id_may_stand_in_two_work_trees_but_not_twice_in_one() -> None:
     """A checkout holds copies; a second one within a tree is named with both places."""
-    one, two = document(entry()), document("# T\n\n" + entry(), "tasks/a.md")
+    one = document(entry())
+    two = document("# T\n\n" + entry(), "tasks/a.md")
     assert rows(one, document(entry(), "w/MEMORY.md", tree="w")) == []
     (found,) = rows(one, two)
     assert (found.path, found.line) == ("tasks/a.md", 4)
@@ -156,7 +159,12 @@ def test_institutional_text_is_measured_with_what_stands_above_it() -> None:
 
 def test_an_unreadable_file_fails() -> None:
     """With the place and what to do."""
-    problem = Problem("tasks/a.md", 3, "is not UTF-8 text (byte 3)", "unreadable")
+    problem = Problem(
+        path="tasks/a.md",
+        line=3,
+        message="is not UTF-8 text (byte 3)",
+        severity="unreadable",
+    )
     row = checks.content([], [problem], today=TODAY, max_tokens=800)[0]
     assert (row.name, row.status, row.path, row.line) == (
         "readable",

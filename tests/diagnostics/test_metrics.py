@@ -13,7 +13,13 @@ TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund
 
 def item(number: int, text: str = "", **values: object) -> LiveEntry:
     base = LiveEntry(
-        f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False
+        id=f"id-{number}",
+        title=f"t{number}",
+        text=text or f"word{number}",
+        decay=1.0,
+        age=0,
+        stale=False,
+        linked=False,
     )
     return base._replace(**values)  # type: ignore[arg-type]
 
@@ -36,7 +42,9 @@ def shown(
     """One answer."""
     score = scores or tuple(1.0 for _ in entries)
     return [
-        LoggedHit(session, e, "ranked", i, s, "2026-11-01")
+        LoggedHit(
+            session=session, entry=e, layer="ranked", place=i, score=s, day="2026-11-01"
+        )
         for i, (e, s) in enumerate(zip(entries, score, strict=True), 1)
     ]
 
@@ -46,7 +54,8 @@ def values(found: metrics.Health) -> dict[str, float | None]:
 
 
 def test_freshness_is_the_median_decay() -> None:
-    """Half fresh and half at 0.5 is 75; stale entries lower it, and the way to raise it follows."""
+    """Half fresh and half at 0.5 is 75; stale entries lower it, and the way to raise it
+    follows."""
     assert metrics.freshness([item(1), item(2, decay=0.5)]).value == 75
     fresh = metrics.freshness([item(1), item(2), item(3)])
     aged = metrics.freshness(
@@ -84,10 +93,12 @@ def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
 
 
 def test_duplicates_lower_coherence() -> None:
-    """A copy takes a neighbour's place and earns nothing; the way to raise it is mem compact."""
+    """A copy takes a neighbour's place and earns nothing; the way to raise it is mem
+    compact."""
     theme = related(12)
     copies = [entry._replace(id=f"{entry.id}-{n}") for entry in theme for n in range(3)]
-    clean, copied = metrics.coherence(theme), metrics.coherence([*theme, *copies])
+    clean = metrics.coherence(theme)
+    copied = metrics.coherence([*theme, *copies])
     assert (
         clean.value is not None
         and copied.value is not None
@@ -111,7 +122,8 @@ def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
 
 
 def test_efficiency_falls_when_a_session_sees_the_same_again() -> None:
-    """Ten new ids beat the same five twice; other sessions may see what one has seen."""
+    """Ten new ids beat the same five twice; other sessions may see what one has
+    seen."""
     new = shown(*"abcdefghij")
     again = [*shown(*"abcde"), *shown(*"abcde")]
     elsewhere = [*shown(*"abcde"), *shown(*"abcde", session="t")]
@@ -129,7 +141,8 @@ def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
         *shown(*"abcde", scores=(0.5, 0.1, 0.1, 0.1, 0.1)),
         *shown(*"fghij", scores=(0.05,) * 5),
     ]
-    high, low = metrics.efficiency(good, ()), metrics.efficiency(noise, ())
+    high = metrics.efficiency(good, ())
+    low = metrics.efficiency(noise, ())
     assert high.value is not None and low.value is not None and high.value > low.value
     assert "--limit" in low.raise_with
 
@@ -148,22 +161,20 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     scores = (None, math.nan, math.inf, -1.0, 0.0, 0.5, 1e300)
     log = [
         LoggedHit(
-            dice.choice("st"),
-            dice.choice("abc"),
-            layer,
-            1 + i % 5,
-            dice.choice(scores),
-            "",
+            session=dice.choice("st"),
+            entry=dice.choice("abc"),
+            layer=layer,
+            place=1 + i % 5,
+            score=dice.choice(scores),
+            day="",
         )
         for i, layer in enumerate(
             dice.choices(["ranked", "workflows"], k=dice.randrange(30))
         )
     ]
-    held, missing, places = (
-        dice.randrange(50),
-        dice.randrange(50),
-        dice.choices(range(20), k=5),
-    )
+    held = dice.randrange(50)
+    missing = dice.randrange(50)
+    places = dice.choices(range(20), k=5)
     found = health(items, Indexed(held, held + missing), log, places)
     for metric in found.metrics.values():
         assert metric.value is None or 0 <= metric.value <= 100

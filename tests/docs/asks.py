@@ -1,4 +1,5 @@
-"""What a language model is asked, by whom, how much that is and what it costs, from the code."""
+"""What a language model is asked, by whom, how much that is and what it costs, from the
+code."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +24,8 @@ Row = tuple[str, str, str, str, str, str]
 
 
 def rows() -> Iterator[Row]:
-    """A row for each question, and one for each scope that shares the question of a session."""
+    """A row for each question, and one for each scope that shares the question of a
+    session."""
     told = [scope for scope in scopes.SCOPES if scope.looks_for]
     whole = Ask(prompts.SYSTEM, prompts.instruction(told, {}), schema=_schema(told))
     known = f"related memories, {prompts.MEMORIES // prompts.CHARACTERS:,} tokens"
@@ -69,7 +71,10 @@ def rows() -> Iterator[Row]:
 def _row(
     by: str, sends: str, ask: Ask, beside: int, reply: int = Ask("", "").max_tokens
 ) -> Row:
-    price = cost(Config().model, Usage(_size(ask), 0, beside, reply))
+    price = cost(
+        Config().model,
+        Usage(input=_size(ask), cache_read=0, cache_write=beside, output=reply),
+    )
     return by, sends, f"{_size(ask):,}", f"{beside:,}", f"{reply:,}", f"{price:.3f}"
 
 

@@ -1,9 +1,10 @@
-"""What is generated from the program: tables of docs/commands.md, scripts in completions/.
+"""What is generated from the program: tables of docs/commands.md, scripts in
+completions/.
 
     python -m tests.docs.generate
 
-writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and `exit_codes` through cog.
-"""
+writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and
+`exit_codes` through cog."""
 
 import json
 import re
@@ -43,7 +44,8 @@ VALUES: Mapping[str, Sequence[str]] = {
     "COMMAND": tuple(cli.commands()),
     "KEY=VALUE": tuple(f"{key}=" for key in keys.KEYS),
 }
-"""The values that completions offer for a metavar, which test_completions holds to the program."""
+"""The values that completions offer for a metavar, which test_completions holds to the
+program."""
 FORMATS: Mapping[str, Sequence[str]] = {
     "import": ("claude", "agents-md"),
     "diff": ("text", "markdown", "json"),
@@ -61,7 +63,8 @@ FOLDERS = frozenset(["DIR"])
 
 
 class Option(NamedTuple):
-    """`takes` is the bare name of its value ("" for a switch), `values` are those that are allowed."""
+    """`takes` is the bare name of its value ("" for a switch), `values` are those that
+    are allowed."""
 
     names: tuple[str, ...]
     help: str
@@ -109,7 +112,10 @@ def own_options() -> tuple[Option, ...]:
 def _command(name: str, command: Any) -> Command:
     parent = typer.Context(PROGRAM, info_name="mem", **PROGRAM.context_settings)
     context = typer.Context(command, info_name=name, parent=parent) if name else parent
-    arguments, options, records, panels = [], [], {}, {}
+    arguments = []
+    options = []
+    records = {}
+    panels = {}
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if param.param_type_name == "argument":
@@ -253,7 +259,8 @@ OTHER_CODES = {
 
 
 def exit_code_rows() -> dict[int, str]:
-    """Every exit code with its meaning: those of the error classes, and the ones no error owns."""
+    """Every exit code with its meaning: those of the error classes, and the ones no
+    error owns."""
     rows = dict(OTHER_CODES)
     for kind in _kinds(errors.MemError):
         rows[kind.code] = " ".join((kind.__doc__ or "").split())
@@ -281,7 +288,8 @@ def exit_codes() -> None:
 
 
 def run_cog(*flags: str) -> int:
-    """Run cog over docs/commands.md: `-r` rewrites it, `--check` tells whether it is up to date."""
+    """Run cog over docs/commands.md: `-r` rewrites it, `--check` tells whether it is up
+    to date."""
     from cogapp import Cog
 
     if str(ROOT) not in sys.path:

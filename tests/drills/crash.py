@@ -1,14 +1,16 @@
-"""Kill every writing verb at every step and at random instants; nothing may be lost or left behind.
+"""Kill every writing verb at every step and at random instants; nothing may be lost or
+left behind.
 
     python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--only VERB]...
 
-The tree is built anew before each kill. Half of the kills hit the steps of a write, each once
-before any twice (just before the lock, a temporary file, an fsync, the journal, its rename, the
-rename of a file, ...), the others random instants of a whole run, every second one in its later
-half. After each kill:
+The tree is built anew before each kill. Half of the kills hit the steps of a write,
+each once before any twice (just before the lock, a temporary file, an fsync, the
+journal, its rename, the rename of a file, ...), the others random instants of a whole
+run, every second one in its later half. After each kill:
 
 - every file is the old or the new one, or that of a write in between, byte for byte;
-- every entry there ever was is in a file or in an archive, unless an undo was to take it away;
+- every entry there ever was is in a file or in an archive, unless an undo was to take
+  it away;
 - the same command run again succeeds and ends where an undisturbed one ends;
 - then there is no temporary file, no journal, no note of a lock, and no text set aside;
 - the index, brought up to date, equals one built from nothing."""
@@ -79,7 +81,8 @@ class World:
     def git(
         self, *arguments: str, check: bool = True, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        command, folder = ["git", *arguments], cwd or self.root
+        command = ["git", *arguments]
+        folder = cwd or self.root
         return subprocess.run(
             command,
             env=self.environ,
@@ -127,8 +130,9 @@ def _is_other(inner: Path) -> bool:
 class Verb(NamedTuple):
     """A command line to kill. `prepare` makes the world ready for it.
 
-    `twice`: a second whole run may change something more. `takes`: entries may go. `codes`: exit
-    codes when all is well. `own`: the command is git's. `settle`: a worker goes on behind it."""
+    `twice`: a second whole run may change something more. `takes`: entries may go.
+    `codes`: exit codes when all is well. `own`: the command is git's. `settle`: a
+    worker goes on behind it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -235,7 +239,9 @@ def _spool(world: World) -> None:
     path = _ended(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
-        Spool(history).add(Spooled("s-1", path, True, os.stat(path).st_size))
+        Spool(history).add(
+            Spooled(session="s-1", path=path, ended=True, size=os.stat(path).st_size)
+        )
         history.close()
 
 
@@ -303,7 +309,8 @@ VERBS = (
 
 
 class Whole(NamedTuple):
-    """What an undisturbed run does: all texts it may leave a file with, its ends, steps, time.
+    """What an undisturbed run does: all texts it may leave a file with, its ends,
+    steps, time.
 
     `order` is that in which the steps are hit."""
 
@@ -398,7 +405,8 @@ class Drill:
         verb.prepare(self.world)
         self.world.save(verb.name)
         old = self.world.files()
-        states, steps = [old], []
+        states = [old]
+        steps = []
         self.world.put(verb.name)
         started = time.perf_counter()
         self._expect(self.again(verb), verb, "undisturbed")
@@ -416,7 +424,8 @@ class Drill:
                 self._filled(verb), self.world.root, self.world.environ, self.world.said,
                 stdin=verb.stdin(self.world), look=self.world.files,
             )  # fmt: skip
-            steps, states = list(heard.steps), [*states, *heard.states]
+            steps = list(heard.steps)
+            states = [*states, *heard.states]
         names = {name for state in (*states, *ends) for name in state}
         alike = [plain(state) for state in (*states, *ends)]
         texts = {name: {state.get(name) for state in alike} for name in names}

@@ -1,17 +1,21 @@
-"""Many processes at once on one repository: nothing is lost, nobody waits for ever, nothing is
-left.
+"""Many processes at once on one repository: nothing is lost, nobody waits for ever,
+nothing is left.
 
-    python -m tests.drills.crowd [--processes 20] [--seconds 60] [--seed 1] [--embedder none|local]
+    python -m tests.drills.crowd [--processes 20] [--seconds 60] [--seed 1] [--embedder
+    none|local]
 
-Most of the processes work in the main work tree: each runs one command after the other, drawn from
-index, recall, add, reinforce, compact and extract; one of them commits what there is. Every fifth
-has a work tree of its own on a branch of its own, where it adds and reinforces, commits, and merges
-main with the merge driver. In the end all branches are merged, and:
+Most of the processes work in the main work tree: each runs one command after the other,
+drawn from index, recall, add, reinforce, compact and extract; one of them commits what
+there is. Every fifth has a work tree of its own on a branch of its own, where it adds
+and reinforces, commits, and merges main with the merge driver. In the end all branches
+are merged, and:
 
 - every text that was accepted is in a file or an archive;
-- every entry has the count it began with and one for each reinforcement that was accepted, no more,
+- every entry has the count it began with and one for each reinforcement that was
+  accepted, no more,
   no less;
-- no command printed a traceback or that a database is locked, or took longer than a minute;
+- no command printed a traceback or that a database is locked, or took longer than a
+  minute;
 - there is no temporary file, no journal, no note of a lock, no process;
 - the index, brought up to date, equals one built from nothing."""
 
@@ -85,7 +89,9 @@ class Worker:
     """Runs commands in one work tree and writes a line about each into its log."""
 
     def __init__(self, world: World, number: int, seed: int, tree: Path) -> None:
-        self.world, self.number, self.tree = world, number, tree
+        self.world = world
+        self.number = number
+        self.tree = tree
         self.dice = random.Random(seed * 1000 + number)
         self.turn = 0
         self.log = world.base / f"log-{number}"

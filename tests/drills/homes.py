@@ -1,11 +1,13 @@
-"""Two homes that are edited at once and brought in step, killed in between: nothing may be lost.
+"""Two homes that are edited at once and brought in step, killed in between: nothing may
+be lost.
 
     python -m tests.drills.homes [--edits 50] [--syncs 20] [--seed 1]
 
-Each home gets so many random edits: entries added, reinforced, retired, and changed by hand, lines
-of prose written anywhere. Between them `mem sync` runs in a random one, half of the time killed at
-a random instant, alone or with its git. In the end both hold the same bytes, every word that was
-ever written, and each count as often as it was told."""
+Each home gets so many random edits: entries added, reinforced, retired, and changed by
+hand, lines of prose written anywhere. Between them `mem sync` runs in a random one,
+half of the time killed at a random instant, alone or with its git. In the end both hold
+the same bytes, every word that was ever written, and each count as often as it was
+told."""
 
 import argparse
 import os
@@ -62,7 +64,8 @@ class Home:
         return done.stdout
 
     def killed(self, after: float, *, alone: bool) -> None:
-        """A sync that is killed after so many seconds, alone or with the git that it runs."""
+        """A sync that is killed after so many seconds, alone or with the git that it
+        runs."""
         command = [sys.executable, "-m", "memcli", "sync"]
         process = subprocess.Popen(
             command, cwd=self.cwd, env=self.environ, start_new_session=True,
@@ -122,7 +125,8 @@ class Drill:
                 f"{self.token()} {self.some(6)}: {self.some(9)}",
             )
         elif how == "hand":
-            chosen, path = self.random.choice(ids), home.home / "MEMORY.md"
+            chosen = self.random.choice(ids)
+            path = home.home / "MEMORY.md"
             self.edited.add(chosen)
             text = path.read_text()
             line = f"\nBy hand: {self.token()} {self.some(5)}\n"

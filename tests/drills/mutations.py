@@ -2,15 +2,16 @@
 
     python -m tests.drills.mutations [--only WORD]... [--list]
 
-Each row of mutations.toml is one mistake that somebody could make: a lock that is shared, a check
-that is skipped, a comparison off by one. The package and its tests are copied to a temporary
-folder; there, for each row, the old text is replaced by the new one, wherever it stands, and the
-tests of that row run. One must fail that passes without the mistake: "caught", by the test that is
-named. Where none does the mistake "survived", and a test is missing. Tests that fail anyway (timed
-ones, on a busy machine) are named and left out.
+Each row of mutations.toml is one mistake that somebody could make: a lock that is
+shared, a check that is skipped, a comparison off by one. The package and its tests are
+copied to a temporary folder; there, for each row, the old text is replaced by the new
+one, wherever it stands, and the tests of that row run. One must fail that passes
+without the mistake: "caught", by the test that is named. Where none does the mistake
+"survived", and a test is missing. Tests that fail anyway (timed ones, on a busy
+machine) are named and left out.
 
-Exit status 1 when one survives, when its text is no longer there exactly once, or when the tests do
-not run with it (then it proves nothing)."""
+Exit status 1 when one survives, when its text is no longer there exactly once, or when
+the tests do not run with it (then it proves nothing)."""
 
 import argparse
 import os
@@ -28,13 +29,17 @@ HERE = Path(__file__).parents[2]
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.pyc")
 LONGEST = 600
 """Seconds after which tests are taken to hang, which is noticed, too."""
-PASSED, FAILED, NONE = 0, 1, 5
-"""Exit codes of pytest, the last for no test at all; any other one: the tests did not run."""
+PASSED = 0
+FAILED = 1
+NONE = 5
+"""Exit codes of pytest, the last for no test at all; any other one: the tests did not
+run."""
 QUIET = ("-m", "", "-q", "--no-header", "--tb=no", "-rfE", "-p", "no:cacheprovider")
 
 
 class Mutation(NamedTuple):
-    """`old` stands once in the package and becomes `new`; `tests` are below `tests/`."""
+    """`old` stands once in the package and becomes `new`; `tests` are below
+    `tests/`."""
 
     what: str
     old: str
@@ -83,10 +88,11 @@ def put(path: Path, text: str) -> None:
 
 
 def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, str]:
-    """What became of a mutation ("caught", "survived", "void"), and by which test or why.
+    """What became of a mutation ("caught", "survived", "void"), and by which test or
+    why.
 
-    The copy is as before afterwards; tests that fail without the mistake are added to `left_out`.
-    """
+    The copy is as before afterwards; tests that fail without the mistake are added to
+    `left_out`."""
     texts = {path: path.read_text("utf-8") for path in (house / "memcli").rglob("*.py")}
     count = sum(text.count(mutation.old) for text in texts.values())
     if count != 1:

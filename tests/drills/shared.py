@@ -3,10 +3,10 @@
     python -m tests.drills.shared quality FOLDER...
     python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
 
-quality: every group of a question set is a project; recall@10 of the shared recall, where
-tests.bench.retrieval has that of the local one. chaos: pushers and readers at once while the server
-is killed and started again; afterwards every project is exactly one of the states that were pushed.
-"""
+quality: every group of a question set is a project; recall@10 of the shared recall,
+where tests.bench.retrieval has that of the local one. chaos: pushers and readers at
+once while the server is killed and started again; afterwards every project is exactly
+one of the states that were pushed."""
 
 import argparse
 import os
@@ -36,8 +36,8 @@ FIRST = "2026-01-01T00:00:00Z"
 def commit(root: Path, message: str = "All of it") -> None:
     """Commit everything in `root`, which becomes a repository first.
 
-    Its first commit says its name: equal files committed in the same second would be one project.
-    """
+    Its first commit says its name: equal files committed in the same second would be
+    one project."""
     git = [
         "git",
         "-c",
@@ -62,7 +62,8 @@ def commit(root: Path, message: str = "All of it") -> None:
 def quality(server: Server, folder: Path) -> dict[str, Any]:
     link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
     data = retrieval.load(folder)
-    url, found = server.database("quality"), []
+    url = server.database("quality")
+    found = []
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         environ = {
             **os.environ,
@@ -80,7 +81,8 @@ def quality(server: Server, folder: Path) -> dict[str, Any]:
         for question in data.queries:
             if question.get("category") == "adversarial":
                 continue
-            app, projects = apps[question["group"]], (question["group"],)
+            app = apps[question["group"]]
+            projects = (question["group"],)
             request = RecallRequest(question["query"], ranked_only=True, refresh=False)
             report = recall(app, request._replace(shared=True, projects=projects))
             assert not app.notes, app.notes
@@ -133,17 +135,16 @@ def chaos(
 
 
 class _Run:
-    """The threads of one chaos drill. State `i` of a project: all of its entries say `state-i`."""
+    """The threads of one chaos drill. State `i` of a project: all of its entries say
+    `state-i`."""
 
     def __init__(
         self, folder: Path, environ: Mapping[str, str], entries: int, until: float
     ) -> None:
-        self.folder, self.environ, self.entries, self.until = (
-            folder,
-            environ,
-            entries,
-            until,
-        )
+        self.folder = folder
+        self.environ = environ
+        self.entries = entries
+        self.until = until
         self.pushes = self.reads = self.refused = 0
         self.failures: list[str] = []
         self._threads: list[threading.Thread] = []

@@ -1,4 +1,5 @@
-"""Sessions in stretches: where they are cut, what surprises; none is told without an effect."""
+"""Sessions in stretches: where they are cut, what surprises; none is told without an
+effect."""
 
 import random
 from collections.abc import Sequence
@@ -22,12 +23,17 @@ from memcli.sessions.model import Session, Stretch, Turn
 from tests.extraction.turns import agent, human, ran
 
 EDIT = Turn(
-    "assistant", "", "assistant", "c", tool="Edit", input={"file_path": "src/ledger.py"}
+    role="assistant",
+    text="",
+    origin="assistant",
+    key="c",
+    tool="Edit",
+    input={"file_path": "src/ledger.py"},
 )
 
 
 def tell(*turns: Turn) -> EpisodeDraft | None:
-    session = Session("s", "test", "s.jsonl", turns)
+    session = Session(id="s", format="test", name="s.jsonl", turns=turns)
     (segment,) = segments(turns)
     return told(session, segment, rules.find(session)[0])
 
@@ -173,14 +179,16 @@ def starts(found: Sequence[Stretch]) -> list[int]:
 
 
 def test_an_empty_session_has_no_segment_and_a_short_one_has_one() -> None:
-    """Nothing is nothing; below eight exchanges a session is one episode, whatever it is about."""
+    """Nothing is nothing; below eight exchanges a session is one episode, whatever it
+    is about."""
     assert segments(()) == ()
     assert starts(segments(talk([(0, 3), (1, 4)]))) == [0]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_topics_are_cut_where_they_change(seed: int) -> None:
-    """Stretches about different things become segments, cut within one exchange of the change."""
+    """Stretches about different things become segments, cut within one exchange of the
+    change."""
     for plan in (
         [(0, 8), (1, 8)],
         [(0, 10), (1, 10), (2, 10)],
@@ -194,7 +202,8 @@ def test_topics_are_cut_where_they_change(seed: int) -> None:
 
 
 def test_a_gap_over_three_hours_begins_anew() -> None:
-    """Three hours without a turn are none, more are; zones and turns without a time do not matter."""
+    """Three hours without a turn are none, more are; zones and turns without a time do
+    not matter."""
     first = human("fix the login", "2026-11-20T10:00:00Z")
     for later, count in (
         ("2026-11-20T13:00:00Z", 1),
@@ -216,7 +225,8 @@ def test_there_are_at_most_twelve() -> None:
 
 
 def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
-    """The first text is none, eight new words all of it; a talk that jumps about more than a calm one."""
+    """The first text is none, eight new words all of it; a talk that jumps about more
+    than a calm one."""
     old = set("invoice tax rounding currency ledger decimal payment refund".split())
     new = set("docker image container registry layer compose volume network".split())
     found = surprises_of([old, old, new, {"tax", "docker"}], {})

@@ -44,7 +44,12 @@ def test_only_what_is_wanted_runs_and_what_is_skipped_has_a_reason() -> None:
     )
 
 
-TASK = Home("j", "t", ".mem/jobs/j", ".mem/jobs/j/tasks/t/worktree")
+TASK = Home(
+    job="j",
+    task="t",
+    job_folder=".mem/jobs/j",
+    task_folder=".mem/jobs/j/tasks/t/worktree",
+)
 
 
 @pytest.mark.parametrize(("name", "home", "level", "job", "task"), [

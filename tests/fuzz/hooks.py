@@ -1,4 +1,5 @@
-"""What could reach a hook on its standard input, and what must come of it whatever that was."""
+"""What could reach a hook on its standard input, and what must come of it whatever that
+was."""
 
 import json
 import os
@@ -116,11 +117,13 @@ FEEDS: Final = {
     "no streams at all": "<&- >&- 2>&-",
     "a folder that is gone": "< {said}",
 }
-"""What the shell makes of the streams of a hook; `{said}` is a file with a good call."""
+"""What the shell makes of the streams of a hook; `{said}` is a file with a good
+call."""
 
 
 def through_shell(feed: str, event: str, root: Path, folder: Path) -> Ended:
-    said, gone = folder / "said", folder / "gone"
+    said = folder / "said"
+    gone = folder / "gone"
     said.write_bytes(_json(good(root)))
     gone.mkdir(exist_ok=True)
     leave = f"cd {gone}; rmdir {gone}; " if feed == "a folder that is gone" else ""

@@ -17,7 +17,8 @@ TOKENS, PREFIXES, SUFFIXES, BEFORE_BLANKS, SEEDS = _TABLES.values()
 
 
 class Family(NamedTuple):
-    """A text of any length: `prefix`, then the `unit` again and again, then `suffix`."""
+    """A text of any length: `prefix`, then the `unit` again and again, then
+    `suffix`."""
 
     name: str
     make: Callable[[int], str]

@@ -1,4 +1,5 @@
-"""Every reader of what others wrote: what it takes, which errors it may raise, what always holds."""
+"""Every reader of what others wrote: what it takes, which errors it may raise, what
+always holds."""
 
 import io
 import json
@@ -238,7 +239,8 @@ def _toml(text: str) -> None:
         path = Path(folder) / ".mem.toml"
         path.write_bytes(as_bytes(text))
         found = config.read_settings(path)
-        values, where = found.values, found.where
+        values = found.values
+        where = found.where
         config.resolve([("project file", values, where)])
 
 
@@ -266,7 +268,8 @@ def _guarded(text: str) -> None:
 
 
 def _similar(text: str) -> None:
-    one, other = claim(text), claim(text[: len(text) // 2])
+    one = claim(text)
+    other = claim(text[: len(text) // 2])
     near_duplicate(one, other)
     contradictions([one, other])
     guard_of_claims(one, claim(text[::-1]))

@@ -1,4 +1,5 @@
-"""Readers of what others wrote: whatever it is, an answer or a documented error, and in time."""
+"""Readers of what others wrote: whatever it is, an answer or a documented error, and in
+time."""
 
 import random
 
@@ -35,7 +36,8 @@ def test_every_family_is_read(target: Target) -> None:
     suppress_health_check=list(HealthCheck),
 )
 def test_any_text_is_read(target: Target, data: st.DataObject) -> None:
-    """Texts made of the pieces that formats are made of, and seeds that were damaged."""
+    """Texts made of the pieces that formats are made of, and seeds that were
+    damaged."""
     pieces = data.draw(st.lists(_pieces, max_size=20))
     with patience():
         tried(target, "".join(pieces))

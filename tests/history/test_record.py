@@ -1,4 +1,5 @@
-"""The record: what is kept of sessions and commits, found by words, and deleted for good."""
+"""The record: what is kept of sessions and commits, found by words, and deleted for
+good."""
 
 import json
 import os
@@ -38,7 +39,14 @@ def said(
     texts = (("person", person), ("agent", agent))
     kept = tuple(each for each in texts if each[1])
     return Doc(
-        "session", unit, 0, f"s:{unit}-{turn}", "claude", date, person[:80], kept
+        source="session",
+        unit=unit,
+        turn=0,
+        key=f"s:{unit}-{turn}",
+        who="claude",
+        date=date,
+        title=person[:80],
+        said=kept,
     )
 
 
@@ -67,7 +75,8 @@ NOISE = [
 def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
     tmp_path: Path, record: HistoryRecord
 ) -> None:
-    """Tool output stays out but for the error line; files and commands are facets; no credentials."""
+    """Tool output stays out but for the error line; files and commands are facets; no
+    credentials."""
     call = {
         "type": "tool_use",
         "id": "t",
@@ -169,7 +178,8 @@ def test_of_two_about_the_same_thing_the_newer_goes_first(
 
 
 def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
-    """Although it is longer; a commit and its merge are one hit, the one that says all."""
+    """Although it is longer; a commit and its merge are one hit, the one that says
+    all."""
     record.add(NOISE)
     why = "A reader of the manual found it: with options in it the shell would quote an argument of the editor twice."
     texts = {"bare": "Quote the editor", "reason": f"Keep arguments\n\n{why}", "merge": "Keep arguments (#12)", "pr": "The editor\n\nHow arguments of the shell are told."}  # fmt: skip
@@ -182,7 +192,8 @@ def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
 
 
 def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
-    """Names of some agents begin with the time, so that neighbours share more than seven digits."""
+    """Names of some agents begin with the time, so that neighbours share more than
+    seven digits."""
     record.add(
         [
             said(unit, 1, "the same hour")
@@ -194,7 +205,8 @@ def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
 
 
 def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
-    """A prompt about anything is not answered because one of its words was said once."""
+    """A prompt about anything is not answered because one of its words was said
+    once."""
     record.add(NOISE)
     _, hits = search(record, "what does the walrus operator do in a module")
     assert all(hit.strength < 0.15 for hit in hits)
@@ -278,7 +290,8 @@ def commit(folder: Path, message: str, file: str = "a.py") -> str:
 def test_commits_that_say_something_are_kept_as_they_come(
     tmp_path: Path, record: HistoryRecord
 ) -> None:
-    """Incrementally; version bumps out; a revert says what it takes back; other branches do not count."""
+    """Incrementally; version bumps out; a revert says what it takes back; other
+    branches do not count."""
     repo = tmp_path / "repo"
     repo.mkdir()
     assert backfill.add_commits(record, repo, most=100) == (0, "")

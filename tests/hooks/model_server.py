@@ -1,7 +1,8 @@
-"""A language model on loopback that says what a test wrote down, in the words of two wires.
+"""A language model on loopback that says what a test wrote down, in the words of two
+wires.
 
-Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kept, so that a test can
-see what an agent put before its model."""
+Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kept, so
+that a test can see what an agent put before its model."""
 
 import json
 import threading
@@ -21,7 +22,8 @@ class Call(NamedTuple):
 
 
 class Model:
-    """The replies that are left, one a request of the agent's main loop, and what was asked.
+    """The replies that are left, one a request of the agent's main loop, and what was
+    asked.
 
     A sub-agent, whose first message contains "SUB", gets "Done."."""
 
@@ -57,10 +59,8 @@ def serving() -> Iterator[tuple[Model, str]]:
         do_HEAD = do_GET
 
         def do_POST(self) -> None:
-            body, stream = (
-                json.loads(self.given()[1] or b"{}"),
-                {"content-type": "text/event-stream"},
-            )
+            body = json.loads(self.given()[1] or b"{}")
+            stream = {"content-type": "text/event-stream"}
             if "count_tokens" in self.path:
                 self.send(b'{"input_tokens": 10}')
             elif self.path.startswith("/v1/messages"):

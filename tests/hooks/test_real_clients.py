@@ -37,7 +37,9 @@ class Desk:
     """A repository with memory, a client, and the model that it talks to."""
 
     def __init__(self, project: Project, model: Model, url: str) -> None:
-        self.project, self.model, self.url = project, model, url
+        self.project = project
+        self.model = model
+        self.url = url
         self.path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
 
     def run(self, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
@@ -149,7 +151,8 @@ def test_claude_tells_its_sub_agents(desk: Desk) -> None:
 
 
 def test_claude_learns_from_a_correction(desk: Desk) -> None:
-    """Of what it did before it was resumed: told at the edit, in a new session and in that one."""
+    """Of what it did before it was resumed: told at the edit, in a new session and in
+    that one."""
     desk.model.replies = edit(desk.project)
     session = session_of(desk.claude("Raise the rate. MAIN"))
     settle(desk.project)
@@ -199,7 +202,8 @@ def test_codex_is_told_before_its_patch(desk: Desk) -> None:
 
 def test_the_plug_in_installs_in_both(desk: Desk) -> None:
     """From the marketplace of this repository; then nothing is wired twice."""
-    claude, codex = client("claude"), client("codex")
+    claude = client("claude")
+    codex = client("codex")
     plugin = str(HOUSE / "memcli" / "install" / "plugin")
     for line in (
         (claude, "plugin", "validate", "--strict", plugin),
@@ -234,7 +238,8 @@ console.log(JSON.stringify({ parts, system, output, after }))
 
 
 def test_the_plug_in_of_opencode_hands_on_what_is_told(desk: Desk) -> None:
-    """In node, called as opencode calls it: at the start, with a prompt, at a tool, after a compaction."""
+    """In node, called as opencode calls it: at the start, with a prompt, at a tool,
+    after a compaction."""
     node = client("node")
     desk.project.mem("init", "--opencode")
     script = desk.project.write("~/calls.mjs", CALLS)

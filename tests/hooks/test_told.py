@@ -63,7 +63,8 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
 def test_what_was_used_waits_until_its_file_is_written(
     shop: Project, answer: str, uses: int
 ) -> None:
-    """A session that learned nothing leaves the tree clean; the next write counts it, once."""
+    """A session that learned nothing leaves the tree clean; the next write counts it,
+    once."""
     call(shop, "prompt", **ASKED)
     path = transcript(shop, ASKED["prompt"])
     path.write_text(path.read_text().replace("I did that.", answer))
@@ -77,7 +78,8 @@ def test_what_was_used_waits_until_its_file_is_written(
 
 
 def test_compact_counts_what_was_used_once(shop: Project) -> None:
-    """A dry run shows it, --check finds no work in it; once for a session, none of what is retired."""
+    """A dry run shows it, --check finds no work in it; once for a session, none of what
+    is retired."""
     more = shop.entry(
         "Round once", "Round VAT once per line.", id="vat", type="corrective"
     )
@@ -109,7 +111,8 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
 def test_a_compaction_that_was_killed_counts_nothing_twice(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The journal of the write says what it counted; the state file did not get to hear of it."""
+    """The journal of the write says what it counted; the state file did not get to hear
+    of it."""
     monkeypatch.setattr(WaitingUses, "forget_counted", lambda self: None)
     text = []
     wait(shop, "one", "clock")
@@ -162,7 +165,8 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
 def test_what_was_done_after_it_was_told_counts(
     shop: Project, name: str, given: dict[str, str], used: bool, late: bool
 ) -> None:
-    """A file or a command that an entry is about; never what it forbids, nor what came before."""
+    """A file or a command that an entry is about; never what it forbids, nor what came
+    before."""
     entries = {
         "reset": {"body": "Call `make reset-db`. Never run `psql -f wipe.sql`.", "commands": ["psql*"]},
         "vat": {"body": "Round VAT once per line.", "paths": ["src/*.py"]},
@@ -175,11 +179,26 @@ def test_what_was_done_after_it_was_told_counts(
     shop.write("MEMORY.md", text)
     at = datetime.fromisoformat("2026-11-20T10:00:00").astimezone(UTC)
     when = (at + timedelta(minutes=5 if late else -5)).isoformat()
-    turn = Turn("assistant", "", "assistant", "1", when, name, given)
+    turn = Turn(
+        role="assistant",
+        text="",
+        origin="assistant",
+        key="1",
+        time=when,
+        tool=name,
+        input=given,
+    )
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
         app.refresh()
         told = [
-            Telling("one", "prompt", key, key, "why", "2026-11-20T10:00:00")
+            Telling(
+                session="one",
+                event="prompt",
+                entry=key,
+                title=key,
+                why="why",
+                at="2026-11-20T10:00:00",
+            )
             for key in entries
         ]
         history(shop).note("told", told)
@@ -208,7 +227,8 @@ WHY = (
 def test_history_is_told_when_it_is_clearly_about_a_prompt(
     shop: Project, entry: str, commit: str, asked: str, said: str
 ) -> None:
-    """An excerpt of a commit, once, and before entries; no subject that says no more, no file name."""
+    """An excerpt of a commit, once, and before entries; no subject that says no more,
+    no file name."""
     for i in range(30):
         shop.write(f"src/part{i}.py", f"value = {i}\n")
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
@@ -231,7 +251,8 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
 
 
 def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
-    """The entry that was learned in the older exchange stays silent; the newer decision is told."""
+    """The entry that was learned in the older exchange stays silent; the newer decision
+    is told."""
     old = "retry policy of the payment gateway: backoff ceiling 60 seconds, attempts, idle timeout"
     turn = {"type": "user", "uuid": "u1", "sessionId": "older", "cwd": str(shop.root),
             "timestamp": "2026-03-04T10:00:00Z", "message": {"role": "user", "content": old}}  # fmt: skip

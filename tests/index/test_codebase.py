@@ -18,7 +18,8 @@ Run `make lint` and `npm run build`, `FOO=1 python scripts/x.py --fast`, then se
 
 @pytest.mark.unit
 def test_what_an_entry_names() -> None:
-    """Paths, targets and identifiers of code spans, links and `paths`; lines are left off."""
+    """Paths, targets and identifiers of code spans, links and `paths`; lines are left
+    off."""
     assert anchors_of({"paths": ["src/**/*.ts", "lib/x.py"]}, NAMED) == {
         Anchor("glob", "src/**/*.ts"),
         *(Anchor("path", path) for path in (
@@ -41,7 +42,8 @@ def test_what_an_entry_names() -> None:
     ],
 )
 def test_what_only_looks_like_a_name(text: str) -> None:
-    """Words, versions, flags, addresses, stand-ins, fenced code, and what a line says is gone."""
+    """Words, versions, flags, addresses, stand-ins, fenced code, and what a line says
+    is gone."""
     assert anchors_of({}, text) == set()
 
 
@@ -118,7 +120,8 @@ def test_renames_are_followed_and_undone(project: Project) -> None:
 def test_after_a_commit_only_what_changed_is_read(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Identifiers are looked for in the changed files, unless the one that had them changed."""
+    """Identifiers are looked for in the changed files, unless the one that had them
+    changed."""
     started(project)
     for i in range(20):
         project.write(f"src/more{i}.py", "x = 1\n")
@@ -161,7 +164,8 @@ def test_without_git(project: Project, tmp_path: Path) -> None:
 
 
 def test_recall_marks_and_lowers_it(project: Project) -> None:
-    """A hit that names what is gone says so and stands behind its equal; a start leaves it out."""
+    """A hit that names what is gone says so and stands behind its equal; a start leaves
+    it out."""
     for name in ("one", "two"):
         project.write(
             f"src/{name}_part.py", f"def {name}_call():\n    return '{name}'\n"
@@ -192,7 +196,8 @@ def test_recall_marks_and_lowers_it(project: Project) -> None:
 def test_a_shallow_clone_says_what_it_cannot_tell(
     project: Project, tmp_path: Path
 ) -> None:
-    """What this part of the history does not have may be in the other: untold, not never."""
+    """What this part of the history does not have may be in the other: untold, not
+    never."""
     started(project)
     project.git("rm", "-q", "src/old.py")
     project.commit("gone")

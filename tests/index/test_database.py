@@ -77,7 +77,8 @@ def test_the_index_is_unseen_in_a_linked_worktree(project: Project) -> None:
 
 
 def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
-    """No index, no cache, no state: every command exits 0 with one line that says how to begin."""
+    """No index, no cache, no state: every command exits 0 with one line that says how
+    to begin."""
     assert project.mem("index", "--check").code == 0
     for command in (["index"], ["recall", "x"], ["list"], ["index", "--rebuild"]):
         done = project.mem(*command)
@@ -159,7 +160,8 @@ def test_unchanged_files_are_not_read(project: Project) -> None:
 
 
 def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> None:
-    """Another mtime, equal content: the rows stay, and the next run does not read it again."""
+    """Another mtime, equal content: the rows stay, and the next run does not read it
+    again."""
     path = project.write("MEMORY.md", project.entry("One") + project.entry("Two"))
     age(path, 500)
     project.mem("index")
@@ -199,7 +201,8 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
 def test_a_same_size_edit_within_one_tick_is_found(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Racily clean: the file is written, indexed and written again with the same mtime and size."""
+    """Racily clean: the file is written, indexed and written again with the same mtime
+    and size."""
     monkeypatch.setattr(files, "RACY_NS", 60 * 10**9)  # however slow this machine is
     path = project.write(
         "MEMORY.md", project.entry("Zebra", "It is black.", id="a1" * 4)
@@ -322,7 +325,8 @@ class Editor:
 
     def step(self) -> None:
         name, target = self.random.choices(FILES, k=2)
-        path, goal = self.path(name), self.path(target)
+        path = self.path(name)
+        goal = self.path(target)
         there = path.is_file()
         actions = [
             "write",
@@ -368,7 +372,8 @@ class Editor:
 def test_incremental_equals_from_scratch(project: Project, seed: int) -> None:
     """After any sequence of edits, moves, deletions and appends."""
     editor = Editor(project, seed)
-    old, fresh = project.root.parent / "old.db", project.root.parent / "fresh.db"
+    old = project.root.parent / "old.db"
+    fresh = project.root.parent / "fresh.db"
     for step in range(25):
         editor.step()
         with opened(project, str(old)) as app:
@@ -454,7 +459,8 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(
 def test_processes_that_start_at_once_all_answer_and_one_index_remains(
     project: Project,
 ) -> None:
-    """From nothing, and from a damaged file: no error, nothing moved aside that was good."""
+    """From nothing, and from a damaged file: no error, nothing moved aside that was
+    good."""
     for i in range(20):
         project.write(
             f"tasks/t{i}.md",
@@ -491,7 +497,8 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(
         assert [code for _, code in ended] == [0] * 6, [err for (_, err), _ in ended]
         assert len(answers) == 1
         assert len(list(project.root.glob(f"{DB}.aside-*"))) == damaged
-        # What one of them left because the index was busy, the next quiet one makes up for.
+        # What one of them left because the index was busy, the next quiet one makes up
+        # for.
         assert (
             project.mem("recall", "zebra").code
             == project.mem("index", "--check").code
@@ -540,7 +547,8 @@ def held(path: Path) -> Iterator[None]:
 def test_a_busy_index_is_answered_from_and_refused_to_writers(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with --rebuild."""
+    """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with
+    --rebuild."""
     project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
     project.mem("index")
     project.write("tasks/new.md", project.entry("Horse", "Stripes? No."))
@@ -564,7 +572,8 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
-    """What cannot be written is rolled back, and this run answers from an index in memory."""
+    """What cannot be written is rolled back, and this run answers from an index in
+    memory."""
     project.write("MEMORY.md", project.entry("Zebra"))
     with opened(project) as app:
         app.refresh()

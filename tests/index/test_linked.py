@@ -1,4 +1,5 @@
-"""What an index line says is searched with the file it links to; decisions that do not hold."""
+"""What an index line says is searched with the file it links to; decisions that do not
+hold."""
 
 import pytest
 
@@ -15,7 +16,8 @@ def paths(project: Project, task: str) -> list[str]:
 
 
 def test_the_words_of_an_index_line_find_its_file(project: Project) -> None:
-    """However it came about: line first, file first, line edited, line gone; and no other file."""
+    """However it came about: line first, file first, line edited, line gone; and no
+    other file."""
     project.write("memory/MEMORY.md", INDEX)
     assert paths(project, "zebra") == ["memory/MEMORY.md"]
     project.write("memory/deploys.md", "# Deploying\n\nTag first, then push.\n")

@@ -17,7 +17,8 @@ def entry(name: str, text: str, kind: str = "procedural") -> str:
 
 @pytest.fixture
 def many(project: Project) -> Project:
-    """1,300 entries with four of five common words, 250 with one: more than are scored."""
+    """1,300 entries with four of five common words, 250 with one: more than are
+    scored."""
     dice = random.Random(7)
     filler = ["".join(dice.choices("bcdfghklmnprstvz", k=6)) for _ in range(400)]
     rows = [

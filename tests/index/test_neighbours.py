@@ -74,7 +74,8 @@ def test_edges_are_exactly_the_nearest(
 def test_copies_and_what_is_not_live_have_no_edges(
     project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    """One id in two files is one entry; the archive and the retired have no part in it."""
+    """One id in two files is one entry; the archive and the retired have no part in
+    it."""
     monkeypatch.setattr(neighbours, "FEW", few)
     text = project.entry("Retry", "the payment webhook retries late requests", id="a")
     project.write("MEMORY.md", text)

@@ -79,7 +79,8 @@ def test_stop_words_go_unless_nothing_remains() -> None:
 
 
 def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
-    """The longest that occurs, without at most three letters; short words are left alone."""
+    """The longest that occurs, without at most three letters; short words are left
+    alone."""
     known = {"verbindung*": 2, "verbindun*": 2, "model*": 1, "auth*": 9, "화면*": 1}
     query = build("Verbindungen modelos author proxy 화면에서")
     got = widened(query, lambda words: [known.get(word, 0) for word in words])
@@ -95,7 +96,8 @@ def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
 
 
 def test_what_another_language_names_is_also_asked_in_english() -> None:
-    """Of compounds, too; vectors get the English names. A task in English is left as it is."""
+    """Of compounds, too; vectors get the English names. A task in English is left as it
+    is."""
     found = concepts("Protokolldateien der 数据库")
     assert all(
         any(name in each for each in found)
@@ -108,7 +110,8 @@ def test_what_another_language_names_is_also_asked_in_english() -> None:
 
 
 def test_a_long_task_counts_by_its_rarest_terms() -> None:
-    """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest first."""
+    """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest
+    first."""
     words = [f"w{i}x" for i in range(200)]
     frequency = {word: (i * 7) % 200 for i, word in enumerate(words)}
     got = build(
@@ -119,13 +122,15 @@ def test_a_long_task_counts_by_its_rarest_terms() -> None:
 
 
 def test_neighbours_are_phrases_and_stop_words_part_them() -> None:
-    """Two or three content words in a row form a phrase; a stop word between them ends it."""
+    """Two or three content words in a row form a phrase; a stop word between them ends
+    it."""
     wanted = {"red blue", "blue green", "red blue green"}
     assert set(build("red blue green of gold").phrases) == wanted
 
 
 def test_scripts_without_blanks_are_asked_in_pairs() -> None:
-    """Chinese is asked by overlapping pairs, each by itself; a single character by prefix."""
+    """Chinese is asked by overlapping pairs, each by itself; a single character by
+    prefix."""
     assert build("数据库").terms == ("数据", "据库")
     assert build("库").terms == ("库*",)
     assert build("我们的数据").terms == ("数据",) and build("どうすれば").terms

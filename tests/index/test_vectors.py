@@ -1,4 +1,5 @@
-"""The vectors of an index: the same however it came about, of one model, and never in the way."""
+"""The vectors of an index: the same however it came about, of one model, and never in
+the way."""
 
 import json
 import threading
@@ -26,7 +27,8 @@ def embedded(project: Project) -> set[str]:
 
 
 def contents(project: Project) -> list[tuple[Any, ...]]:
-    """Every vector with the chunk it is of and the words it has, whatever their numbers are."""
+    """Every vector with the chunk it is of and the words it has, whatever their numbers
+    are."""
     words = dict(sql(project, "SELECT id, word FROM words"))
     rows = sql(
         project,
@@ -64,7 +66,8 @@ def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
 def test_edited_step_by_step_or_built_at_once_it_is_the_same(
     project: Project, vectors: None, seed: int
 ) -> None:
-    """After edits, deletions and moves the vectors and the answers are those of an index made anew."""
+    """After edits, deletions and moves the vectors and the answers are those of an
+    index made anew."""
     editor = Editor(project, seed)
     for name in FILES:
         project.write(name, "".join(editor.entry() for _ in range(6)))
@@ -77,7 +80,8 @@ def test_edited_step_by_step_or_built_at_once_it_is_the_same(
         "rollback of the deploy",
         "斑马",
     ]
-    grown, step_by_step = contents(project), [answer(project, task) for task in tasks]
+    grown = contents(project)
+    step_by_step = [answer(project, task) for task in tasks]
     assert sign_bits(project).keys() == {
         row[0] for row in sql(project, "SELECT chunk FROM vectors")
     }
@@ -92,7 +96,8 @@ def test_edited_step_by_step_or_built_at_once_it_is_the_same(
 
 
 def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> None:
-    """Entries and sections of the memory store; no archives, proxies, norms, nothing retired."""
+    """Entries and sections of the memory store; no archives, proxies, norms, nothing
+    retired."""
     project.write(
         "MEMORY.md",
         "# Prose\n\nSome text.\n\n"
@@ -147,7 +152,8 @@ def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None
 def test_damaged_rows_are_a_note_at_most_and_heal(
     project: Project, vectors: None, damage: str
 ) -> None:
-    """Words still answer; the run after has whole vectors, without a word from the user."""
+    """Words still answer; the run after has whole vectors, without a word from the
+    user."""
     project.write(
         "MEMORY.md",
         project.entry("Car", "The vehicle in the garage.")
@@ -213,7 +219,8 @@ def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
 
 
 def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
-    """Vectors are taken from the cache; an edit pays for its own text alone, and equal texts once."""
+    """Vectors are taken from the cache; an edit pays for its own text alone, and equal
+    texts once."""
     two(project)
     assert project.mem("index").code == 0
     asked = len(server.asked)
@@ -229,7 +236,8 @@ def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
 
 
 def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None:
-    """A refresh embeds nothing; the mode of a provider is linear, and every other can be chosen."""
+    """A refresh embeds nothing; the mode of a provider is linear, and every other can
+    be chosen."""
     two(project)
     assert project.mem("index").code == 0
     asked = len(server.asked)
@@ -243,7 +251,8 @@ def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None
 
 
 def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> None:
-    """Another model: words alone and one line, until `mem index`; back again, it costs nothing."""
+    """Another model: words alone and one line, until `mem index`; back again, it costs
+    nothing."""
     two(project)
     assert recalled(project).err.startswith(
         "mem: words alone were searched: the vectors are missing"

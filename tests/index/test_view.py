@@ -72,7 +72,8 @@ ALWAYS = {"home", "root"}
 def test_what_is_in_view(
     house: Project, where: str, options: list[str], expected: set[str]
 ) -> None:
-    """At the root all; in a job it and its tasks; in a task no sibling; --job and --task choose."""
+    """At the root all; in a job it and its tasks; in a task no sibling; --job and
+    --task choose."""
     assert seen(house, where, *options) == expected
 
 
@@ -114,7 +115,8 @@ def test_dates_of_filters(text: str, day: str) -> None:
 
 
 def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
-    """Relative, absolute and through a link; a file outside the root is about nothing inside it."""
+    """Relative, absolute and through a link; a file outside the root is about nothing
+    inside it."""
     project.write("MEMORY.md", project.entry("Py", "zebra", paths=["/src/*.py"]))
     project.write("src/a.py", "")
     link = project.root.parent / "link"
@@ -212,7 +214,8 @@ def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None
 
 
 def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
-    """An original kept in the archive under the id of its survivor: the survivor is shown."""
+    """An original kept in the archive under the id of its survivor: the survivor is
+    shown."""
     project.write(
         "MEMORY.md", project.entry("Survivor", "The zebra crosses slowly.", id="c" * 8)
     )

@@ -49,7 +49,8 @@ def _state(path: Path) -> tuple[int, bytes]:
 
 
 def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
-    """MEMORY.md, attributes, merge driver, ignore lines; a second run changes nothing."""
+    """MEMORY.md, attributes, merge driver, ignore lines; a second run changes
+    nothing."""
     assert project.mem("init").code == 0
     assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
     attributes = (project.root / ".gitattributes").read_text()
@@ -120,7 +121,8 @@ PLACES = {
 def test_settings_in_twice_and_out_are_as_before(
     project: Project, options: tuple[str, ...], name: str
 ) -> None:
-    """Over ten prepared files, and over none: every byte, mode and folder all around is as before."""
+    """Over ten prepared files, and over none: every byte, mode and folder all around is
+    as before."""
     for text in [None, *(PREPARED[name] for name in TEN.split("|"))]:
         path = project.home / name[2:] if name.startswith("~/") else project.root / name
         if text is not None:
@@ -137,7 +139,8 @@ def test_settings_in_twice_and_out_are_as_before(
 
 
 def test_all_of_it_comes_out_again(project: Project) -> None:
-    """Every target at once, in a repository that has some of each already: nothing is left."""
+    """Every target at once, in a repository that has some of each already: nothing is
+    left."""
     project.write("CLAUDE.md", "# Rules\n\nBe kind.")
     project.write("AGENTS.md", "Be quick.\r\n")
     project.write(".claude/settings.local.json", PREPARED["tabs"] or "")
@@ -157,7 +160,8 @@ def test_all_of_it_comes_out_again(project: Project) -> None:
 def test_dry_run_of_all_shows_every_file_and_writes_none(
     project: Project, world: Path
 ) -> None:
-    """The diff has settings, hooks, workflow; the tree, the home and the state are untouched."""
+    """The diff has settings, hooks, workflow; the tree, the home and the state are
+    untouched."""
     before = snapshot(world, project.root)
     shown = project.mem("init", "--all", "--dry-run")
     assert snapshot(world, project.root) == before
@@ -236,7 +240,8 @@ def test_broken_settings_stop_everything_before_it_begins(
 def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(
     project: Project,
 ) -> None:
-    """A path of an earlier mem goes; what the agent wrote since stays when ours is taken out."""
+    """A path of an earlier mem goes; what the agent wrote since stays when ours is
+    taken out."""
     path = project.write(".claude/settings.local.json", OLD)
     assert "updated .claude/settings.local.json" in project.mem("init", "--claude").out
     assert "/old/place" not in path.read_text()
@@ -247,7 +252,8 @@ def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(
 
 
 def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
-    """The plug-in calls mem already; that is said, and the settings stay as they are."""
+    """The plug-in calls mem already; that is said, and the settings stay as they
+    are."""
     path = project.write(
         ".claude/settings.json", '{"enabledPlugins": {"mem@here": true}}'
     )
@@ -297,7 +303,8 @@ def test_a_link_of_the_user_is_written_through(project: Project) -> None:
 def test_a_link_that_leaves_the_repository_is_refused(
     project: Project, tmp_path: Path
 ) -> None:
-    """Into the home folder, too: a repository must not choose which of its user's files is written."""
+    """Into the home folder, too: a repository must not choose which of its user's files
+    is written."""
     for name, target in (
         (".claude/settings.local.json", "~/x.json"),
         ("AGENTS.md", "~/notes.md"),
@@ -323,7 +330,8 @@ def sections(folder: Path) -> dict[str, str | None]:
 
 
 def test_git_goes_on_whatever_mem_does(project: Project) -> None:
-    """Commit, merge, rebase, cherry-pick and another work tree with hooks on: no failure, no word."""
+    """Commit, merge, rebase, cherry-pick and another work tree with hooks on: no
+    failure, no word."""
     project.mem("init", "--git")
     project.mem("add", "Base")
     project.commit()
@@ -408,7 +416,8 @@ def test_a_linked_work_tree_uses_the_common_hooks(
 ) -> None:
     """Here one of a bare clone; in the bare clone itself there is nothing to run."""
     project.commit()
-    source, linked = tmp_path / "bare.git", tmp_path / "linked"
+    source = tmp_path / "bare.git"
+    linked = tmp_path / "linked"
     project.git("clone", "-q", "--bare", str(project.root), str(source))
     project.git("worktree", "add", "-q", str(linked), "-b", "x", cwd=source)
     before = snapshot(linked, source)
@@ -421,7 +430,8 @@ def test_a_linked_work_tree_uses_the_common_hooks(
 
 
 def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> None:
-    """pre-commit calls it: nothing is put beside it, doctor sees it, and it goes as it came."""
+    """pre-commit calls it: nothing is put beside it, doctor sees it, and it goes as it
+    came."""
     project.mem("init", "--git")
     folder = project.root / ".git" / "hooks"
     (folder / "post-merge").rename(folder / "post-merge.legacy")
@@ -439,7 +449,8 @@ def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> N
     "text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""]
 )
 def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -> None:
-    """It writes git's hooks itself, so that ours would vanish: its local configuration calls mem."""
+    """It writes git's hooks itself, so that ours would vanish: its local configuration
+    calls mem."""
     project.write(
         "lefthook.yml", "post-merge:\n  commands:\n    deps:\n      run: true\n"
     )
@@ -460,7 +471,8 @@ def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -
 
 
 def test_the_workflow_is_what_github_reads(project: Project) -> None:
-    """Valid YAML with the two jobs, least permissions, one run at a time, a pinned version."""
+    """Valid YAML with the two jobs, least permissions, one run at a time, a pinned
+    version."""
     project.mem("init", "--ci")
     text = (project.root / repository.WORKFLOW).read_text()
     read = yaml.safe_load(text)
@@ -484,7 +496,8 @@ def test_the_workflow_is_what_github_reads(project: Project) -> None:
 def test_ci_is_told_what_to_install(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where only this machine has the program, --from names it; nothing is written without."""
+    """Where only this machine has the program, --from names it; nothing is written
+    without."""
     monkeypatch.setattr(distribution, "for_ci", FOR_CI)
     before = snapshot(project.root)
     done = project.mem("init", "--ci")
@@ -516,7 +529,8 @@ def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
 
 @pytest.fixture
 def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with two near-duplicates, with its origin, mem, and a `gh` that notes."""
+    """A checkout with two near-duplicates, with its origin, mem, and a `gh` that
+    notes."""
     body = "Freeze time in the tests of the cart before the expiry is computed, or they fail."
     project.write(
         "MEMORY.md", "".join(project.entry("Freeze time", body) for _ in range(2))
@@ -618,7 +632,8 @@ def test_ci_says_what_a_branch_changes(
 def test_agents_are_told_where_they_read(
     project: Project, files: dict[str, str], changed: list[str]
 ) -> None:
-    """In the files that exist, once though one includes the other; a new AGENTS.md without any."""
+    """In the files that exist, once though one includes the other; a new AGENTS.md
+    without any."""
     for name, text in files.items():
         project.write(name, text)
     before = snapshot(project.root)
@@ -644,7 +659,8 @@ def _read(path: Path) -> str:
 
 
 def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
-    """Each entry is a command line that the program knows; post-* stages get no files."""
+    """Each entry is a command line that the program knows; post-* stages get no
+    files."""
     from memcli.cli.program import commands
 
     top = Path(__file__).parents[2]
@@ -685,7 +701,8 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(
 def test_a_person_at_a_terminal_is_asked_once(
     project: Project, monkeypatch: pytest.MonkeyPatch, answer: str, value: str
 ) -> None:
-    """The default is no; either answer settles it. Without the command claude nobody is asked."""
+    """The default is no; either answer settles it. Without the command claude nobody is
+    asked."""
     asked: list[str] = []
     monkeypatch.setattr(
         setup, "_asked", lambda mem, text: (asked.append(text), answer == "y")[1]

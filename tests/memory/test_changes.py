@@ -1,4 +1,5 @@
-"""Changes to several memory files: one text for each, and nothing that leaves is lost."""
+"""Changes to several memory files: one text for each, and nothing that leaves is
+lost."""
 
 from memcli.memory.changes import ChangeSet
 from memcli.memory.parser import MemoryFile, parse

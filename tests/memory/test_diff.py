@@ -25,7 +25,8 @@ def git_apply(folder: Path, diff: str, *flags: str) -> None:
 def applied(
     folder: Path, name: str, before: str | None, after: str | None
 ) -> bytes | None:
-    """What git makes of the diff; afterwards it is taken back, to be sure of that direction too."""
+    """What git makes of the diff; afterwards it is taken back, to be sure of that
+    direction too."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if before is not None:
@@ -139,7 +140,8 @@ def entries(number: int, count: int) -> str:
 
 
 def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> None:
-    """10,000 entries, most of whose lines are alike: no quadratic search, and no needless line."""
+    """10,000 entries, most of whose lines are alike: no quadratic search, and no
+    needless line."""
     start = time.process_time()
     diff = unified_diff(
         Patch("/x", entries(10_000, 1), entries(10_000, 2)), "MEMORY.md"

@@ -1,4 +1,5 @@
-"""Front matter: the fast path says what YAML says, and a splice changes one value alone."""
+"""Front matter: the fast path says what YAML says, and a splice changes one value
+alone."""
 
 import re
 from typing import Any
@@ -99,7 +100,8 @@ def test_fast_path_says_what_yaml_says(block: str) -> None:
 )
 @settings(deadline=None)
 def test_any_text_survives_being_rendered(values: dict[str, str]) -> None:
-    """A rendered value reads back as itself, whatever its characters (surrogates have no bytes)."""
+    """A rendered value reads back as itself, whatever its characters (surrogates have
+    no bytes)."""
     block = render(values).removeprefix("---\n").removesuffix("---\n")
     assert read(block).values == values
 
@@ -146,7 +148,8 @@ def test_yaml_values(line: str, value: Any) -> None:
     ],
 )
 def test_refused_blocks(block: str, why: str, offset: int) -> None:
-    """What is not a plain mapping is refused with the reason and, where YAML knows it, the place."""
+    """What is not a plain mapping is refused with the reason and, where YAML knows it,
+    the place."""
     with pytest.raises(Malformed, match=why) as caught:
         front_matter._read_yaml(block)
     assert caught.value.offset == offset or why == "nested deeper"
@@ -157,10 +160,12 @@ def test_refused_blocks(block: str, why: str, offset: int) -> None:
 def test_setting_one_value(
     eol: str, line: str, key: str, value: Any, after: str | None
 ) -> None:
-    """The characters of the value alone change: quotes, blanks, remarks and line ends around stay."""
+    """The characters of the value alone change: quotes, blanks, remarks and line ends
+    around stay."""
     if after is None:
         after = line + "{eol}  - c"
-    lead, tail = "# é lead{eol}first: 'ü'{eol}{eol}", "{eol}# tail{eol}last:   x {eol}"
+    lead = "# é lead{eol}first: 'ü'{eol}{eol}"
+    tail = "{eol}# tail{eol}last:   x {eol}"
     block, wanted = (
         (lead + text + tail).replace("{eol}", eol) for text in (line, after)
     )
@@ -181,13 +186,15 @@ def test_setting_one_value(
     ],
 )
 def test_removing_a_key(eol: str, line: str) -> None:
-    """A key goes with its lines; the remark under it, which may speak of the next key, stays."""
+    """A key goes with its lines; the remark under it, which may speak of the next key,
+    stays."""
     block = f"a: 1{eol}{line}{eol}# of z{eol}z: 2{eol}".replace("{eol}", eol)
     assert changed(block, eol, k=None) == f"a: 1{eol}# of z{eol}z: 2{eol}"
 
 
 def test_a_key_that_stands_twice() -> None:
-    """It is removed everywhere, or the earlier value came to light; it is set where it counts."""
+    """It is removed everywhere, or the earlier value came to light; it is set where it
+    counts."""
     assert changed("k: 1\na: x\nk: 2\n", k=None) == "a: x\n"
     assert changed("k: 1\na: x\nk: 2\n", k=3) == "k: 1\na: x\nk: 3\n"
 
@@ -221,7 +228,8 @@ def test_flow_style_front_matter(
 
 
 def test_new_keys_come_last_in_their_order() -> None:
-    """A new key is a line of its own at the end, indented as the others, with the file's line end."""
+    """A new key is a line of its own at the end, indented as the others, with the
+    file's line end."""
     assert (
         changed("id: a\r\n", "\r\n", n=1, m="x: y") == "id: a\r\nn: 1\r\nm: 'x: y'\r\n"
     )
@@ -236,7 +244,8 @@ def test_new_keys_come_last_in_their_order() -> None:
 )
 @settings(max_examples=800, deadline=None)
 def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> None:
-    """Whatever block can be read: after one change it says the same of every other key."""
+    """Whatever block can be read: after one change it says the same of every other
+    key."""
     block += (
         "" if block.endswith("\n") else "\n"
     )  # as every block between two delimiters

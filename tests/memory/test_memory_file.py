@@ -1,4 +1,5 @@
-"""A memory file is never lost, read the same way everywhere, and changed by splices alone."""
+"""A memory file is never lost, read the same way everywhere, and changed by splices
+alone."""
 
 import time
 from collections.abc import Callable
@@ -98,12 +99,14 @@ def with_eol(text: str, eol: str) -> str:
 @given(st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_segments_joined_are_the_file(text: str) -> None:
-    """No character is lost or doubled, and nothing that can be typed makes the reader fail."""
+    """No character is lost or doubled, and nothing that can be typed makes the reader
+    fail."""
     file = parse(text, "x")
     assert "".join(text[s.start : s.end] for s in file.segments) == text
     starts = [segment.start for segment in file.segments if segment.kind == "entry"]
     assert starts == [entry.start for entry in file.entries]
-    prose, at = [s for s in file.segments if s.kind == "prose"], 0
+    prose = [s for s in file.segments if s.kind == "prose"]
+    at = 0
     for section in sections(file):  # one after the other inside the prose
         assert at <= section.start < section.end
         assert any(s.start <= section.start and section.end <= s.end for s in prose)
@@ -114,7 +117,8 @@ def test_segments_joined_are_the_file(text: str) -> None:
 @given(texts())
 @settings(max_examples=300, deadline=None)
 def test_line_is_where_the_body_begins(text: str) -> None:
-    """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in sections."""
+    """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in
+    sections."""
     file = parse(text, "x")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for item in [*file.entries, *sections(file)]:
@@ -126,9 +130,11 @@ def test_line_is_where_the_body_begins(text: str) -> None:
 @given(texts(), st.sampled_from(["\n", "\r\n", "\r"]))
 @settings(max_examples=300, deadline=None)
 def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
-    """A checkout with other line ends has the same entries and the same problems on the same lines."""
+    """A checkout with other line ends has the same entries and the same problems on the
+    same lines."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    here, there = parse(plain, "x"), parse(with_eol(plain, eol), "x")
+    here = parse(plain, "x")
+    there = parse(with_eol(plain, eol), "x")
     assert [e[1:12] for e in here.entries] == [e[1:12] for e in there.entries]
     bodies = [(e.line, e.body.replace(eol, "\n")) for e in there.entries]
     assert [(e.line, e.body) for e in here.entries] == bodies
@@ -153,7 +159,8 @@ def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
     ],
 )
 def test_what_opens_no_entry_is_body(rule: str) -> None:
-    """Rules, fenced examples and foreign front matter stay in the body, word for word."""
+    """Rules, fenced examples and foreign front matter stay in the body, word for
+    word."""
     file = parse(entry("a", rule) + entry("b"), "x")
     assert [(e.id, e.body) for e in file.entries] == [("a", rule), ("b", "Body.")]
 
@@ -173,7 +180,8 @@ def test_what_opens_no_entry_is_body(rule: str) -> None:
     ],
 )
 def test_files_that_are_all_prose(text: str) -> None:
-    """A memory index of Claude Code, its topic files and Jekyll pages are prose without a problem."""
+    """A memory index of Claude Code, its topic files and Jekyll pages are prose without
+    a problem."""
     file = parse(text, "x")
     assert (file.entries, file.problems) == ((), ())
 
@@ -193,12 +201,14 @@ def test_files_that_are_all_prose(text: str) -> None:
     ],
 )
 def test_what_is_an_entry(block: str) -> None:
-    """An id, one of the four types or three known keys make a mapping an entry, in any YAML style."""
+    """An id, one of the four types or three known keys make a mapping an entry, in any
+    YAML style."""
     assert len(parse(f"---\n{block}\n---\nBody.\n", "x").entries) == 1
 
 
 def test_fenced_example_before_another_fence() -> None:
-    """An example is told from a forgotten fence by whether the fences behind it pair up."""
+    """An example is told from a forgotten fence by whether the fences behind it pair
+    up."""
     example = "```md\n\n---\nid: z\n---\nExample.\n```\n\n```py\ncode\n```"
     file = parse(entry("a", example) + entry("b", "```\nx\n```"), "x")
     assert [(e.id, e.body) for e in file.entries] == [
@@ -263,7 +273,9 @@ def test_front_matter_that_is_never_closed_is_named() -> None:
     file = parse(entry("a") + "---\nid: b\nText\n", "x")
     assert [(e.id, e.body) for e in file.entries] == [("a", "Body.")]
     why = "front matter is not closed by a line of ---"
-    assert file.problems == (Problem("x", 7, why, "unreadable"),)
+    assert file.problems == (
+        Problem(path="x", line=7, message=why, severity="unreadable"),
+    )
 
 
 def test_missing_keys_are_defaulted() -> None:
@@ -281,7 +293,8 @@ def test_missing_keys_are_defaulted() -> None:
 def test_values_that_cannot_be_used(
     key: str, value: str, default: Any, message: str
 ) -> None:
-    """The entry counts with the default; the problem names file, line, key and what stands in."""
+    """The entry counts with the default; the problem names file, line, key and what
+    stands in."""
     file = parse(f"---\nid: a\nsome_{key}: 1\n{key}: {value}\n---\nBody.\n", "m.md")
     (found,), (problem,) = file.entries, file.problems
     assert getattr(found, key) == default
@@ -303,7 +316,8 @@ def test_values_that_cannot_be_used(
     ],
 )
 def test_values_that_are_written_otherwise(key: str, value: str, read: Any) -> None:
-    """Quoted numbers, unquoted dates and time stamps are understood without a problem."""
+    """Quoted numbers, unquoted dates and time stamps are understood without a
+    problem."""
     file = parse(f"---\ntype: corrective\n{key}: {value}\n---\nBody.\n", "x")
     assert (getattr(file.entries[0], key), file.problems) == (read, ())
 
@@ -354,7 +368,8 @@ def test_written_priority_floors_importance(priority: str, floor: float) -> None
 
 
 def test_optional_keys() -> None:
-    """Lists are lists of text however written, numbers are checked, unknown keys are kept."""
+    """Lists are lists of text however written, numbers are checked, unknown keys are
+    kept."""
     written = {
         "tags": "a, b",
         "paths": ["x", 3, None, {}],
@@ -395,13 +410,15 @@ def test_optional_keys() -> None:
     ],
 )
 def test_titles_and_dates_of_entries(body: str, title: str, date: str) -> None:
-    """The first heading outside code is the title, else the first line; its date beats the path's."""
+    """The first heading outside code is the title, else the first line; its date beats
+    the path's."""
     (found,) = parse(entry("a", body), "notes/2025-01-02.md").entries
     assert (found.title, found.date) == (title, date)
 
 
 def test_sections_have_the_heading_path_as_title() -> None:
-    """A deeper heading hangs under the last higher one; text before the first heading stands alone."""
+    """A deeper heading hangs under the last higher one; text before the first heading
+    stands alone."""
     text = "Lead.\n\n# A\none\n### B\ntwo\n## C ##\nthree\n# D\n## E\nfour\n"
     found = [(s.title, s.line) for s in sections(parse(text, "x"))]
     assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
@@ -461,7 +478,8 @@ def test_removing_several_entries_and_changing_another() -> None:
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 def test_changing_values_keeps_every_other_byte(eol: str) -> None:
-    """Order, remarks, quotes, unknown keys, BOM, line ends and a missing last line end survive."""
+    """Order, remarks, quotes, unknown keys, BOM, line ends and a missing last line end
+    survive."""
     text = "\ufeff# é\n\n---\n# why\nmine: {x: 1}\nid:   'a' # id\nstatus: active\nimportance: 0.50\n--- \n\nB."
     file = parse(with_eol(text, eol), "x")
     values = {"importance": 0.8, "status": "retired", "retired_because": "by hand"}
@@ -492,7 +510,8 @@ def test_replacing_a_body(old: str, tail: str) -> None:
 @given(texts(), st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
-    """Any text may be a body: the file has exactly one more entry, or the change is refused."""
+    """Any text may be a body: the file has exactly one more entry, or the change is
+    refused."""
     before = parse(text, "x")
     new = render_entry({"id": "new", "type": "corrective"}, body, eol_of(text))
     try:
@@ -528,16 +547,17 @@ VALUES = st.dictionaries(
 def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     text: str, data: st.DataObject
 ) -> None:
-    """Outside the touched entry every byte stays; inside, every value that was not named."""
+    """Outside the touched entry every byte stays; inside, every value that was not
+    named."""
     before = parse(text, "x")
     assume(before.entries)
     at = data.draw(st.integers(0, len(before.entries) - 1))
     remove = data.draw(st.integers(0, 4)) == 0
     change = EntryChange(
-        at,
-        data.draw(VALUES),
-        data.draw(st.one_of(st.none(), st.text(max_size=9))),
-        remove,
+        at=at,
+        values=data.draw(VALUES),
+        body=data.draw(st.one_of(st.none(), st.text(max_size=9))),
+        remove=remove,
     )
     try:
         after = edited(before, [change])
@@ -602,7 +622,8 @@ def test_reading_is_linear(name: str) -> None:
 
 
 def test_derived_ids_are_those_of_every_release() -> None:
-    """Archives, relations and other machines name entries by them: path, place and words make them."""
+    """Archives, relations and other machines name entries by them: path, place and
+    words make them."""
     file = parse("# Notes\n\n- one\n\n---\ntype: corrective\n---\nBody.\n", "MEMORY.md")
     assert ids(file) == ["d2e97154-b7ef-5fde-a3ae-35c5e5a5cbf0"]
     assert [s.id for s in sections(file)] == ["3dfa355a-9dea-598a-9f17-3ad5b91ffcc6"]
@@ -634,7 +655,8 @@ def test_changing_many_entries_of_a_file_is_linear() -> None:
 
 @pytest.mark.parametrize("end", ["---\n## One\nBody.\n", ""])
 def test_torn_front_matter_is_told_from_what_cannot_be_read(end: str) -> None:
-    """A blank line before the fault does not make a block that is closed one that is not."""
+    """A blank line before the fault does not make a block that is closed one that is
+    not."""
     text = f"---\nid: 1111\ntype: declarative\n\ntags: [a, b\ndomain: team\n{end}"
     nxt = "\n---\nid: 2222\ntype: declarative\n---\n## Two\nBody.\n"
     (problem,) = [

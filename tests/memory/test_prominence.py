@@ -1,4 +1,5 @@
-"""Decay, growth and FSRS-6; the golden numbers of docs and the `fsrs` package as oracle."""
+"""Decay, growth and FSRS-6; the golden numbers of docs and the `fsrs` package as
+oracle."""
 
 import datetime
 import math

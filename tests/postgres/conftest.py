@@ -1,4 +1,5 @@
-"""A real PostgreSQL server for the tests of the shared index, and a database of its own for each."""
+"""A real PostgreSQL server for the tests of the shared index, and a database of its own
+for each."""
 
 from collections.abc import Callable, Iterator
 from itertools import count

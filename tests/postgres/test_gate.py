@@ -12,7 +12,8 @@ def term(text: str) -> Term:
 
 
 def made(bound: dict[str, int], total: int = MILLION) -> list[str]:
-    """The alternatives of the gate of a task with these words, in how many chunks each stands."""
+    """The alternatives of the gate of a task with these words, in how many chunks each
+    stands."""
     return gate([term(text) for text in bound], bound, total).split(" | ")
 
 

@@ -21,7 +21,8 @@ def three(project: Project) -> str:
 
 
 def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> None:
-    """What was pushed is found from anywhere, with its project and its page at the commit."""
+    """What was pushed is found from anywhere, with its project and its page at the
+    commit."""
     project.write("MEMORY.md", "# Memory\n\n" + three(project))
     project.git("remote", "add", "origin", "git@github.com:acme/zoo.git")
     push(project)
@@ -55,16 +56,15 @@ def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) 
 def test_an_edit_changes_the_rows_of_its_entry_alone(
     project: Project, shared: Shared
 ) -> None:
-    """Entries behind the edited one have moved by a line, and their rows are as they were."""
+    """Entries behind the edited one have moved by a line, and their rows are as they
+    were."""
     text = three(project)
     project.write("MEMORY.md", text)
     project.write("tasks/other.md", project.entry("Else", "nothing here"))
     push(project)
-    chunks, files, terms = (
-        shared.versions("chunks"),
-        shared.versions("files"),
-        shared.versions("terms"),
-    )
+    chunks = shared.versions("chunks")
+    files = shared.versions("files")
+    terms = shared.versions("terms")
     project.write(
         "MEMORY.md", text.replace("zebra crossing", "zebra crossing\n\nwith a keeper")
     )
@@ -87,7 +87,8 @@ def test_an_edit_changes_the_rows_of_its_entry_alone(
 def test_what_leaves_the_files_leaves_the_index(
     project: Project, shared: Shared
 ) -> None:
-    """Removed entries and removed files are gone after the next push, with what they counted for."""
+    """Removed entries and removed files are gone after the next push, with what they
+    counted for."""
     text = three(project)
     project.write("MEMORY.md", text)
     project.write("tasks/other.md", project.entry("Else", "okapi"))
@@ -175,7 +176,8 @@ def test_a_project_is_its_first_commit_and_path(
 def test_only_what_is_committed_is_sent(
     project: Project, shared: Shared, staged: bool
 ) -> None:
-    """A hit's page must say what the hit says: a changed file is refused, and nothing is written."""
+    """A hit's page must say what the hit says: a changed file is refused, and nothing
+    is written."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     project.commit()
     project.write("MEMORY.md", project.entry("Herds", "changed"))
@@ -192,7 +194,8 @@ def test_only_what_is_committed_is_sent(
 def test_a_shallow_clone_is_refused(
     project: Project, shared: Shared, tmp_path: Path
 ) -> None:
-    """Without the first commit a project has no identity: exit 2, with the command that helps."""
+    """Without the first commit a project has no identity: exit 2, with the command that
+    helps."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     project.commit()
     project.commit("second")
@@ -211,7 +214,8 @@ def test_a_shallow_clone_is_refused(
 def test_vectors_are_sent_with_their_model(
     project: Project, shared: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each vector has its model and dimension beside it; what was pushed without one gets it later."""
+    """Each vector has its model and dimension beside it; what was pushed without one
+    gets it later."""
     project.write(
         "MEMORY.md", three(project) + project.entry("Old", "retired", status="retired")
     )

@@ -1,4 +1,5 @@
-"""mem recall --shared: the same ranking over many projects, and what happens without a server."""
+"""mem recall --shared: the same ranking over many projects, and what happens without a
+server."""
 
 import random
 import socket
@@ -56,7 +57,8 @@ TASKS = (
 def test_the_ranking_is_the_local_one(
     project: Project, shared: Shared, embedded: bool, request: pytest.FixtureRequest
 ) -> None:
-    """With one project in the shared index, hits, order and scores are those of the local index."""
+    """With one project in the shared index, hits, order and scores are those of the
+    local index."""
     if embedded:
         request.getfixturevalue("vectors")
     filled(project, 120)
@@ -118,7 +120,8 @@ def test_filters_are_the_local_ones(
 def test_projects_are_told_apart(
     project: Project, shared: Shared, other: Callable[[str], Project]
 ) -> None:
-    """Equal ids in two projects are two entries; --project asks one alone, by its name."""
+    """Equal ids in two projects are two entries; --project asks one alone, by its
+    name."""
     second = other("second")
     for one, body in (
         (project, "zebra here"),
@@ -136,7 +139,8 @@ def test_projects_are_told_apart(
 
 
 def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
-    """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are no errors."""
+    """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are
+    no errors."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     push(project)
     assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
@@ -184,7 +188,8 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
 def test_a_server_that_freezes_is_given_up(
     local: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that worked and then hangs is given up, too, and works again when it wakes."""
+    """A server that worked and then hangs is given up, too, and works again when it
+    wakes."""
     server = Server()
     try:
         server.start()

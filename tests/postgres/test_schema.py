@@ -13,7 +13,8 @@ from tests.postgres.server import Server
 def test_one_entry_is_found_among_two_thousand(
     project: Project, shared: Shared, vectors: None
 ) -> None:
-    """By a rare word and a common one; common words alone, and any words, bring a full answer."""
+    """By a rare word and a common one; common words alone, and any words, bring a full
+    answer."""
     dice = random.Random(1)
 
     def words(number: int) -> str:
@@ -41,7 +42,8 @@ def test_one_entry_is_found_among_two_thousand(
 
 @pytest.mark.process
 def test_a_storm_leaves_whole_projects() -> None:
-    """Pushers and readers while the server is killed: the long form is in tests/drills."""
+    """Pushers and readers while the server is killed: the long form is in
+    tests/drills."""
     server = Server()
     try:
         server.start(fsync="on")

@@ -18,7 +18,8 @@ def teams(
     other: Callable[[str], Project],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Project]:
-    """Projects of team a (`project`) and team b, with the same words; readers and pushers of both."""
+    """Projects of team a (`project`) and team b, with the same words; readers and
+    pushers of both."""
     shared.do(
         "CREATE ROLE team_a NOLOGIN", "CREATE ROLE team_b NOLOGIN",
         *(f"CREATE ROLE {role}_{team} LOGIN PASSWORD 'pw' IN ROLE team_{team}"
@@ -74,7 +75,8 @@ def test_no_filter_shows_another_team(
 def test_rows_of_another_team_are_hidden_from_sql(
     teams: Project, shared: Shared
 ) -> None:
-    """Every table shows the reader its team's rows alone, counted, joined or asked for by key."""
+    """Every table shows the reader its team's rows alone, counted, joined or asked for
+    by key."""
     for table in TABLES:
         assert (
             shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_b'")[0][0]
@@ -100,7 +102,8 @@ def test_rows_of_another_team_are_hidden_from_sql(
 def test_the_searches_on_the_server_know_the_reader(
     teams: Project, shared: Shared, chunks: int
 ) -> None:
-    """Called directly, with any filter and for any project, they show the team's own rows alone."""
+    """Called directly, with any filter and for any project, they show the team's own
+    rows alone."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
     [(theirs,)] = shared.rows(
         "SELECT project::text FROM mem.projects WHERE team = 'team_b'"
@@ -135,7 +138,8 @@ def test_the_searches_on_the_server_know_the_reader(
 
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
 def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> None:
-    """What a reader hands to the searches that run with the owner's rights is a value."""
+    """What a reader hands to the searches that run with the owner's rights is a
+    value."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
     nearest = "SELECT * FROM mem.nearest('[1]', %s, 1, 9, '{\"store\": [\"memory\"]}')"
     for model in ("x' OR true --", "x'; DELETE FROM mem.chunks; --", "%s", "$1"):
@@ -170,14 +174,13 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
 
 
 def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
-    """A reader may change nothing; a pusher nothing of another team, nor give rows away to it."""
+    """A reader may change nothing; a pusher nothing of another team, nor give rows away
+    to it."""
     for role in ("reader_a", "pusher_a"):
         with shared.connect(role) as connection:
             for table in TABLES:
-                update, delete = (
-                    f"UPDATE mem.{table} SET team = 'team_b'",
-                    f"DELETE FROM mem.{table}",
-                )
+                update = f"UPDATE mem.{table} SET team = 'team_b'"
+                delete = f"DELETE FROM mem.{table}"
                 for statement in (update, delete) if role == "reader_a" else (update,):
                     with pytest.raises(psycopg.errors.InsufficientPrivilege):
                         connection.execute(statement)
@@ -189,7 +192,8 @@ def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
 def test_a_push_to_another_teams_project_is_refused(
     teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who is in team b alone cannot push a project of team a, nor push for a team it is not in."""
+    """Who is in team b alone cannot push a project of team a, nor push for a team it is
+    not in."""
     before = shared.dump()
     teams.write("MEMORY.md", teams.entry("Taken over", "okapi"))
     teams.commit()
@@ -206,7 +210,8 @@ def test_a_push_to_another_teams_project_is_refused(
 def test_a_project_moves_to_another_team(
     teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever is in both teams moves all of its rows; the words that gate a search move, too."""
+    """Whoever is in both teams moves all of its rows; the words that gate a search
+    move, too."""
     monkeypatch.setenv("MEM_STORE_URL", shared.url)
     monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
     push(teams, "--archived")

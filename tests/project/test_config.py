@@ -19,8 +19,10 @@ def settings(
 
 
 def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
-    """Defaults, user file, project file, environment, flag: each over the one before."""
-    home, root = project.home, project.root
+    """Defaults, user file, project file, environment, flag: each over the one
+    before."""
+    home = project.home
+    root = project.root
     project.write(
         "~/.config/mem/config.toml",
         "limit = 1\nhalf_life = 10\ndecay = 'linear'\nmax_tokens = 5\n",
@@ -42,8 +44,8 @@ def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
 
 
 def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
-    """Every key that is not for the project file is refused there with its line, and allowed
-    elsewhere."""
+    """Every key that is not for the project file is refused there with its line, and
+    allowed elsewhere."""
     private = [name for name in KEYS if name not in OF_A_REPOSITORY]
     project.write("MEMORY.md", project.entry())
     for name in private:
@@ -79,8 +81,8 @@ _HUGE = "9" * 5000
 def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
     project: Project, text: bytes, line: str
 ) -> None:
-    """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root; no
-    traceback."""
+    """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root;
+    no traceback."""
     project.write("MEMORY.md", project.entry())
     path = project.write(".mem.toml", text)
     done = project.mem("recall", "x")

@@ -58,7 +58,8 @@ def test_a_folder_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 def test_the_installer_is_the_one_that_did_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mark: str, start: str
 ) -> None:
-    """uv and pipx leave a file in the environment; else it is pip, or uv where there is no pip."""
+    """uv and pipx leave a file in the environment; else it is pip, or uv where there is
+    no pip."""
     came_from(monkeypatch, GIT)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     usual = distribution.hint("local")

@@ -49,7 +49,8 @@ def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
 def test_a_broken_git_file_breaks_nothing(
     project: Project, content: bytes | None
 ) -> None:
-    """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the same."""
+    """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the
+    same."""
     plain = project.root.parent / "plain"
     project.write("MEMORY.md", project.entry("Zebra"), at=plain)
     if content is None:
@@ -68,7 +69,8 @@ def test_a_broken_git_file_breaks_nothing(
 def test_git_runs_without_the_variables_of_a_hook(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Inside a hook GIT_DIR names another repository; ours is asked about the folder it is given."""
+    """Inside a hook GIT_DIR names another repository; ours is asked about the folder it
+    is given."""
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
     done = git.run(["rev-parse", "--show-toplevel"], project.root)

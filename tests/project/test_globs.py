@@ -1,4 +1,5 @@
-"""Patterns mean what gitignore and a shell say, and cost time in proportion to their length."""
+"""Patterns mean what gitignore and a shell say, and cost time in proportion to their
+length."""
 
 import os
 import time

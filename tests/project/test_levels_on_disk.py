@@ -42,7 +42,8 @@ def put(project: Project, *paths: str) -> None:
 def test_inside_a_job_or_session_the_project_around_it_is_the_root(
     project: Project, where: str
 ) -> None:
-    """Both layouts of jobs and both legacy layouts of sessions lead out to the project."""
+    """Both layouts of jobs and both legacy layouts of sessions lead out to the
+    project."""
     assert root_from(project, f"repo/{where}") == project.root
 
 
@@ -59,7 +60,8 @@ def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(
 
 
 def test_jobs_dir_of_the_project_file_leads_to_the_root(project: Project) -> None:
-    """A job folder that only `.mem.toml` names is recognised from inside, through its own `.git`."""
+    """A job folder that only `.mem.toml` names is recognised from inside, through its
+    own `.git`."""
     project.write(".mem.toml", 'jobs_dir = "work/jobs"\n')
     put(project, "work/jobs/a/.git")
     assert root_from(project, "repo/work/jobs/a/src") == project.root
@@ -120,8 +122,8 @@ def test_exactly_the_paths_of_the_format_are_listed(project: Project) -> None:
 
 
 def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
-    """A file below a job's `tasks/` is the job's, a folder there is a task; archives name their
-    store."""
+    """A file below a job's `tasks/` is the job's, a folder there is a task; archives
+    name their store."""
     put(project, *EXPECTED)
     found = {
         f.name: tuple(f.place)
@@ -192,8 +194,8 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
 
 
 def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:
-    """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none is
-    followed."""
+    """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none
+    is followed."""
     put(project, "../out/MEMORY.md", "../out/jobs/j/MEMORY.md", "MEMORY.md")
     out = project.root.parent / "out"
     (project.root / ".mem/jobs").mkdir(parents=True)
@@ -233,7 +235,8 @@ def test_a_link_that_stays_in_the_root_is_followed(project: Project) -> None:
 
 
 def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
-    """`latest` beside the real job, one jobs folder linked to the other, a file linked to a file."""
+    """`latest` beside the real job, one jobs folder linked to the other, a file linked
+    to a file."""
     put(project, f"{JOB}/MEMORY.md", "MEMORY.md")
     (project.root / ".teaparty/jobs/a-latest").symlink_to("j1")
     (project.root / ".mem").mkdir()
@@ -243,7 +246,8 @@ def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
 
 
 def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) -> None:
-    """Edited in place, replaced at the same time and size, renamed, gone; a link in it counts."""
+    """Edited in place, replaced at the same time and size, renamed, gone; a link in it
+    counts."""
     put(project, *(f"tasks/{name}.md" for name in "abc"))
     folder = project.root / "tasks"
     (folder / "l.md").symlink_to("a.md")
@@ -269,7 +273,8 @@ def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) ->
 
 
 def test_memory_files_globs_add_project_files(project: Project) -> None:
-    """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and each once."""
+    """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and
+    each once."""
     put(
         project,
         "MEMORY.md",
@@ -353,7 +358,8 @@ def test_the_view_is_the_job_and_task_one_is_in(
 
 
 def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path: Path) -> None:
-    """mtime 0 stands for `look again`; a date in the future cannot be hit by the next edit."""
+    """mtime 0 stands for `look again`; a date in the future cannot be hit by the next
+    edit."""
     path = tmp_path / "MEMORY.md"
     path.write_text("x")
     now = time.time_ns() | 1  # no whole second

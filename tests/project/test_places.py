@@ -1,4 +1,5 @@
-"""Memory that people and other tools keep is found where it lies, bounded, and never leads out."""
+"""Memory that people and other tools keep is found where it lies, bounded, and never
+leads out."""
 
 import os
 import subprocess

@@ -20,7 +20,8 @@ def values(data: bytes) -> list[int]:
 
 @given(floats)
 def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None:
-    """Its bytes are within a half of the unit vector times 127; a vector of zeros stays one."""
+    """Its bytes are within a half of the unit vector times 127; a vector of zeros stays
+    one."""
     length = math.sqrt(sum(value * value for value in numbers))
     got = values(arithmetic.quantise(numbers))
     wanted = [value / length * 127 if length else 0.0 for value in numbers]
@@ -43,7 +44,8 @@ def test_numpy_quantises_to_the_same_bytes(rows: list[list[int]]) -> None:
 def test_the_nearest_are_the_same_however_things_are_numbered(
     distance: dict[int, int], most: int
 ) -> None:
-    """As many as asked for and all that tie with the last of them, so that no number decides."""
+    """As many as asked for and all that tie with the last of them, so that no number
+    decides."""
     got = set(arithmetic.nearest(distance, most))
     assert len(got) >= min(most, len(distance))
     rest = distance.keys() - got

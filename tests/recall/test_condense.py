@@ -1,5 +1,5 @@
-"""`query = "llm"`: the model condenses the task, its words are what is searched, a failure costs
-nothing."""
+"""`query = "llm"`: the model condenses the task, its words are what is searched, a
+failure costs nothing."""
 
 import json
 from collections.abc import Iterator
@@ -115,7 +115,8 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
     ],
 )
 def test_only_words_are_taken(reply: str, terms: str) -> None:
-    """Punctuation, controls and repetition stay out; more than a few words are no query."""
+    """Punctuation, controls and repetition stay out; more than a few words are no
+    query."""
     assert condense.terms_of(reply) == terms
 
 
@@ -145,7 +146,8 @@ def test_without_a_model_the_task_stands(
 
 
 def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
-    """The task goes as fenced data, without its secrets; the call stands in the ledger."""
+    """The task goes as fenced data, without its secrets; the call stands in the
+    ledger."""
     api.answer = lambda body: "zebra\nstripes"
     task = f"{TASK} </task> password = 'hunter2-0123456789abcdef'"
     found = recall(project, "--set", "query=llm", "--set", "llm=anthropic", task=task)
@@ -160,7 +162,8 @@ def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
     "step", [Step(401), Step(200, text="")], ids=["refused", "empty"]
 )
 def test_a_failing_api_costs_nothing(step: Step, project: Project, api: Api) -> None:
-    """The task is searched plainly, and nothing is remembered: the next recall asks again."""
+    """The task is searched plainly, and nothing is remembered: the next recall asks
+    again."""
     api.steps.append(step)
     api.answer = lambda body: "zebra"
     on = ("--set", "query=llm", "--set", "llm=anthropic")

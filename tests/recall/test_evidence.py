@@ -28,14 +28,16 @@ def test_one_shared_word_is_little() -> None:
 
 
 def test_words_are_believed_sooner_where_the_vector_agrees() -> None:
-    """Measured by the middle of the hits; where vectors say nothing, words decide alone."""
+    """Measured by the middle of the hits; where vectors say nothing, words decide
+    alone."""
     assert wanted([0.6, 0.3, None, 0.2, 0.3]) == [0.5, 1.0, 1.0, 1.5, 1.0]
     assert wanted([None, None]) == [1.0, 1.0]
     assert wanted([]) == []
 
 
 def test_words_of_any_conversation_count_little() -> None:
-    """By their own measure, even where they are rare in this memory; what is unknown counts nothing."""
+    """By their own measure, even where they are rare in this memory; what is unknown
+    counts nothing."""
     found = weights(["midnight", "tests", "unknown", "two words"], [1, 1, 0, 5], 100)
     assert found == {"midnight": 1.0, "tests": 0.3}
 
@@ -76,7 +78,8 @@ LONG = "\n\n".join(
 
 
 def test_what_asks_is_told_from_what_is_ordered() -> None:
-    """By its words where it has no mark; what questions name in a heading answers them sooner."""
+    """By its words where it has no mark; what questions name in a heading answers them
+    sooner."""
     asks = [
         "how do I run it",
         "So, on which port?",

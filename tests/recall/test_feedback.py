@@ -11,8 +11,8 @@ WORDS = "cache retry timeout lock index token batch schema header limit".split()
 
 
 def small() -> Set:
-    """Eighty documents of one store with words of their own, and forty questions that many could
-    answer."""
+    """Eighty documents of one store with words of their own, and forty questions that
+    many could answer."""
     rng = random.Random(7)
     docs = []
     for i in range(80):
@@ -26,8 +26,10 @@ def small() -> Set:
 
 
 def test_the_loop_shows() -> None:
-    """What is shown and reinforced keeps others down with linear growth, hardly by default."""
-    data, words = small(), ("embedder=none",)
+    """What is shown and reinforced keeps others down with linear growth, hardly by
+    default."""
+    data = small()
+    words = ("embedder=none",)
     pure, default, _, runaway = (
         100 * fmean(played(data, (*words, *setting), 12))
         for setting in (PURE, *SETTINGS)

@@ -27,7 +27,16 @@ SEED = Config(growth="linear", prominence_weight=1.0)
 
 def item(name: str = "a", **values: object) -> RankedItem:
     base = RankedItem(
-        name, f"text of {name}", "", "global", (name, 0), 0.5, 0, 0, 0.0, None
+        id=name,
+        text=f"text of {name}",
+        kind="",
+        level="global",
+        place=(name, 0),
+        importance=0.5,
+        reinforced=0,
+        age=0,
+        surprise=0.0,
+        stability=None,
     )
     return base._replace(**values)  # type: ignore[arg-type]
 
@@ -71,7 +80,8 @@ def test_the_exponent_softens_prominence() -> None:
 
 
 def test_importance_can_be_left_out() -> None:
-    """With use_importance = false, fsrs and no growth a score is retrievability alone."""
+    """With use_importance = false, fsrs and no growth a score is retrievability
+    alone."""
     rule = SEED._replace(decay="fsrs", growth="none", use_importance=False)
     assert score(item(age=7), rule) == pytest.approx(0.8083, abs=5e-5)
     surprised = item(age=30, surprise=1.0, importance=0.1)
@@ -108,7 +118,8 @@ def test_near_duplicates_collapse_into_the_best() -> None:
 
 
 def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
-    """With a low lambda a different hit overtakes one that repeats the words of the first."""
+    """With a low lambda a different hit overtakes one that repeats the words of the
+    first."""
     texts = ("alpha beta gamma delta", "alpha beta gamma epsilon", "one two three four")
     assert [
         h.item.id for h in diversify(ranked(*texts), limit=2, weight=0.5, alike=alike)
@@ -125,7 +136,8 @@ def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
 
 
 def test_unrelated_bodies_do_not_overlap() -> None:
-    """Jaccard is over the words of bodies alone: 0 for unrelated ones, 1 for the same (W6)."""
+    """Jaccard is over the words of bodies alone: 0 for unrelated ones, 1 for the same
+    (W6)."""
     assert overlap(words("lock timeout"), words("stripe webhook")) == 0.0
     assert overlap(words("Lock, timeout!"), words("timeout lock")) == 1.0
     assert overlap(frozenset(), frozenset()) == 0.0
@@ -142,7 +154,8 @@ def test_unrelated_bodies_do_not_overlap() -> None:
     ],
 )
 def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> None:
-    """Whole words in a row make a phrase; hyphens and line ends between them do not matter."""
+    """Whole words in a row make a phrase; hyphens and line ends between them do not
+    matter."""
     assert [*phrase_shares([text], ["lock timeout"])] == [share]
 
 
@@ -154,7 +167,8 @@ def test_a_task_asks_for_kinds_of_things() -> None:
 
 
 def test_age_comes_from_the_first_date_there_is() -> None:
-    """last_reinforced, created_at, the date of the entry, else 30 days; the future is 0."""
+    """last_reinforced, created_at, the date of the entry, else 30 days; the future is
+    0."""
     now = datetime.date(2026, 11, 21)
     values = {"reinforced": "2026-11-20", "created": "2026-11-11", "date": "2026-01-01"}
     assert ranking.age_of(values, now) == 1

@@ -1,4 +1,5 @@
-"""What is found by meaning: paraphrase yes, nonsense no, and never what the scope leaves out."""
+"""What is found by meaning: paraphrase yes, nonsense no, and never what the scope
+leaves out."""
 
 import os
 import sys
@@ -60,7 +61,8 @@ def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
 
 
 def test_scripts_without_spaces_are_searched_by_words_alone(garage: Project) -> None:
-    """The table knows their characters, not their words: all their texts would be near."""
+    """The table knows their characters, not their words: all their texts would be
+    near."""
     garage.write("tasks/ui.md", garage.entry("界面规则", "每天刷新预算约五十次。"))
     (hit,) = garage.mem(
         "recall", "--ranked", "--json", "--explain", "多久更新一次"
@@ -69,7 +71,8 @@ def test_scripts_without_spaces_are_searched_by_words_alone(garage: Project) -> 
 
 
 def test_explain_shows_the_cosine(garage: Project) -> None:
-    """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the best is 1."""
+    """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the
+    best is 1."""
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
     assert hit["factors"]["vector"] >= vector_lane.MIN_COSINE["local"]
     assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
@@ -118,7 +121,8 @@ def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(
 
 
 def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
-    """What it leaves out does not come back by its vector; what it keeps is found by it."""
+    """What it leaves out does not come back by its vector; what it keeps is found by
+    it."""
     e = garage.entry
     garage.write(
         "~/MEMORY.md",
@@ -197,7 +201,8 @@ def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
 
 
 def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
-    """Neither numpy nor the package of the table: the whole lane runs on the standard library."""
+    """Neither numpy nor the package of the table: the whole lane runs on the standard
+    library."""
     recalled(garage, "car")
     import subprocess
 
@@ -239,8 +244,8 @@ def test_a_damaged_table_does_not_cost_the_index(garage: Project, world: Path) -
 def test_without_a_usable_table_words_answer(
     garage: Project, world: Path, tmp_path: Path
 ) -> None:
-    """A broken package costs one line and the vectors; `mem index` is exit 4, and the index is up
-    to date."""
+    """A broken package costs one line and the vectors; `mem index` is exit 4, and the
+    index is up to date."""
     for path in (world / "cache" / "mem").iterdir():
         path.unlink()
     weights = tmp_path / "broken" / "wordllama" / "weights"

@@ -43,7 +43,8 @@ VALUES = st.recursive(
 
 
 def fed(data: bytes, format: str = "") -> None:
-    """Read; only what is documented may be raised, and what comes out can be written down."""
+    """Read; only what is documented may be raised, and what comes out can be written
+    down."""
     with contextlib.suppress(DataError):
         for session in read_all(io.BytesIO(data), format=format):
             for turn in session.turns:
@@ -74,7 +75,8 @@ def test_no_json_makes_a_reader_raise(
     ),
 )
 def test_reading_is_linear(piece: str) -> None:
-    """200,000 openings that are never closed: were each looked for to the end, it would take hours."""
+    """200,000 openings that are never closed: were each looked for to the end, it would
+    take hours."""
     text = piece * 200_000
     assert len(speakers.human(text)) < sum(speakers.SAID) + 100
     assert len(speakers.clean(text)) < sum(speakers.SAID) + 100
@@ -138,7 +140,8 @@ def test_a_session_beyond_the_budget_keeps_the_persons_words(
 
 @pytest.mark.process
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its own."""
+    """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its
+    own."""
     path = tmp_path / "s.jsonl"
     write_session(path, 30_000_000)
     with path.open("ab") as file:

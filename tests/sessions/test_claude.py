@@ -58,7 +58,8 @@ def test_results_have_the_name_of_their_tool_and_whose_words_they_are() -> None:
 
 
 def test_what_nobody_typed_is_injected() -> None:
-    """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions, errors."""
+    """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions,
+    errors."""
     turns = read(FIXTURES / "claude.jsonl").turns
     injected = "\n".join(turn.text for turn in turns if turn.origin == "injected")
     parts = (
@@ -94,7 +95,8 @@ def test_images_are_dropped_and_the_words_beside_them_are_kept(tmp_path: Path) -
 
 
 def test_a_copy_in_another_file_is_not_read_again(tmp_path: Path) -> None:
-    """A resumed session begins with the events of the one before, under its own session id."""
+    """A resumed session begins with the events of the one before, under its own session
+    id."""
     copy = (FIXTURES / "claude.jsonl").read_text().replace("5f0e1a52", "99999999")
     more = user("go on", uuid="new", sessionId="9")
     (tmp_path / "resumed.jsonl").write_text(copy + json.dumps(more) + "\n")
@@ -106,7 +108,8 @@ def test_a_copy_in_another_file_is_not_read_again(tmp_path: Path) -> None:
 
 
 def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path: Path) -> None:
-    """New types come every month; shapes that are not as they should be raise nothing."""
+    """New types come every month; shapes that are not as they should be raise
+    nothing."""
     session = session_of(
         tmp_path,
         {"type": "tomorrow", "message": {"role": "user", "content": "x"}},

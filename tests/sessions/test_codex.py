@@ -6,7 +6,8 @@ from tests.sessions import FIXTURES, read, said
 
 
 def test_words_that_come_twice_are_read_once() -> None:
-    """Of person and agent, in order; developer messages and context of the harness are neither."""
+    """Of person and agent, in order; developer messages and context of the harness are
+    neither."""
     session = read(FIXTURES / "codex.jsonl")
     own = [turn for turn in session.turns if turn.origin in ("user", "assistant")]
     assert [turn.text for turn in own if not turn.tool] == [
@@ -44,8 +45,6 @@ def test_two_sessions_that_begin_alike_are_two() -> None:
     seen: set[str] = set()
     text = (FIXTURES / "codex.jsonl").read_bytes()
     other = text.replace(b"000000000001", b"000000000077").replace(b'"c', b'"d')
-    first, second = (
-        read(io.BytesIO(text), seen=seen),
-        read(io.BytesIO(other), seen=seen),
-    )
+    first = read(io.BytesIO(text), seen=seen)
+    second = read(io.BytesIO(other), seen=seen)
     assert len(said(first)) == len(said(second)) == 3

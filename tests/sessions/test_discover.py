@@ -46,7 +46,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def test_the_folder_in_the_records_decides(
     root: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """At the root or below it, wherever the file lies; a neighbour with the same beginning is none."""
+    """At the root or below it, wherever the file lies; a neighbour with the same
+    beginning is none."""
     projects = tmp_path / "home/.claude/projects"
     put(projects / "-misleading/1.jsonl", root, session="at", age=3)
     put(projects / "-misleading/2.jsonl", root / "src", session="below", age=2)
@@ -119,7 +120,8 @@ def test_sub_agents_follow_their_parent(
 
 
 def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
-    """CLAUDE_CONFIG_DIR and CODEX_HOME; rollouts may be archived; other files are passed over."""
+    """CLAUDE_CONFIG_DIR and CODEX_HOME; rollouts may be archived; other files are
+    passed over."""
     moved = {
         "CLAUDE_CONFIG_DIR": str(tmp_path / "c"),
         "CODEX_HOME": str(tmp_path / "x"),
@@ -145,7 +147,8 @@ def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_looked_into_is_named(
     root: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """A compressed rollout is skipped with its reason; beside a plain one it is not even mentioned."""
+    """A compressed rollout is skipped with its reason; beside a plain one it is not
+    even mentioned."""
     day = tmp_path / "home/.codex/sessions/2026/03/04"
     day.mkdir(parents=True)
     archive = b"\x28\xb5\x2f\xfd" + b"\xff" * 40

@@ -1,4 +1,5 @@
-"""Every format: told from the content, and read so that human turns are exactly the labelled ones."""
+"""Every format: told from the content, and read so that human turns are exactly the
+labelled ones."""
 
 import io
 import json
@@ -42,7 +43,8 @@ def test_every_fixture_is_labelled() -> None:
 
 @pytest.mark.parametrize("name", LABELS)
 def test_human_turns_are_the_labelled_ones(name: str) -> None:
-    """Words of a person, in order and nothing else; a correction follows what the agent did."""
+    """Words of a person, in order and nothing else; a correction follows what the agent
+    did."""
     session = read(FIXTURES / name)
     assert said(session) == LABELS[name]["human"]
     for wanted in LABELS[name]["corrections"]:
@@ -53,7 +55,8 @@ def test_human_turns_are_the_labelled_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_OF)
 def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
-    """Neither name nor folder count; a pipe works as well, and asking for it changes nothing."""
+    """Neither name nor folder count; a pipe works as well, and asking for it changes
+    nothing."""
     copy = tmp_path / "something.dat"
     shutil.copy(FIXTURES / name, copy)
     told = read(copy)
@@ -66,7 +69,8 @@ def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMAT_OF)
 def test_keys_name_turns_for_good(name: str) -> None:
     """No two turns of a file have the same key, and reading again gives the same."""
-    first, again = read_all(FIXTURES / name), read_all(FIXTURES / name)
+    first = read_all(FIXTURES / name)
+    again = read_all(FIXTURES / name)
     keys = [turn.key for session in first for turn in session.turns]
     assert len(set(keys)) == len(keys)
     assert first == again
@@ -133,8 +137,10 @@ def test_several_sessions_in_one_file() -> None:
 
 
 def test_what_was_rewound_or_said_better_later_is_gone() -> None:
-    """Gemini's JSON lines: the last copy of a message counts; both forms give the same words."""
-    lines, whole = read(FIXTURES / "gemini.jsonl"), read(FIXTURES / "gemini.json")
+    """Gemini's JSON lines: the last copy of a message counts; both forms give the same
+    words."""
+    lines = read(FIXTURES / "gemini.jsonl")
+    whole = read(FIXTURES / "gemini.json")
     assert [turn.text for turn in lines.turns] == [turn.text for turn in whole.turns]
     assert "npm ERR! lock file" in [turn.text for turn in lines.turns if turn.error]
 

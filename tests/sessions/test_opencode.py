@@ -10,7 +10,8 @@ import pytest
 from memcli.sessions.reader import read_all
 from tests.sessions import position_of, said
 
-SHOP, OTHER = "/home/ana/shop", "/home/ana/other"
+SHOP = "/home/ana/shop"
+OTHER = "/home/ana/other"
 
 
 def add(
@@ -31,7 +32,8 @@ def text(words: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A database in WAL mode with three sessions, one of them a sub-agent's, one of another folder."""
+    """A database in WAL mode with three sessions, one of them a sub-agent's, one of
+    another folder."""
     path = tmp_path / "opencode.db"
     db = sqlite3.connect(path)
     db.executescript("""
@@ -68,7 +70,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_session_of_the_database(path: Path) -> None:
-    """Words, tools and errors; synthetic and ignored texts are nobody's; broken JSON is counted."""
+    """Words, tools and errors; synthetic and ignored texts are nobody's; broken JSON is
+    counted."""
     session = read_all(path)[0]
     assert (session.format, session.id, session.cwd) == ("opencode", "ses_1", SHOP)
     assert (
@@ -104,7 +107,8 @@ def test_it_is_not_written(path: Path) -> None:
 
 
 def test_a_grown_database_is_read_on(path: Path) -> None:
-    """What was added to a session follows what was read; a change in the log alone is seen as one."""
+    """What was added to a session follows what was read; a change in the log alone is
+    seen as one."""
     first = read_all(path)[-1]
     db = sqlite3.connect(path)
     add(db, "ses_3", 4, "user", text("and commit the lockfile"))

@@ -16,11 +16,9 @@ GROWING = [
 def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
     """Cut at every line: each turn is in one of them, and as in one go."""
     data = (FIXTURES / name).read_bytes()
-    lines, whole, path = (
-        data.splitlines(keepends=True),
-        read(FIXTURES / name),
-        tmp_path / name,
-    )
+    lines = data.splitlines(keepends=True)
+    whole = read(FIXTURES / name)
+    path = tmp_path / name
     for at in range(1, len(lines)):
         path.write_bytes(b"".join(lines[:at]))
         first = read(path)
@@ -39,7 +37,8 @@ def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
 
 
 def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
-    """The position stays before it; nothing is counted as broken; later it is read once."""
+    """The position stays before it; nothing is counted as broken; later it is read
+    once."""
     path = tmp_path / "s.jsonl"
     data = (FIXTURES / "claude.jsonl").read_bytes()
     last = data.rstrip(b"\n").rfind(b"\n") + 1
@@ -60,7 +59,8 @@ def test_another_file_under_the_name_is_read_from_the_start(tmp_path: Path) -> N
     path = tmp_path / "s.jsonl"
     data = (FIXTURES / "claude.jsonl").read_bytes()
     path.write_bytes(data)
-    start, turns = position_of(read(path)), read(path).turns
+    start = position_of(read(path))
+    turns = read(path).turns
     path.write_bytes(data[: data.find(b"\n", 3000) + 1])
     assert read(path, start=start).turns == read(path).turns != ()
     path.write_bytes(b'{"type":"summary","summary":"other","leafUuid":"x"}\n' + data)

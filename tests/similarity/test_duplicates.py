@@ -1,4 +1,5 @@
-"""Near-duplicates, guard, clusters and contradictions, on sentences as engineers write them."""
+"""Near-duplicates, guard, clusters and contradictions, on sentences as engineers write
+them."""
 
 import json
 import random
@@ -29,7 +30,8 @@ MERGE, APART, CONTRADICT, AGREE = (
     [tuple(row[1:]) for row in ROWS if row[0] == kind]
     for kind in ("merge", "apart", "contradict", "agree")
 )
-"""The same lesson as two sessions word it; alike but different, and why; opposites; both can hold."""
+"""The same lesson as two sessions word it; alike but different, and why; opposites;
+both can hold."""
 
 
 def contradiction(a: Claim, b: Claim) -> bool:
@@ -41,7 +43,8 @@ def near(a: str, b: str) -> bool:
 
 
 def test_the_table_has_no_wrong_merge_and_nearly_all_of_the_duplicates() -> None:
-    """Nothing is merged wrongly, and at least 95 % of the duplicates are found, either way round."""
+    """Nothing is merged wrongly, and at least 95 % of the duplicates are found, either
+    way round."""
     assert len(ROWS) >= 400
     assert [row for row in APART + CONTRADICT + AGREE if near(*row[:2])] == []
     found = [near(a, b) for a, b in MERGE]
@@ -61,7 +64,8 @@ def test_different_claims_are_kept_apart_for_the_right_reason(
 
 @pytest.mark.parametrize(("a", "b"), CONTRADICT)
 def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
-    """Opposite claims about one thing are contradictions in both directions, and no duplicates."""
+    """Opposite claims about one thing are contradictions in both directions, and no
+    duplicates."""
     assert contradiction(claim(a), claim(b)) and contradiction(claim(b), claim(a))
     assert not near(a, b)
 
@@ -127,7 +131,8 @@ PHRASES = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
 @given(st.one_of(TEXTS, PHRASES), st.one_of(TEXTS, PHRASES))
 def test_no_verdict_depends_on_the_side(a: str, b: str) -> None:
     """Jaccard, guard, near-duplicate and contradiction are symmetric."""
-    x, y = claim(a), claim(b)
+    x = claim(a)
+    y = claim(b)
     assert overlap(x.words, y.words) == overlap(y.words, x.words)
     assert guard(x, y) == guard(y, x)
     assert near_duplicate(x, y) == near_duplicate(y, x)
@@ -147,7 +152,8 @@ def _bag(words: frozenset[str]) -> Claim:
 def test_similar_pairs_are_those_of_brute_force(
     sets: list[frozenset[str]], threshold: float
 ) -> None:
-    """The prefix filter loses no pair and adds none, at thresholds that scores hit exactly too."""
+    """The prefix filter loses no pair and adds none, at thresholds that scores hit
+    exactly too."""
     claims = [_bag(words) for words in sets]
     scored = (
         (i, j, overlap(claims[i].words, claims[j].words))
@@ -174,7 +180,8 @@ def test_clusters_do_not_depend_on_the_order(
 ) -> None:
     """Shuffled entries form the same clusters, and the same pairs contradict."""
     shuffled = rng.sample(texts, len(texts))
-    first, second = [claim(text) for text in texts], [claim(text) for text in shuffled]
+    first = [claim(text) for text in texts]
+    second = [claim(text) for text in shuffled]
     assert _texts_of(first, texts) == _texts_of(second, shuffled)
     before = {frozenset((texts[i], texts[j])) for i, j in contradictions(first)}
     assert before == {
@@ -191,7 +198,8 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) ->
     for i in range(len(claims)):
         for j in range(i):
             if near_duplicate(claims[i], claims[j]):
-                old, new = component[i], component[j]
+                old = component[i]
+                new = component[j]
                 component = [new if c == old else c for c in component]
     groups = {
         tuple(i for i, c in enumerate(component) if c == name) for name in component
@@ -211,7 +219,8 @@ def test_thousands_of_equal_bodies_are_one_cluster() -> None:
 
 
 def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
-    """Two thirds of their words are equal: four times the entries take four times the work."""
+    """Two thirds of their words are equal: four times the entries take four times the
+    work."""
     rng = random.Random(3)
     values = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}k" for i in range(600)]
     text = "Import of the supplier catalogue finished with these values for {} in the nightly run."
@@ -229,7 +238,8 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
 
 
 def test_a_crowd_of_different_bodies_is_reported() -> None:
-    """Hundreds of variations of one text come from a template and are not merged unseen."""
+    """Hundreds of variations of one text come from a template and are not merged
+    unseen."""
     base = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron"
     texts = [f"{base} {chr(97 + i % 26)}{chr(97 + i // 26)}q" for i in range(300)] + [
         base
@@ -240,7 +250,8 @@ def test_a_crowd_of_different_bodies_is_reported() -> None:
 
 
 def test_contradictions_are_found_among_many() -> None:
-    """Among all the table's sentences, every contradicting pair is named and no duplicate is."""
+    """Among all the table's sentences, every contradicting pair is named and no
+    duplicate is."""
     claims = [claim(text) for row in CONTRADICT for text in row]
     found = contradictions(claims)
     assert {(i, i + 1) for i in range(0, len(claims), 2)} <= set(found)
@@ -305,14 +316,16 @@ def test_the_verb_again_ends_a_negation(text: str, denied: str, told: str) -> No
 
 def test_another_version_is_another_claim() -> None:
     """v2 and 2 are one number, v3 is another."""
-    two, three = "Send every payment through version v2 of the billing API.", "v3"
+    two = "Send every payment through version v2 of the billing API."
+    three = "v3"
     assert claim(two).numbers == {"2"}
     assert near_duplicate(claim(two), claim(two.replace("v2", "2")))
     assert not near_duplicate(claim(two), claim(two.replace("v2", three)))
 
 
 def test_what_stands_in_a_fence_is_part_of_the_claim() -> None:
-    """One flag in a block of code keeps two texts apart; a fence that nothing closes hides nothing."""
+    """One flag in a block of code keeps two texts apart; a fence that nothing closes
+    hides nothing."""
     text = "Run the long build before each commit that you push.\n```\nmake build --fast\n```\nThen rest."
     assert near_duplicate(claim(text), claim(text.replace("Then rest", "then, rest")))
     assert not near_duplicate(claim(text), claim(text.replace("--fast", "--slow")))

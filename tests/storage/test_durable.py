@@ -1,5 +1,5 @@
-"""What a power cut needs: contents on disk before they get their name, names on disk before what
-follows.
+"""What a power cut needs: contents on disk before they get their name, names on disk
+before what follows.
 
 The calls are the real ones; they are only listened to."""
 
@@ -22,7 +22,8 @@ Heard = list[tuple[str, Path, Path]]
 def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
     """Every fsync (of what) and rename (from where, to where), in order."""
     calls: Heard = []
-    fsync, replace = os.fsync, os.replace
+    fsync = os.fsync
+    replace = os.replace
 
     def listen_to_fsync(fd: int) -> None:
         path = Path(os.readlink(f"/proc/self/fd/{fd}"))
@@ -62,7 +63,8 @@ def written(folder: Path) -> list[Patch]:
 def test_a_file_is_on_disk_before_it_gets_its_name(
     tmp_path: Path, heard: Heard
 ) -> None:
-    """Renaming what is only in memory could leave an empty file under the name of a full one."""
+    """Renaming what is only in memory could leave an empty file under the name of a
+    full one."""
     written(tmp_path)
     renames = [
         (i, source)
@@ -103,7 +105,8 @@ def test_an_archive_has_its_name_on_disk_before_its_source_shrinks(
 def test_when_a_write_returns_all_names_are_on_disk(
     tmp_path: Path, heard: Heard
 ) -> None:
-    """The folder is synchronised after the last rename in it, for an output file, too."""
+    """The folder is synchronised after the last rename in it, for an output file,
+    too."""
     memory, _ = (Path(patch.path) for patch in written(tmp_path))
     assert ("fsync", memory.parent, memory.parent) in heard[
         at(heard, "rename", memory) :

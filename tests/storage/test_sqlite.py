@@ -26,7 +26,8 @@ def count(db: sqlite3.Connection) -> int:
 def test_what_fails_is_not_written(
     pair: tuple[sqlite3.Connection, sqlite3.Connection],
 ) -> None:
-    """An error inside takes back what was written before it, and the connection can be used again."""
+    """An error inside takes back what was written before it, and the connection can be
+    used again."""
     one, other = pair
     with pytest.raises(ZeroDivisionError), transaction(one):
         one.execute("INSERT INTO t VALUES (1)")
@@ -49,7 +50,8 @@ def test_other_writers_are_kept_out_from_the_beginning(
 def test_a_snapshot_is_of_one_moment(
     pair: tuple[sqlite3.Connection, sqlite3.Connection],
 ) -> None:
-    """What others write while it is open is seen after it, and they need not wait for it."""
+    """What others write while it is open is seen after it, and they need not wait for
+    it."""
     one, other = pair
     with snapshot(one):
         assert count(one) == 0

@@ -66,7 +66,8 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
 ) -> None:
     """Recall answers, says that the log was skipped, and leaves the file as it was."""
     project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
-    path, lock = files.state_dir() / "state.db", None
+    path = files.state_dir() / "state.db"
+    lock = None
     path.parent.parent.mkdir(parents=True)
     if kind == "no folder":
         path.parent.write_text("in the way")
@@ -109,7 +110,8 @@ def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
 
 
 def test_answers_that_cannot_all_be_kept_are_not_kept(tmp_path: Path) -> None:
-    """One that SQLite refuses takes the others back: half of a lesson is asked for again."""
+    """One that SQLite refuses takes the others back: half of a lesson is asked for
+    again."""
     history = State(tmp_path, "p")
     with pytest.raises(Exception, match="NOT NULL"), history.transaction():
         history.note(

@@ -1,4 +1,5 @@
-"""Writes are proved with real files, real processes and real signals; full disks: attacks/test_disk.py."""
+"""Writes are proved with real files, real processes and real signals; full disks:
+attacks/test_disk.py."""
 
 import errno
 import os
@@ -77,7 +78,8 @@ def house(tmp_path: Path) -> House:
 
 @pytest.fixture
 def ram(tmp_path: Path) -> Iterator[Path]:
-    """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL cannot tell."""
+    """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL
+    cannot tell."""
     base = Path("/dev/shm")
     if not os.access(base, os.W_OK):
         yield tmp_path
@@ -330,7 +332,8 @@ def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None
 def test_no_link_is_written_through(
     house: House, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Neither one that leads outside, nor one inside, nor one to nothing or to itself."""
+    """Neither one that leads outside, nor one inside, nor one to nothing or to
+    itself."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "MEMORY.md").write_bytes(b"theirs")
     house.put("real/MEMORY.md", b"old")
@@ -497,8 +500,8 @@ def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> No
 
 
 def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
-    """`git clean -fdx` after the crash takes the files beside the targets, and directories just
-    made."""
+    """`git clean -fdx` after the crash takes the files beside the targets, and
+    directories just made."""
     house, patches = six_files(ram / "one")
     patches.append(Patch(str(house.root / "new/deep/MEMORY.md"), None, "new"))
     crash(house, patches, 1)

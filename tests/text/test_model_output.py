@@ -27,7 +27,8 @@ def test_harmless_text_passes_unchanged() -> None:
     ),
 )
 def test_rules_and_conflict_markers_are_taken_out(line: str) -> None:
-    """Nothing that could open an entry, make a heading of the line above, or feign a conflict."""
+    """Nothing that could open an entry, make a heading of the line above, or feign a
+    conflict."""
     assert safe_text("T", f"Before.\n{line}\nAfter.")[1] == "Before.\nAfter."
 
 

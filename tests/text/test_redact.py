@@ -1,4 +1,5 @@
-"""What is removed before text is shown, stored or sent, and above all what is left alone."""
+"""What is removed before text is shown, stored or sent, and above all what is left
+alone."""
 
 import json
 import re
@@ -27,7 +28,8 @@ MIX = "a8Fk29Xq7Lm3Zt5Rv1Wc6Yb4Nd0Hs"
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
 B64 = "MIIEpAIBAAKCAQEAy8Dbv8prpJ/0kKhlGeJYozo2t60EG8L0561g13R29LvMR5hy"
 DASH = "-" * 5
-BEGIN, END = DASH + "BEGIN ", DASH + "END "
+BEGIN = DASH + "BEGIN "
+END = DASH + "END "
 KEY = "PRIVATE KEY" + DASH
 JWT = (
     "ey"
@@ -357,7 +359,8 @@ def test_hostile_repetition_is_survived(piece: str) -> None:
 
 
 def test_the_quick_look_at_controls_misses_nothing() -> None:
-    """What it calls plain has none of the characters that are taken out; each one is tried."""
+    """What it calls plain has none of the characters that are taken out; each one is
+    tried."""
     for start in range(0, 0x110000, 64):
         for text in map(chr, range(start, start + 64)):
             if controls._is_plain(f"a{text}{text}b"):

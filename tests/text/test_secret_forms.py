@@ -1,4 +1,5 @@
-"""Keys in every layout, tokens of the table, passwords in sentences; and texts that only look so."""
+"""Keys in every layout, tokens of the table, passwords in sentences; and texts that
+only look so."""
 
 import base64
 import random
@@ -61,7 +62,8 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_private_key_goes_whole(name: str) -> None:
-    """Whatever stands before, between or behind its lines; what follows the key stays."""
+    """Whatever stands before, between or behind its lines; what follows the key
+    stays."""
     left = redact_secrets(f"Before.\n\n{LAYOUTS[name]}\n\nAfter the key.")
     assert not [
         run for run in re.findall(r"[A-Za-z0-9+/]{12,}", left) if run in "".join(BODY)

@@ -1,4 +1,5 @@
-"""What a session teaches, found by evidence alone: no model, no network, always the same answer."""
+"""What a session teaches, found by evidence alone: no model, no network, always the
+same answer."""
 
 import re
 from collections.abc import Sequence
@@ -17,15 +18,13 @@ from memcli.extraction.rules.words import (
 from memcli.sessions.model import Finding, Session, Turn
 from memcli.sessions.tools import changed_by
 
-MOST, REMINDERS = (
-    7,
-    3,
-)  # lessons of a session, sentences of a turn that are to be remembered
+# lessons of a session, sentences of a turn that are to be remembered
+MOST = 7
+REMINDERS = 3
 TITLE = 112
-NEAR, FILES = (
-    40,
-    4,
-)  # turns before a correction in which what it is about is looked for, files
+# turns before a correction in which what it is about is looked for, files
+NEAR = 40
+FILES = 4
 _NO_LESSON = {"question", "about nothing", "taken back"}
 _MARKUP = re.compile(r"\*\*|__|^(?:[\s>*_.)(-]|\d+[.)])+(?=\w)")
 _LED = re.compile(
@@ -35,7 +34,8 @@ _CLAUSE = re.compile(r"[;:,]\s|\s[—–-]\s|\s(?=(?:because|so that|which|weil|
 
 
 def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
-    """What is worth remembering, in order of its turns, and the titles of what is over the most."""
+    """What is worth remembering, in order of its turns, and the titles of what is over
+    the most."""
     turns = session.turns
     reminders, used = _reminders(turns)
     worth = {True: lambda _: -99.0, False: evidence.by_weights}
@@ -51,9 +51,16 @@ def _reminders(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int
     found: list[Finding] = []
     used: set[tuple[int, int]] = set()
     one = Finding(
-        "observations", "", "", 0, "fact", type="declarative", priority="high"
+        scope="observations",
+        title="",
+        body="",
+        turn=0,
+        kind="fact",
+        type="declarative",
+        priority="high",
     )
-    before, reminds = "", words.pattern("remember")
+    before = ""
+    reminds = words.pattern("remember")
     for i, turn in enumerate(turns):
         before = turn.text if spoken(turn) else before
         said = sentences(turn.text, typed=True) if turn.human else []
@@ -85,10 +92,8 @@ def title(text: str, longest: int = TITLE) -> str:
     led = _LED.match(rest)
     rest = rest[led.end() :] if led and len(rest) - led.end() > 20 else rest
     rest = rest if len(rest) <= longest else re.sub(r"\s\([^()]*\)", "", rest)
-    half, idle = (
-        words.pattern("subordinate"),
-        words.listed("stop") | words.listed("filler"),
-    )
+    half = words.pattern("subordinate")
+    idle = words.listed("stop") | words.listed("filler")
     if len(rest) > longest and not half.match(rest):
         ends = (one.start() for one in _CLAUSE.finditer(rest))
         clauses = [
@@ -104,13 +109,16 @@ def title(text: str, longest: int = TITLE) -> str:
 
 
 def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
-    shown, text = found.evidence, found.sentence.text
+    shown = found.evidence
+    text = found.sentence.text
     points = "begins: points" in shown or text.rstrip(" .!").endswith(
         (" it", " that", " this")
     )
     lead = next((one.text for one in sentences(body) if points), text)
     own = lead in turns[found.turn].text and lead[-1] not in "?？:："
-    one = Finding("project", title(lead if own else text), body, found.turn)
+    one = Finding(
+        scope="project", title=title(lead if own else text), body=body, turn=found.turn
+    )
     if not found.human:
         if {"finding", "surprise", "denial"} & shown:
             return one._replace(kind="pitfall")
@@ -119,7 +127,8 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
         )
     if "manner" in shown and _is_manner(found.sentence.low):
         return one._replace(scope="observations", kind="preference", about_person=True)
-    # "Ask me before you run migrations" is a rule of this repository, not of the person.
+    # "Ask me before you run migrations" is a rule of this repository, not of the
+    # person.
     if "autonomy" in shown and not content(found.sentence.low) - words.listed("asking"):
         return one._replace(scope="escalation", kind="preference")
     if _corrects(shown):
@@ -145,7 +154,8 @@ def _corrects(shown: frozenset[str]) -> bool:
 
 
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
-    """(turn, sentence) of what a person said to put the agent right, the first of each turn."""
+    """(turn, sentence) of what a person said to put the agent right, the first of each
+    turn."""
     found: dict[int, str] = {}
     remarks = evidence.remarks(turns, evidence.hear(turns))
     for one in sorted(remarks, key=lambda one: (one.turn, one.at)):
@@ -155,12 +165,14 @@ def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
 
 
 def _is_manner(low: str) -> bool:
-    """Whether a sentence is about how the agent talks, and not about words of the product."""
+    """Whether a sentence is about how the agent talks, and not about words of the
+    product."""
     return bool(content(low) & words.listed("manner")) or not low.isascii()
 
 
 def of_manner(text: str) -> bool:
-    """Whether a turn begins with how the person wants to be talked to, which is private."""
+    """Whether a turn begins with how the person wants to be talked to, which is
+    private."""
     low = fold(text[:300])
     return "manner" in words.kinds_of(low) and _is_manner(low)
 
@@ -168,16 +180,21 @@ def of_manner(text: str) -> bool:
 def about(
     turns: Sequence[Turn], turn: int, body: str, *, named_only: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files and commands that a sentence names of what the agent did; without them, and beside
-    a test, also the last command, or the files that were edited last in one go."""
-    low, over = fold(body), False
-    said, tests = {*low.split()}, words.listed("testing")
+    """The files and commands that a sentence names of what the agent did; without them,
+    and beside a test, also the last command, or the files that were edited last in one
+    go."""
+    low = fold(body)
+    over = False
+    said = {*low.split()}
+    tests = words.listed("testing")
     idle = words.listed("looking") | tests | words.listed("editing") | {""}
-    files, commands = list[str](), list[str]()
+    files = list[str]()
+    commands = list[str]()
     last: list[tuple[tuple[str, ...], str]] = []  # (files, command), the latest first
     for one in reversed(turns[max(0, turn - NEAR) : turn]):
         over = over or (one.human and bool(last))
-        paths, command = changed_by(one, shell=True), family(command_of(one))
+        paths = changed_by(one, shell=True)
+        command = family(command_of(one))
         program, _, rest = command.partition(" ")
         files += [
             path for path in paths if {path.lower(), basename(path).lower()} & said

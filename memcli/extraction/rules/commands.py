@@ -1,4 +1,5 @@
-"""Commands of a session: what makes two calls the same one, and errors that were got over."""
+"""Commands of a session: what makes two calls the same one, and errors that were got
+over."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -11,17 +12,16 @@ from memcli.sessions.tools import changed_by, shell_line
 from memcli.text.matching import regex
 from memcli.text.secrets import redact_secrets
 
-ERROR, OUTPUT = (
-    200,
-    8000,
-)  # characters of an error, of the end of an output that is searched
-FAILURES, REACH = (
-    3,
-    80,
-)  # recovered errors of a session, turns within which a fix must come
+# characters of an error, of the end of an output that is searched
+ERROR = 200
+OUTPUT = 8000
+# recovered errors of a session, turns within which a fix must come
+FAILURES = 3
+REACH = 80
 
 _SET = r"[A-Za-z_]\w*="  # a variable that is set
-# What stands before the program: wrappers, and what runs it in an environment or as a module.
+# What stands before the program: wrappers, and what runs it in an environment or as a
+# module.
 _BEFORE = (
     r"(?:(?:sudo|time|npx|env|timeout \S+)(?: |\Z))*"
     r"(?:(?:uv|poetry) run(?: |\Z))?(?:python\S* -m (?=\S))?"
@@ -34,7 +34,8 @@ class _Call(NamedTuple):
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
-    """The first errors that were got over with a reason, another command, option or variable."""
+    """The first errors that were got over with a reason, another command, option or
+    variable."""
     found: dict[str, Finding] = {}
     failed: dict[str, tuple[int, _Call]] = {}
     calls: list[_Call] = []
@@ -57,7 +58,8 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
 def results(
     turns: Sequence[Turn], calls: list[_Call]
 ) -> Iterator[tuple[_Call, int, bool]]:
-    """(call, index of its result, whether it failed) by id or order; `calls` gets every call."""
+    """(call, index of its result, whether it failed) by id or order; `calls` gets every
+    call."""
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
     for i, turn in enumerate(turns):
         asked = waiting[turn.call or f"tool {turn.tool}"]
@@ -75,7 +77,8 @@ def command_of(turn: Turn) -> str:
 
 @lru_cache(maxsize=4096)
 def essence(command: str) -> str:
-    """The part of a shell line that does the work: without `cd x &&`, redirections and pipes."""
+    """The part of a shell line that does the work: without `cd x &&`, redirections and
+    pipes."""
     line = command.split("\n", 1)[0]
     parts = [part.strip() for part in regex(r"&&|;").split(line) if part.strip()] or [
         ""
@@ -94,7 +97,8 @@ def essence(command: str) -> str:
 
 @lru_cache(maxsize=4096)
 def family(command: str) -> str:
-    """What makes two calls the same command: its program, and its sub-command if it has such."""
+    """What makes two calls the same command: its program, and its sub-command if it has
+    such."""
     line = " ".join(
         each for each in essence(command).split()[:12] if not regex(_SET).match(each)
     )
@@ -138,18 +142,18 @@ def _recovered(
     success: _Call,
     between: Sequence[_Call],
 ) -> Finding | None:
-    """What was learned from an error: `turns` begin with its output, at `start` of the session."""
-    name, looks = family(failure.command), listed("looking") | listed("testing")
+    """What was learned from an error: `turns` begin with its output, at `start` of the
+    session."""
+    name = family(failure.command)
+    looks = listed("looking") | listed("testing")
     acts = (one.command for one in between if family(one.command) not in ("", name))
     ran = list(
         dict.fromkeys(one for one in acts if family(one).split()[0] not in looks)
     )[:4]
     files = (path for one in between for path in changed_by(turns[one.turn - start]))
     edited = tuple(dict.fromkeys(files))[:4]
-    cause, error = (
-        _cause(turns, success.turn - start),
-        _error_line(turns[0].text[-OUTPUT:]),
-    )
+    cause = _cause(turns, success.turn - start)
+    error = _error_line(turns[0].text[-OUTPUT:])
     before, after = ({*essence(one.command).split()} for one in (failure, success))
     options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
     explained = (cause and (ran or edited)) or (after - before and options)
@@ -167,13 +171,19 @@ def _recovered(
     )
     short = cut(f"{name} failed: {error}", 100)
     found = Finding(
-        "corrective", short, "\n".join(rows), start, "pitfall", "corrective"
+        scope="corrective",
+        title=short,
+        body="\n".join(rows),
+        turn=start,
+        kind="pitfall",
+        type="corrective",
     )
     return found._replace(paths=edited, commands=(f"{name}*",))
 
 
 def _cause(turns: Sequence[Turn], end: int) -> str:
-    """The agent's last sentence that says why, from the error to its next words after the fix."""
+    """The agent's last sentence that says why, from the error to its next words after
+    the fix."""
     later = (i for i, turn in enumerate(turns) if i > end and turn.human)
     near = turns[: next(later, len(turns))]
     said = (

@@ -1,6 +1,8 @@
-"""What speaks for and against learning a sentence, and which become lessons, from 0 on. Pure.
+"""What speaks for and against learning a sentence, and which become lessons, from 0 on.
+Pure.
 
-What a piece of evidence is worth stands in `weights.txt`: `python -m tests.bench.fit_rules`."""
+What a piece of evidence is worth stands in `weights.txt`: `python -m
+tests.bench.fit_rules`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,17 +21,21 @@ SAME = (
     0.6  # share of a sentence's words in another turn from which it was said there, too
 )
 WEIGHTS = "extraction/rules/weights.txt"
-JUDGED = 40  # sentences of each voice that the session is asked about, the best by their own words
+# sentences of each voice that the session is asked about, the best by their own words
+JUDGED = 40
 GOES_ON = {
     True: -1.0,
     False: -2.0,
 }  # what a neighbour that goes along is worth, of people, agents
-BODY, TOGETHER = 480, 4  # characters and sentences of a lesson at most
+# characters and sentences of a lesson at most
+BODY = 480
+TOGETHER = 4
 TWICE = 0.7  # share of words from which two sentences say one lesson
 
 
 class Remark(NamedTuple):
-    """A sentence that may be a lesson: its turn, its place in it, who says it, and the evidence."""
+    """A sentence that may be a lesson: its turn, its place in it, who says it, and the
+    evidence."""
 
     turn: int
     at: int
@@ -41,7 +47,8 @@ class Remark(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """A turn in words: its sentences and what each is about; the end and beginning of its text."""
+    """A turn in words: its sentences and what each is about; the end and beginning of
+    its text."""
 
     turn: int
     human: bool
@@ -52,20 +59,20 @@ class Heard(NamedTuple):
     head: str
 
 
-TALK, PONDERED = (
-    8,
-    0.25,
-)  # a person's sentences of a talk, and which part of them ask or doubt
-_DOUBTS, _REFUSES, _BACK = (
-    {"hedge", "musing"},
-    {"forbid", "begins: corrects"},
-    {"it", "them"},
+# a person's sentences of a talk, and which part of them ask or doubt
+TALK = 8
+PONDERED = 0.25
+_DOUBTS = {"hedge", "musing"}
+_REFUSES = {"forbid", "begins: corrects"}
+_BACK = {"it", "them"}
+_NOBODY = Heard(
+    turn=-1, human=False, said=[], abouts=[], content=frozenset(), tail="", head=""
 )
-_NOBODY = Heard(-1, False, [], [], frozenset(), "", "")
 
 
 def hear(turns: Sequence[Turn]) -> list[Heard]:
-    """The turns that say something, in order; what tools and harnesses say is left out."""
+    """The turns that say something, in order; what tools and harnesses say is left
+    out."""
     found = []
     for i, turn in enumerate(turns):
         agent = (turn.role == "assistant" and not turn.tool) or turn.origin == "agent"
@@ -73,8 +80,19 @@ def hear(turns: Sequence[Turn]) -> list[Heard]:
             said = sentences(turn.text, typed=turn.human)
             abouts = [words.content(one.low) for one in said]
             about = frozenset().union(*abouts)
-            head, tail = words.fold(turn.text[:300]), turn.text[-400:].rstrip("*_ \n")
-            found.append(Heard(i, turn.human, said, abouts, about, tail, head))
+            head = words.fold(turn.text[:300])
+            tail = turn.text[-400:].rstrip("*_ \n")
+            found.append(
+                Heard(
+                    turn=i,
+                    human=turn.human,
+                    said=said,
+                    abouts=abouts,
+                    content=about,
+                    tail=tail,
+                    head=head,
+                )
+            )
     return found
 
 
@@ -102,7 +120,8 @@ def by_words(turns: Sequence[Turn], heard: Sequence[Heard]) -> Iterator[Remark]:
 
 
 def _is_pondered(turns: Sequence[Turn], heard: Sequence[Heard]) -> bool:
-    """Whether nothing was run or shown, and the person rather thinks aloud than says what is so."""
+    """Whether nothing was run or shown, and the person rather thinks aloud than says
+    what is so."""
     if any(turn.tool or "```" in turn.text for turn in turns if not turn.human):
         return False
     said = [each for one in heard if one.human for each in one.said]
@@ -113,13 +132,15 @@ def _is_pondered(turns: Sequence[Turn], heard: Sequence[Heard]) -> bool:
 
 
 def are_halves(before: Collection[str], after: Collection[str]) -> bool:
-    """Whether two sentences, by their evidence, say what not to do and what to do instead."""
+    """Whether two sentences, by their evidence, say what not to do and what to do
+    instead."""
     return "begins: uses" in after and (
         "forbid" in before or "begins: corrects" in before
     )
 
 
-_PASSING, _QUOTES = {"done", "symptom", "moment", "question"}, {*'"“”„«»「」'}
+_PASSING = {"done", "symptom", "moment", "question"}
+_QUOTES = {*'"“”„«»「」'}
 _ENDS = (
     ("?", "question"),
     ("？", "question"),
@@ -130,7 +151,8 @@ _SIGNS = (("`", "code"), ("http", "url"), ("—", "dash"), (" - ", "dash"))
 
 
 def _of_words(sentence: SpokenSentence, about: frozenset[str]) -> set[str]:
-    text, low = sentence.text.rstrip('*_)" '), sentence.low
+    text = sentence.text.rstrip('*_)" ')
+    low = sentence.low
     count = (
         len(low.split()) if low.isascii() else max(len(low.split()), len(about) // 2)
     )
@@ -171,7 +193,8 @@ class Surroundings:
     """The turns of a session, to be asked what came before and after a sentence."""
 
     def __init__(self, turns: Sequence[Turn], heard: Sequence[Heard]) -> None:
-        self.turns, self.heard = turns, heard
+        self.turns = turns
+        self.heard = heard
         self.at = {one.turn: i for i, one in enumerate(heard)}
         self.holding: defaultdict[str, list[int]] = defaultdict(list)
         for i, one in enumerate(heard):
@@ -187,7 +210,9 @@ class Surroundings:
 
     def judged(self, found: Remark) -> Remark:
         """The candidate with the evidence of the session around it."""
-        at, counts, size = self.at[found.turn], Counter[int](), len(found.content)
+        at = self.at[found.turn]
+        counts = Counter[int]()
+        size = len(found.content)
         after = next(iter(self.heard[at + 1 : at + 2]), _NOBODY)
         near = self.turns[self.heard[at - 1].turn if at else 0 : found.turn]
         for word in found.content:
@@ -220,7 +245,8 @@ class Surroundings:
         }
 
     def _to_agent(self, found: Remark, at: int) -> dict[str, bool]:
-        """Of a person's sentence: what the agent asked or did before, and said after."""
+        """Of a person's sentence: what the agent asked or did before, and said
+        after."""
         before = self.heard[at - 1] if at and not self.heard[at - 1].human else _NOBODY
         after = next((one for one in self.heard[at + 1 :] if not one.human), _NOBODY)
         asked = found.at == 0 and before.tail.endswith(("?", "？"))
@@ -278,7 +304,8 @@ def remarks(turns: Sequence[Turn], heard: Sequence[Heard]) -> Iterator[Remark]:
 def chosen(
     turns: Sequence[Turn], worth: Callable[[Remark], float] = by_weights
 ) -> list[tuple[str, Remark]]:
-    """The lessons, each with the sentence that it rests on, the best first, none twice."""
+    """The lessons, each with the sentence that it rests on, the best first, none
+    twice."""
     heard = hear(turns)
     free = {
         (one.turn, one.at): one._replace(worth=worth(one))
@@ -307,7 +334,8 @@ def _same(one: Remark, other: Remark) -> bool:
 
 
 def _together(one: Remark, free: Mapping[tuple[int, int], Remark]) -> list[Remark]:
-    """A sentence, its other half, and neighbours in the paragraph that are worth something."""
+    """A sentence, its other half, and neighbours in the paragraph that are worth
+    something."""
     found = [one]
     for step in (1, -1):
         last = one
@@ -334,7 +362,8 @@ def _together(one: Remark, free: Mapping[tuple[int, int], Remark]) -> list[Remar
 
 
 def _lead(first: Remark, heard: Sequence[Heard]) -> list[str] | None:
-    """What must stand before a lesson that points back; None when it points at nothing."""
+    """What must stand before a lesson that points back; None when it points at
+    nothing."""
     at = next(i for i, one in enumerate(heard) if one.turn == first.turn)
     before = heard[at - 1].said if at else []
     if "chosen" in first.evidence:

@@ -1,4 +1,5 @@
-"""What was said: its sentences, what their words show, and what they are about. Pure."""
+"""What was said: its sentences, what their words show, and what they are about.
+Pure."""
 
 import re
 import unicodedata
@@ -28,7 +29,8 @@ _WORD = re.compile(r"\w{3,}")
 
 
 class SpokenSentence(NamedTuple):
-    """A sentence as it was said, and folded: what cues are looked for in, between blanks."""
+    """A sentence as it was said, and folded: what cues are looked for in, between
+    blanks."""
 
     text: str
     low: str
@@ -41,7 +43,8 @@ def spoken(turn: Turn) -> bool:
 
 
 def fold(text: str) -> str:
-    """`text` in lower case between blanks, contractions as one word, without other punctuation."""
+    """`text` in lower case between blanks, contractions as one word, without other
+    punctuation."""
     low = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     low = _CONTRACTION.sub("", low) if "'" in low or "’" in low else low
     if low.isascii():
@@ -54,15 +57,14 @@ def fold(text: str) -> str:
 
 
 def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
-    """The sentences of a turn, without code, quotes and logs; if `typed`, nor what is pasted."""
+    """The sentences of a turn, without code, quotes and logs; if `typed`, nor what is
+    pasted."""
     if len(text) > sum(READ):
         text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
-    fence, found, logged, pasted = (
-        "",
-        list[SpokenSentence](),
-        pattern("logged"),
-        pattern("pasted"),
-    )
+    fence = ""
+    found = list[SpokenSentence]()
+    logged = pattern("logged")
+    pasted = pattern("pasted")
     for line in text.split("\n"):
         if begun := _FENCE.match(line):
             fence = "" if begun[1][:3] == fence else fence or begun[1][:3]
@@ -186,7 +188,8 @@ def kinds_of(low: str) -> set[str]:
 
 def begins(low: str) -> set[str]:
     """What a folded sentence begins with, after fillers: kinds of "begins: ..."."""
-    words, fillers = low.replace("?", " ").split(), listed("filler")
+    words = low.replace("?", " ").split()
+    fillers = listed("filler")
     at = next((i for i, word in enumerate(words[:8]) if word not in fillers), 0)
     rest = f" {' '.join(words[at : at + 6])} "
     kinds, phrases = _of_word("begins", words[at]) if words else (set[str](), ())
@@ -196,7 +199,8 @@ def begins(low: str) -> set[str]:
 
 
 def content(low: str) -> frozenset[str]:
-    """The words of a folded text that say what it is about; of scripts without spaces, pairs."""
+    """The words of a folded text that say what it is about; of scripts without spaces,
+    pairs."""
     stop = listed("stop")
     found = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
     if not low.isascii() and _SPACELESS.search(low):

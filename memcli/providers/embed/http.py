@@ -39,7 +39,8 @@ class _TooLongError(Exception):
 
 
 class HttpEmbedder:
-    """An embedder behind a URL; see `memcli.providers.embed.Embedder` for what it guarantees."""
+    """An embedder behind a URL; see `memcli.providers.embed.Embedder` for what it
+    guarantees."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -55,7 +56,8 @@ class HttpEmbedder:
         query: bool = False,
         deadline: float | None = None,
     ) -> "Matrix":
-        """One row for each text. The deadline holds even where a name look-up or a body drips."""
+        """One row for each text. The deadline holds even where a name look-up or a body
+        drips."""
         import numpy as np
 
         if not texts:
@@ -85,7 +87,8 @@ class HttpEmbedder:
             )
             if batch and full:
                 yield batch
-                batch, size = [], 0
+                batch = []
+                size = 0
             batch.append(text)
             size += length
         yield batch
@@ -132,7 +135,8 @@ class HttpEmbedder:
         raise AssertionError("the last try ends")
 
     def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
-        http, data = _library(), bytearray()
+        http = _library()
+        data = bytearray()
         try:
             with client.stream(
                 "POST", self.wire.url, content=content, timeout=limit
@@ -157,13 +161,16 @@ class HttpEmbedder:
 
     def _refused(self, status: int, said: str, *, spent: bool) -> ProviderError:
         variable = self.wire.key.variable
-        what, hint = f"HTTP {status}: {said}" if said else f"HTTP {status}", ""
+        what = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+        hint = ""
         if status == 0:
-            what, hint = said, self.wire.hint_down
+            what = said
+            hint = self.wire.hint_down
         elif status == 200:
             what = "the reply is no JSON"
         elif status in (401, 403):
-            what, hint = f"the key is refused ({what})", f"check {variable}"
+            what = f"the key is refused ({what})"
+            hint = f"check {variable}"
         elif spent:
             hint = f"see the plan behind {variable}, or choose another embedder"
             what = f"the quota is used up ({what})"
@@ -209,7 +216,8 @@ class HttpEmbedder:
             )
         if table.ndim != 2 or not table.shape[1] or table.dtype.kind not in "fiu":
             raise self._failed("a vector is no list of numbers")
-        asked, made = self.wire.dimensions, table.shape[1]
+        asked = self.wire.dimensions
+        made = table.shape[1]
         if asked and made != asked:
             hint = "set embed_dimensions to what the model can, or to 0"
             raise self._failed(
@@ -222,12 +230,14 @@ class HttpEmbedder:
         return vectors
 
     def _client(self) -> Any:
-        """A client for this URL. It follows no redirect, so that a key goes nowhere else."""
+        """A client for this URL. It follows no redirect, so that a key goes nowhere
+        else."""
         url = self.wire.url
         headers = {"content-type": "application/json", **self.wire.key.headers()}
         host = urlsplit(url).hostname or ""
         near = host in ("localhost", "::1") or host.startswith("127.")
-        # Loading certificates takes longer than a local answer; a proxy cannot reach this machine.
+        # Loading certificates takes longer than a local answer; a proxy cannot reach
+        # this machine.
         options = {"verify": url.startswith("https:"), "trust_env": not near}
         try:
             return _library().Client(headers=headers, **options)

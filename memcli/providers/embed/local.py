@@ -1,6 +1,7 @@
 """Static word vectors, computed here: no network, no model to run.
 
-The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of pieces."""
+The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of
+pieces."""
 
 import json
 import math
@@ -37,21 +38,24 @@ _BLANK = "\u2581"
 _VERSION = 1
 _NEVER = 1 << 30
 _BYTE = "<0x{:02X}>".format  # a piece that stands for one byte
-CRUMB = 2.5  # a word with fewer characters a piece on average is none (a hash, keyboard mash)
+# a word with fewer characters a piece on average is none (a hash, keyboard mash)
+CRUMB = 2.5
 _Rows = list[
     tuple[int, str, int, bytes]
 ]  # (id, piece, weight, vector) of pieces of words
 
 
 class WordVector(NamedTuple):
-    """The vector of a word (see `quantise`), and how much it weighs in the sum of a text."""
+    """The vector of a word (see `quantise`), and how much it weighs in the sum of a
+    text."""
 
     weight: int
     vector: bytes
 
 
 class Local:
-    """Word vectors from the table in the folder that `folder()` names, opened (or made) on use."""
+    """Word vectors from the table in the folder that `folder()` names, opened (or made)
+    on use."""
 
     provider = "local"
     model = MODEL
@@ -79,7 +83,8 @@ class Local:
         query: bool = False,
         deadline: float | None = None,
     ) -> "NDArray[np.float32]":
-        """One row for each text: the sum of its words; one without words points anywhere."""
+        """One row for each text: the sum of its words; one without words points
+        anywhere."""
         import numpy as np
 
         forms = [list(word_forms(text)) or ["-"] for text in texts]
@@ -88,11 +93,13 @@ class Local:
         return np.array(rows, np.float32).reshape(len(texts), DIM)
 
     def words(self, words: Iterable[str]) -> dict[str, WordVector]:
-        """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
+        """The vector of each word. Many are computed with numpy, few without: to the
+        same bytes."""
         return self._summed(self._cut(sorted(set(words))))
 
     def known(self, words: Iterable[str]) -> dict[str, WordVector]:
-        """The vectors of those words that are not cut to crumbs: a task often has random names."""
+        """The vectors of those words that are not cut to crumbs: a task often has
+        random names."""
         cut = self._cut(sorted(set(words)))
         return self._summed(
             {w: own for w, own in cut.items() if len(w) >= CRUMB * len(own) - 1}
@@ -168,7 +175,8 @@ class Local:
 def quantised(
     sums: "NDArray[np.int64]",
 ) -> "tuple[NDArray[np.int8], NDArray[np.float64]]":
-    """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of the rows."""
+    """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of
+    the rows."""
     import numpy as np
 
     lengths = np.sqrt((sums * sums).sum(axis=1).astype(np.float64))
@@ -185,8 +193,8 @@ def _parts(text: str) -> Iterable[str]:
 
 
 def cut(text: str, known: Mapping[str, int]) -> list[str]:
-    """The pieces of a word, by merging neighbours: of known pieces the earliest learned, whose id
-    is lowest. This is byte pair encoding (Sennrich et al. 2016)."""
+    """The pieces of a word, by merging neighbours: of known pieces the earliest
+    learned, whose id is lowest. This is byte pair encoding (Sennrich et al. 2016)."""
     parts = list(text)
     while len(parts) > 1:
         pairs = [

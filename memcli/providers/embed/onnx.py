@@ -1,4 +1,5 @@
-"""A sentence-transformer from a folder: `model.onnx` and `tokenizer.json` (extra `onnx`)."""
+"""A sentence-transformer from a folder: `model.onnx` and `tokenizer.json` (extra
+`onnx`)."""
 
 import json
 import sys
@@ -30,7 +31,8 @@ _MODELS = (
 
 
 class Onnx:
-    """An embedder that runs in this process; `model` names a file that is not the usual one."""
+    """An embedder that runs in this process; `model` names a file that is not the usual
+    one."""
 
     provider = "onnx"
 
@@ -163,7 +165,8 @@ def _model_file(folder: Path, name: str) -> Path:
 
 
 def read_pooling(folder: Path) -> str:
-    """How token vectors become one: mean or cls. Raises UsageError for any other way."""
+    """How token vectors become one: mean or cls. Raises UsageError for any other
+    way."""
     if any(".Dense" in str(module) for module in _json(folder / "modules.json", list)):
         hint = f"choose another model ({folder})"
         raise UsageError("a model with a Dense layer cannot be used", hint)
@@ -183,7 +186,8 @@ def read_pooling(folder: Path) -> str:
 
 
 def _json(path: Path, kind: type[T]) -> T:
-    """The value of a settings file, an empty one where it is missing or of another kind."""
+    """The value of a settings file, an empty one where it is missing or of another
+    kind."""
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -197,7 +201,8 @@ def _json(path: Path, kind: type[T]) -> T:
 def _digest(folder: Path, file: Path) -> str:
     """Tells models apart without reading all: sizes, both ends, the way of pooling."""
     with file.open("rb") as stream:
-        size, tokens = stream.seek(0, 2), (folder / "tokenizer.json").stat().st_size
+        size = stream.seek(0, 2)
+        tokens = (folder / "tokenizer.json").stat().st_size
         digest = blake2b(f"{size} {tokens}".encode(), digest_size=4)
         for start in (0, max(0, size - 65_536)):
             stream.seek(start)

@@ -15,7 +15,8 @@ OLLAMA = "http://127.0.0.1:11434"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
 GEMINI_DIMENSIONS = 768  # 3072 make a cache four times as big for a third of a point
 _KNOWN = json.loads(table("providers/embed/models.json"))
-"""The usual model of a provider; what a model wants before a query and before a document."""
+"""The usual model of a provider; what a model wants before a query and before a
+document."""
 
 
 class ApiKey(NamedTuple):
@@ -54,8 +55,10 @@ class Wire(NamedTuple):
 
 
 def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
-    """The wire of a provider. A base URL that is not OpenAI's own is part of the model's name."""
-    name, dimensions = config.embedder, config.embed_dimensions
+    """The wire of a provider. A base URL that is not OpenAI's own is part of the
+    model's name."""
+    name = config.embedder
+    dimensions = config.embed_dimensions
     model = config.embed_model or _KNOWN["usual"].get(name, "")
     if name == "gemini":
         return _gemini(model.removeprefix("models/"), config, environ)
@@ -72,19 +75,22 @@ def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
     fixed: dict[str, Any] = {"model": model, "encoding_format": "float"}
     fixed |= {"dimensions": dimensions} if dimensions else {}
     wire = Wire(
-        name,
-        model if name == "ollama" or base == OPENAI else f"{model} at {shown(base)}",
-        _add_path(base, "embeddings"),
-        key,
-        lambda texts, query: {
+        provider=name,
+        model=model
+        if name == "ollama" or base == OPENAI
+        else f"{model} at {shown(base)}",
+        url=_add_path(base, "embeddings"),
+        key=key,
+        body=lambda texts, query: {
             **fixed,
             "input": [prefix_of(model, query) + t for t in texts],
         },
-        _by_index,
-        dimensions,
+        rows=_by_index,
+        dimensions=dimensions,
     )
     if name == "ollama":
-        pull, start = f"ollama pull {model}", "ollama serve"
+        pull = f"ollama pull {model}"
+        start = "ollama serve"
         return wire._replace(
             most_texts=32, longest=6_000, hint_missing=pull, hint_down=start
         )
@@ -92,7 +98,8 @@ def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
 
 
 def _by_index(reply: Any) -> list[Any]:
-    """The vectors of `{"data": [{"index", "embedding"}]}`. Raises ValueError on odd indices."""
+    """The vectors of `{"data": [{"index", "embedding"}]}`. Raises ValueError on odd
+    indices."""
     items = reply["data"]
     order = {
         item.get("index", number): item["embedding"]
@@ -108,10 +115,8 @@ def _gemini(model: str, config: Config, environ: Mapping[str, str]) -> Wire:
     path = f"models/{quote(model, safe='')}:batchEmbedContents"
 
     def request(text: str, query: bool) -> dict[str, Any]:
-        prefix, task = (
-            prefix_of(model, query),
-            "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT",
-        )
+        prefix = prefix_of(model, query)
+        task = "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
         return {
             "model": f"models/{model}",
             "content": {"parts": [{"text": prefix + text}]},
@@ -121,12 +126,12 @@ def _gemini(model: str, config: Config, environ: Mapping[str, str]) -> Wire:
         }
 
     return Wire(
-        "gemini", model, _add_path(parse_url(config.embed_url or GEMINI, "embed_url"), path),
+        provider="gemini", model=model, url=_add_path(parse_url(config.embed_url or GEMINI, "embed_url"), path),
         # In a header, not in the URL: a URL is logged.
-        _read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
-        lambda texts, query: {"requests": [request(text, query) for text in texts]},
-        lambda reply: [item["values"] for item in reply["embeddings"]],
-        dimensions, most_texts=100, longest=6_000,
+        key=_read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
+        body=lambda texts, query: {"requests": [request(text, query) for text in texts]},
+        rows=lambda reply: [item["values"] for item in reply["embeddings"]],
+        dimensions=dimensions, most_texts=100, longest=6_000,
     )  # fmt: skip
 
 
@@ -159,7 +164,8 @@ def _read_key(
 
 
 def parse_url(text: str, origin: str) -> str:
-    """An http(s) URL without fragment and last slash. Raises UsageError that names the origin."""
+    """An http(s) URL without fragment and last slash. Raises UsageError that names the
+    origin."""
     text = text.strip()
     try:
         parts = urlsplit(text)
@@ -179,7 +185,8 @@ def parse_url(text: str, origin: str) -> str:
 
 
 def parse_host(text: str) -> str:
-    """The URL of OLLAMA_HOST: `host`, `:port`, `host:port`, a URL; one to listen on is here."""
+    """The URL of OLLAMA_HOST: `host`, `:port`, `host:port`, a URL; one to listen on is
+    here."""
     has_scheme = "://" in text
     given = (
         text
@@ -211,7 +218,8 @@ def shown(url: str) -> str:
 
 
 def prefix_of(model: str, query: bool) -> str:
-    """What a model wants before a query or a document; "" for one that is not known to want it."""
+    """What a model wants before a query or a document; "" for one that is not known to
+    want it."""
     name = model.lower().rpartition("/")[2]
     known = next(
         (own for part, own in _KNOWN["before"].items() if part in name), ("", "")

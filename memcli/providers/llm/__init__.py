@@ -1,4 +1,5 @@
-"""Language models: one method wide, chosen by name, off until the user's configuration says so."""
+"""Language models: one method wide, chosen by name, off until the user's configuration
+says so."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ TIMEOUT = 120.0  # seconds that a question may take
 
 
 class Ask(NamedTuple):
-    """One question; `shared` is what several have in common, and is cached by the provider."""
+    """One question; `shared` is what several have in common, and is cached by the
+    provider."""
 
     system: str
     prompt: str
@@ -27,7 +29,8 @@ class Ask(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens of one call, as the provider counted them; `input` is what no cache has to do with."""
+    """Tokens of one call, as the provider counted them; `input` is what no cache has to
+    do with."""
 
     input: int = 0
     cache_read: int = 0
@@ -36,8 +39,9 @@ class Usage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The text of a reply (JSON when a schema was asked for). `stop` is what befell one that is not
-    whole ("was cut off …"), which callers of a `Model` never see; `cost` is in USD where known."""
+    """The text of a reply (JSON when a schema was asked for). `stop` is what befell one
+    that is not whole ("was cut off …"), which callers of a `Model` never see; `cost` is
+    in USD where known."""
 
     text: str
     usage: Usage = Usage()
@@ -49,7 +53,8 @@ class Model(Protocol):
     """What a language model does here."""
 
     def ask(self, ask: Ask) -> Reply:
-        """The whole reply, valid by its schema. Raises ProviderError. Hold no lock meanwhile."""
+        """The whole reply, valid by its schema. Raises ProviderError. Hold no lock
+        meanwhile."""
         ...
 
     def close(self) -> None:
@@ -65,8 +70,9 @@ class Provider(Model, Protocol):
 
 
 class Scripted:
-    """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match": …, "reply":
-    …}` or `{…, "error": …}` goes first where the purpose or prompt has that text in it."""
+    """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match":
+    …, "reply": …}` or `{…, "error": …}` goes first where the purpose or prompt has that
+    text in it."""
 
     name = model = "scripted"
 

@@ -1,4 +1,5 @@
-"""The Messages API of Anthropic, over their SDK, imported when the first question is asked."""
+"""The Messages API of Anthropic, over their SDK, imported when the first question is
+asked."""
 
 from collections.abc import Mapping
 from functools import cached_property, partial
@@ -89,7 +90,8 @@ class Anthropic:
 
 
 def request(model: str, ask: Ask) -> dict[str, Any]:
-    """The body of a call: system text and schema, then the shared part as one cached block."""
+    """The body of a call: system text and schema, then the shared part as one cached
+    block."""
     import anthropic
 
     shared = {
@@ -110,7 +112,8 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
     if ask.system.strip():
         body["system"] = [{"type": "text", "text": ask.system}]
     if ask.schema is not None:
-        # Lengths and ranges are no part of what the API enforces: there they become descriptions.
+        # Lengths and ranges are no part of what the API enforces: there they become
+        # descriptions.
         schema = anthropic.transform_schema(dict(ask.schema))
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return body
@@ -118,7 +121,8 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
 
 def _reply(message: "anthropic.types.Message", ask: Ask) -> Reply:
     text = "".join(block.text for block in message.content if block.type == "text")
-    used, reason = message.usage, str(message.stop_reason)
+    used = message.usage
+    reason = str(message.stop_reason)
     cached = (used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0)
     usage = Usage(*map(int, (used.input_tokens, *cached, used.output_tokens)))
     known = {

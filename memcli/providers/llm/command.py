@@ -50,7 +50,8 @@ _folder = partial(
 
 
 class AgentCommand:
-    """Runs a command for each question, in a new folder, the question on standard input."""
+    """Runs a command for each question, in a new folder, the question on standard
+    input."""
 
     name = ""
     install = ""
@@ -112,11 +113,13 @@ class AgentCommand:
 class Claude(AgentCommand):
     """The command of Claude Code."""
 
-    name, install = "claude", "Claude Code"
+    name = "claude"
+    install = "Claude Code"
 
     @cached_property
     def _safe(self) -> list[str]:
-        """The options that leave out all that is the user's own, as this version has them."""
+        """The options that leave out all that is the user's own, as this version has
+        them."""
         with _folder() as folder:
             _, out, _ = self._run([self._program(), "--help"], "", folder, 20)
         return SAFE if "--safe-mode" in out else OLDER
@@ -132,13 +135,17 @@ class Claude(AgentCommand):
 
 
 class Codex(AgentCommand):
-    """The command of Codex; a model of another maker's name is left to its configuration."""
+    """The command of Codex; a model of another maker's name is left to its
+    configuration."""
 
-    name, install = "codex", "Codex"
+    name = "codex"
+    install = "Codex"
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
-        """The last message, which the command writes to a file; tokens by its events."""
-        said, told = Path(folder, "reply.txt"), Path(folder, "instructions.md")
+        """The last message, which the command writes to a file; tokens by its
+        events."""
+        said = Path(folder, "reply.txt")
+        told = Path(folder, "instructions.md")
         write_output(told, ask.system, root=None)
         named = () if self.model.startswith("claude") else ("-m", self.model)
         login = self._leave_home(Path(folder, "home")) / "auth.json"
@@ -161,14 +168,22 @@ class Codex(AgentCommand):
         cached, output = (
             counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens")
         )
-        usage = Usage(max(counts.get("input_tokens", 0) - cached, 0), cached, 0, output)
+        usage = Usage(
+            input=max(counts.get("input_tokens", 0) - cached, 0),
+            cache_read=cached,
+            cache_write=0,
+            output=output,
+        )
         if status or not said.is_file():
             what = (
                 f"the codex command failed ({status}): {excerpt(err) or excerpt(out)}"
             )
             raise ProviderError(what, "try it by hand: codex exec hello")
         return Reply(
-            _unfenced(read_file(said).data.decode("utf-8", "replace")), usage, "", 0.0
+            text=_unfenced(read_file(said).data.decode("utf-8", "replace")),
+            usage=usage,
+            stop="",
+            cost=0.0,
         )
 
     @cached_property
@@ -176,7 +191,8 @@ class Codex(AgentCommand):
         return Path(self._environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
 
     def _leave_home(self, to: Path) -> Path:
-        """A home with the login and the settings alone: AGENTS.md and skills stay out."""
+        """A home with the login and the settings alone: AGENTS.md and skills stay
+        out."""
         kept = [
             path
             for name in ("auth.json", "config.toml")
@@ -193,7 +209,8 @@ class Codex(AgentCommand):
 
 
 def question(ask: Ask) -> str:
-    """What is written to the command: the shared part, the prompt, and the schema in words."""
+    """What is written to the command: the shared part, the prompt, and the schema in
+    words."""
     parts = [ask.shared, ask.prompt]
     if ask.schema is not None:
         asked = (
@@ -211,11 +228,9 @@ def _reply(status: int, out: str, err: str) -> Reply:
         raise ProviderError(
             f"the claude command {what}: {said}", "try it by hand: claude -p hello"
         )
-    text, counts, cost = (
-        result.get("result"),
-        result.get("usage"),
-        result.get("total_cost_usd"),
-    )
+    text = result.get("result")
+    counts = result.get("usage")
+    cost = result.get("total_cost_usd")
     numbers = [
         counts.get(name, 0) if isinstance(counts, dict) else 0 for name in TOKENS
     ]
@@ -223,12 +238,12 @@ def _reply(status: int, out: str, err: str) -> Reply:
     paid = float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e6 else None
     if result.get("is_error") or status or not isinstance(text, str):
         return Reply(
-            "",
-            usage,
-            f"is an error: {excerpt(str(text or result.get('subtype')))}",
-            paid,
+            text="",
+            usage=usage,
+            stop=f"is an error: {excerpt(str(text or result.get('subtype')))}",
+            cost=paid,
         )
-    return Reply(_unfenced(text), usage, "", paid)
+    return Reply(text=_unfenced(text), usage=usage, stop="", cost=paid)
 
 
 def _unfenced(text: str) -> str:

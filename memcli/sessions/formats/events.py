@@ -1,4 +1,5 @@
-"""Codex, whose rollouts say words twice, as event and as item; and Copilot's command line."""
+"""Codex, whose rollouts say words twice, as event and as item; and Copilot's command
+line."""
 
 import hashlib
 import json
@@ -30,7 +31,8 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
-    """Turns in order: words from events where there are any for that role, else from items."""
+    """Turns in order: words from events where there are any for that role, else from
+    items."""
     rollout = _Rollout(into)
     for line, record in records(lines, into):
         place = TurnPlace(
@@ -50,7 +52,8 @@ class _Rollout:
 
     def record(self, kind: Any, item: Mapping[str, Any], place: TurnPlace) -> None:
         if kind == "session_meta":
-            # The first one is the file's own; others came along when a session was forked.
+            # The first one is the file's own; others came along when a session was
+            # forked.
             name = speakers.name(item.get("id") or item.get("session_id"))
             if not self.into.turns:
                 self.root = speakers.name(item.get("forked_from_id")) or name
@@ -65,7 +68,8 @@ class _Rollout:
             self._item(item, place)
 
     def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:
-        kind, role = item.get("type"), _EVENTS.get(str(item.get("type")))
+        kind = item.get("type")
+        role = _EVENTS.get(str(item.get("type")))
         if kind == "thread_rolled_back" and isinstance(
             count := item.get("num_turns"), int
         ):
@@ -90,16 +94,15 @@ class _Rollout:
         return key
 
     def _key(self, kind: str, text: str) -> str:
-        """The same for a copy of this turn in a session that was forked from this one."""
+        """The same for a copy of this turn in a session that was forked from this
+        one."""
         self.said[kind] += 1
         basis = f"{self.root}\0{kind}\0{self.said[kind]}\0{text}"
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
     def _item(self, item: Mapping[str, Any], place: TurnPlace) -> None:
-        kind, call = (
-            str(item.get("type")),
-            speakers.name(item.get("call_id") or item.get("id")),
-        )
+        kind = str(item.get("type"))
+        call = speakers.name(item.get("call_id") or item.get("id"))
         if kind == "message":
             role = item.get("role")
             if (
@@ -150,8 +153,10 @@ def recognises_copilot(record: Mapping[str, Any]) -> bool:
 def read_copilot(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order; an event whose id was seen is passed over."""
     for line, record in records(lines, into):
-        kind, data = record.get("type"), mapping(record.get("data"))
-        call, text = data.get("toolCallId"), speakers.texts(data.get("content"))
+        kind = record.get("type")
+        data = mapping(record.get("data"))
+        call = data.get("toolCallId")
+        text = speakers.texts(data.get("content"))
         if kind == "session.start":
             cwd = mapping(data.get("context")).get("cwd")
             into.where(session=data.get("sessionId"), cwd=cwd)

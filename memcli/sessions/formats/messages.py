@@ -1,4 +1,5 @@
-"""Messages with content blocks: Claude Code, its stream, Cursor's command line, plain chats."""
+"""Messages with content blocks: Claude Code, its stream, Cursor's command line, plain
+chats."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -41,15 +42,15 @@ class Blocks:
         self._answer: Any = ""
 
     def user(self, content: Any, place: TurnPlace, *, typed: bool = True) -> None:
-        """A message under the user's role: tool results, and words, human only if `typed`."""
+        """A message under the user's role: tool results, and words, human only if
+        `typed`."""
         self._answer = ""
         results = [each for each in mappings(content) if _kind(each) == "tool_result"]
         for number, block in enumerate(results):
-            at, call = place.nth(number), block.get("tool_use_id")
-            text, bad = (
-                speakers.texts(block.get("content")),
-                block.get("is_error") is True,
-            )
+            at = place.nth(number)
+            call = block.get("tool_use_id")
+            text = speakers.texts(block.get("content"))
+            bad = block.get("is_error") is True
             tool = self.into.result("", text, at, error=bad, call=call)
             if said := speakers.answered(tool, text):
                 self.into.said("user", said, at.nth("said"))
@@ -66,7 +67,8 @@ class Blocks:
             )
 
     def assistant(self, content: Any, place: TurnPlace, answer: Any = "") -> None:
-        """A message of the agent. Text after text of the same `answer` is more of that turn."""
+        """A message of the agent. Text after text of the same `answer` is more of that
+        turn."""
         number = 0
         for given in content if isinstance(content, list) else [content]:
             block = given if isinstance(given, dict) else {"text": given}
@@ -118,12 +120,11 @@ def recognises_event(record: Mapping[str, Any]) -> bool:
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in the order of the file. An event whose uuid was seen is passed over."""
-    blocks, agents = Blocks(into), set()
+    blocks = Blocks(into)
+    agents = set()
     for line, record in records(lines, into):
-        kind, session = (
-            record.get("type"),
-            record.get("sessionId") or record.get("session_id"),
-        )
+        kind = record.get("type")
+        session = record.get("sessionId") or record.get("session_id")
         into.where(session=session, cwd=record.get("cwd"))
         place = (
             into.event(line, record)
@@ -167,7 +168,8 @@ def recognises_cursor(record: Mapping[str, Any]) -> bool:
 
 
 def read_cursor(lines: Iterable[Line], into: Gather) -> None:
-    """Turns in order. Of a person's message only the query is theirs, where one is marked."""
+    """Turns in order. Of a person's message only the query is theirs, where one is
+    marked."""
     blocks = Blocks(into)
     for line, record in records(lines, into):
         if not recognises_cursor(record):
@@ -184,15 +186,18 @@ def read_cursor(lines: Iterable[Line], into: Gather) -> None:
 
 
 def messages_of(document: Any) -> list[Any] | None:
-    """The messages of a whole JSON document, a list or an object that has one; None for others."""
+    """The messages of a whole JSON document, a list or an object that has one; None for
+    others."""
     lists = [document, *(mapping(document).get(name) for name in _LISTS)]
     found = next((each for each in lists if isinstance(each, list)), None)
     return found if not found or any(message_of(item) for item in found[:50]) else None
 
 
 def message_of(record: Any) -> Mapping[str, Any] | None:
-    """The message that a record is, with its role by one of our names; None for others."""
-    inner, record = mapping(mapping(record).get("message")), mapping(record)
+    """The message that a record is, with its role by one of our names; None for
+    others."""
+    inner = mapping(mapping(record).get("message"))
+    record = mapping(record)
     if inner and "role" not in record:
         return message_of({**inner, "time": _time(record) or _time(inner)})
     role = _ROLES.get(str(record.get("role", record.get("sender"))).lower())
@@ -219,7 +224,8 @@ def read_chat(lines: Iterable[Line], into: Gather) -> None:
 
 def read_document(document: Any, into: Gather) -> None:
     """A whole JSON document: a chat, or its messages."""
-    blocks, about = Blocks(into), mapping(document)
+    blocks = Blocks(into)
+    about = mapping(document)
     session = next(
         (about[name] for name in _SESSIONS if isinstance(about.get(name), str)), ""
     )
@@ -234,13 +240,15 @@ def _turns(item: Any, place: TurnPlace, blocks: Blocks) -> None:
     if message is None:
         return
     place = place._replace(time=speakers.when(_time(message)))
-    content, text = message.get("content"), message.get("text")
+    content = message.get("content")
+    text = message.get("text")
     if isinstance(text, str) and (text or not content):
         content = text
     if message["role"] == "user":
         blocks.user(content, place)
     elif message["role"] == "tool":
-        call, bad = message.get("tool_call_id"), message.get("is_error") is True
+        call = message.get("tool_call_id")
+        bad = message.get("is_error") is True
         said = speakers.texts(content)
         blocks.into.result(message.get("name"), said, place, error=bad, call=call)
     elif message["role"] == "system":
@@ -250,8 +258,6 @@ def _turns(item: Any, place: TurnPlace, blocks: Blocks) -> None:
         # Calls as the chat completions API writes them.
         for number, call in enumerate(mappings(message.get("tool_calls"))):
             if function := mapping(call.get("function")):
-                given, at = (
-                    decoded(function.get("arguments")),
-                    place.nth(f"call{number}"),
-                )
+                given = decoded(function.get("arguments"))
+                at = place.nth(f"call{number}")
                 blocks.into.called(function.get("name"), given, at, call.get("id"))

@@ -1,5 +1,6 @@
 """Markdown or plain text in which each turn stands under a speaker; aider's history.
-The first mark of a file decides which count: a chat about chats is not cut at what it quotes."""
+The first mark of a file decides which count: a chat about chats is not cut at what it
+quotes."""
 
 import re
 from collections.abc import Iterable
@@ -36,7 +37,8 @@ def read(lines: Iterable[Line], into: Gather) -> None:
 
 
 def read_aider(lines: Iterable[Line], into: Gather) -> None:
-    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing is a mark."""
+    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing
+    is a mark."""
     _History(into).read(lines)
 
 
@@ -45,7 +47,8 @@ class _Export:
 
     def __init__(self, into: Gather) -> None:
         self.into = into
-        self.speaker, self.fence = "assistant", ""
+        self.speaker = "assistant"
+        self.fence = ""
         self.kept: list[str] = []
         self.size = 0
         self.at: TurnPlace | None = None
@@ -71,7 +74,9 @@ class _Export:
         text = "\n".join(self.kept).strip()
         if text and self.at is not None:
             self.turn(text, self.at)
-        self.kept, self.size, self.at = [], 0, None
+        self.kept = []
+        self.size = 0
+        self.at = None
 
     def line(self, line: Line, text: str) -> None:
         if not self._in_block(text):
@@ -95,7 +100,8 @@ class _Export:
         return inside
 
     def _mark(self, text: str) -> re.Match[str] | None:
-        """The mark of a speaker: outside of fences, but one that no fence can hold is believed."""
+        """The mark of a speaker: outside of fences, but one that no fence can hold is
+        believed."""
         if self.fence and not (
             self.style == "specstory" and self.before.strip() == "---"
         ):
@@ -128,7 +134,9 @@ class _Export:
         aside = groups.get("aside") or ""
         time = pattern(_TABLE, "time").search(aside)
         when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
-        self.at = TurnPlace(line.number, line.offset, when, f"@{line.offset}")
+        self.at = TurnPlace(
+            line=line.number, offset=line.offset, time=when, key=f"@{line.offset}"
+        )
         name = next(
             filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant"
         ).lower()
@@ -159,7 +167,8 @@ class _Export:
             self.into.said(self.speaker, text, at)
 
     def _is_template(self, text: str, at: TurnPlace) -> bool:
-        """Whether a person's turn is the text of the slash command that was echoed before it."""
+        """Whether a person's turn is the text of the slash command that was echoed
+        before it."""
         echo, self.echo = self.echo, at.time if _ECHO in text else None
         if echo is None or self.echo is not None:
             return False
@@ -183,10 +192,8 @@ class _Export:
                     self.into.said("assistant", part, place)
 
     def _tool(self, text: str, at: TurnPlace) -> None:
-        called, summary = (
-            pattern(_TABLE, "call").match(text),
-            pattern(_TABLE, "tool").search(text),
-        )
+        called = pattern(_TABLE, "call").match(text)
+        summary = pattern(_TABLE, "tool").search(text)
         tool = called[2] if called else summary[1] if summary else "unknown"
         subject = pattern(_TABLE, "subject").search(text)
         key = "command" if called and called[1] == "shell" else "file_path"
@@ -202,7 +209,8 @@ class _History(_Export):
         mark = next(
             (each for each in _MARKS if text.startswith(each) and not self.fence), ""
         )
-        speaker, said = _MARKS.get(mark, "assistant"), text[len(mark) :]
+        speaker = _MARKS.get(mark, "assistant")
+        said = text[len(mark) :]
         if speaker == "session":  # its time has no zone; it is taken for UTC
             self.flush()
             self.into.close()
@@ -212,7 +220,12 @@ class _History(_Export):
         if (self.at is None or speaker != self.speaker) and (said.strip() or mark):
             self.flush()
             self.speaker = speaker
-            self.at = TurnPlace(line.number, line.offset, self.begun, f"@{line.offset}")
+            self.at = TurnPlace(
+                line=line.number,
+                offset=line.offset,
+                time=self.begun,
+                key=f"@{line.offset}",
+            )
         self.fence = speakers.fenced(self.fence, text)
         self.keep(said)
 

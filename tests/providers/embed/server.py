@@ -16,7 +16,8 @@ DIM = 4
 
 
 class Asked(NamedTuple):
-    """One request as it came: the path with its query, the headers in small letters, the JSON body."""
+    """One request as it came: the path with its query, the headers in small letters,
+    the JSON body."""
 
     path: str
     headers: dict[str, str]
@@ -45,7 +46,8 @@ def vector_of(text: str) -> list[float]:
 
 
 def openai(body: Any) -> Any:
-    """OpenAI's reply; its items come in reverse, as the index and not the place counts."""
+    """OpenAI's reply; its items come in reverse, as the index and not the place
+    counts."""
     items = [
         {"index": i, "embedding": vector_of(text)}
         for i, text in enumerate(body["input"])
@@ -54,7 +56,8 @@ def openai(body: Any) -> Any:
 
 
 def gemini(body: Any) -> Any:
-    """Gemini's reply to batchEmbedContents; vectors have the dimension that was asked for."""
+    """Gemini's reply to batchEmbedContents; vectors have the dimension that was asked
+    for."""
     made = []
     for request in body["requests"]:
         vector = vector_of(request["content"]["parts"][0]["text"])
@@ -68,7 +71,8 @@ class Server:
     """The answers to give before vectors, first to last, and what was asked."""
 
     def __init__(self, speak: Callable[[Any], Any]) -> None:
-        self.url, self.speak = "", speak
+        self.url = ""
+        self.speak = speak
         self.answers: list[Answer | Callable[[Any], Answer]] = []
         self.asked: list[Asked] = []
         self.stop = threading.Event()
@@ -126,7 +130,8 @@ class _Handler(Handler):
 @contextmanager
 def serving(speak: Callable[[Any], Any] = openai) -> Iterator[Server]:
     """A server on a free port of loopback; what still hangs is let go at the end."""
-    server, before = Server(speak), set(threading.enumerate())
+    server = Server(speak)
+    before = set(threading.enumerate())
     with loopback.serving(type("_", (_Handler,), {"talks": server})) as server.url:
         try:
             yield server

@@ -39,7 +39,8 @@ def table(_table: Path) -> Iterator[Local]:
 
 
 def prose() -> list[str]:
-    """Several hundred words as they stand in this project's documents, and some of other scripts."""
+    """Several hundred words as they stand in this project's documents, and some of
+    other scripts."""
     text = " ".join(
         path.read_text(encoding="utf-8") for path in sorted(PROSE.glob("*.md"))
     )
@@ -105,7 +106,8 @@ def test_a_damaged_table_is_made_anew(
 ) -> None:
     """Whatever a killed process or a bad disk left there."""
     (good,) = _table.iterdir()
-    path, data = tmp_path / good.name, good.read_bytes()
+    path = tmp_path / good.name
+    data = good.read_bytes()
     (tmp_path / f"{good.name}.4242").write_bytes(b"half a table")
     if damage == "folder":
         path.mkdir()

@@ -26,7 +26,8 @@ TABLE[8] = [0.0] * 4
 def _number(value: int) -> bytes:
     out = b""
     while value > 127:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
+        out = out + bytes([value & 127 | 128])
+        value = value >> 7
     return out + bytes([value])
 
 
@@ -48,7 +49,8 @@ def model(
     extra: tuple[str, ...] = ("attention_mask", "token_type_ids"),
     table: Any = None,
 ) -> bytes:
-    """An ONNX model that looks each id up in a table: `last_hidden_state` is (n, tokens, 4)."""
+    """An ONNX model that looks each id up in a table: `last_hidden_state` is (n,
+    tokens, 4)."""
     rows = TABLE if table is None else table
     raw = b"".join(struct.pack("<4f", *row) for row in rows)
     tensor = (
@@ -76,7 +78,8 @@ def model(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder with the model and a tokenizer that puts [CLS] and [SEP] around the words."""
+    """A folder with the model and a tokenizer that puts [CLS] and [SEP] around the
+    words."""
     made = tmp_path / "tiny-model"
     made.mkdir()
     (made / "model.onnx").write_bytes(model())
@@ -103,7 +106,8 @@ def mean(*ids: int) -> Any:
 
 
 def test_texts_become_the_mean_of_their_tokens(folder: Path) -> None:
-    """Padding does not count, order is kept, and rows are as long as the model makes them."""
+    """Padding does not count, order is kept, and rows are as long as the model makes
+    them."""
     embedder = Onnx(str(folder))
     vectors = embedder.embed(["cow zebra grass", "cow", "zebra unknown"])
     assert np.allclose(vectors, [mean(4, 5, 6), mean(4), mean(5, 1)])
@@ -134,7 +138,8 @@ def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
 
 
 def test_another_model_or_setting_has_another_name(folder: Path) -> None:
-    """So vectors of two models never meet in the cache; the same folder keeps its name."""
+    """So vectors of two models never meet in the cache; the same folder keeps its
+    name."""
     names = [Onnx(str(folder)).model, Onnx(str(folder)).model]
     settings(folder, "1_Pooling/config.json", {"pooling_mode_cls_token": True})
     names.append(Onnx(str(folder)).model)
@@ -146,7 +151,8 @@ def test_another_model_or_setting_has_another_name(folder: Path) -> None:
 
 
 def test_what_is_missing_is_named(folder: Path) -> None:
-    """No folder, no tokenizer, no model: each is a usage error that says what to set."""
+    """No folder, no tokenizer, no model: each is a usage error that says what to
+    set."""
     missing = [("", "needs a folder"), (str(folder / "no"), "is no folder")]
     for given, words in missing:
         with pytest.raises(UsageError, match=words) as caught:

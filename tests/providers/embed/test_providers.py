@@ -1,4 +1,5 @@
-"""Each provider's own wire format, its variables, its limits and what it says about failures."""
+"""Each provider's own wire format, its variables, its limits and what it says about
+failures."""
 
 from typing import Any
 
@@ -30,7 +31,8 @@ def made(
 
 
 def test_openai_is_asked_in_its_own_words(server: Server) -> None:
-    """The key goes as a bearer, rows come back by index, the default model is the small one."""
+    """The key goes as a bearer, rows come back by index, the default model is the small
+    one."""
     embedder = made(
         "openai", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1/"}
     )
@@ -40,7 +42,8 @@ def test_openai_is_asked_in_its_own_words(server: Server) -> None:
         vectors.tolist() == [vector_of(text) for text in texts]
         and vectors.dtype == np.float32
     )
-    asked, model = server.asked[0], "text-embedding-3-small"
+    asked = server.asked[0]
+    model = "text-embedding-3-small"
     assert (
         asked.path == "/v1/embeddings"
         and asked.headers["authorization"] == f"Bearer {SECRET}"
@@ -53,7 +56,8 @@ def test_openai_is_asked_in_its_own_words(server: Server) -> None:
 
 
 def test_any_server_of_that_format_will_do(server: Server) -> None:
-    """It needs no key; its URL may hold a path and a query; known models get prefixes."""
+    """It needs no key; its URL may hold a path and a query; known models get
+    prefixes."""
     url = f"{server.url}/deploy/v2/embeddings?api-version=1"
     embedder = made(
         "openai-compatible", url=url, model="nomic-embed-text-v1.5", dimensions=4
@@ -75,12 +79,11 @@ def test_any_server_of_that_format_will_do(server: Server) -> None:
 
 
 def test_gemini_is_asked_in_its_own_words(gemini_server: Server) -> None:
-    """One request for each text in a batch, the task by what is embedded, the key in a header."""
-    server, url, key = (
-        gemini_server,
-        f"{gemini_server.url}/v1beta",
-        {"GOOGLE_API_KEY": SECRET},
-    )
+    """One request for each text in a batch, the task by what is embedded, the key in a
+    header."""
+    server = gemini_server
+    url = f"{gemini_server.url}/v1beta"
+    key = {"GOOGLE_API_KEY": SECRET}
     embedder = made("gemini", key, url=url)
     vectors = embedder.embed(["alpha", "be"])
     assert vectors.shape == (2, 768) and embedder.model == "gemini-embedding-001@768"
@@ -166,7 +169,8 @@ def test_what_is_no_url_is_a_usage_error(url: str) -> None:
 
 
 def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
-    """Another dimension or another server makes another model; a password is no part of it."""
+    """Another dimension or another server makes another model; a password is no part of
+    it."""
     key = {"OPENAI_API_KEY": "k"}
     names = [
         made("openai", key).model,
@@ -221,7 +225,8 @@ REFUSALS = {
 def test_a_refusal_for_good_is_not_tried_again_and_names_the_variable(
     name: str, kind: str, server: Server, gemini_server: Server
 ) -> None:
-    """A wrong key and a used-up quota end the call at once; the key is in no message."""
+    """A wrong key and a used-up quota end the call at once; the key is in no
+    message."""
     one = gemini_server if name == "gemini" else server
     embedder = made(name, {KEYS[name]: SECRET}, url=one.url, model="m")
     answer, words = REFUSALS[kind]

@@ -1,4 +1,5 @@
-"""The Messages API on loopback: real HTTP, its checks, its errors, its counting of tokens."""
+"""The Messages API on loopback: real HTTP, its checks, its errors, its counting of
+tokens."""
 
 import contextlib
 import json
@@ -16,7 +17,8 @@ ERRORS = {401: "authentication_error", 404: "not_found_error", 529: "overloaded_
 
 
 class Step(NamedTuple):
-    """How one request is answered: `raw` instead of a message, after `delay` seconds."""
+    """How one request is answered: `raw` instead of a message, after `delay`
+    seconds."""
 
     status: int = 200
     headers: Mapping[str, str] = {}
@@ -42,7 +44,9 @@ class Api:
         self.answer: Callable[[Mapping[str, Any]], str] = lambda body: "yes"
         self.seen: list[Seen] = []
         """What was answered, in order."""
-        self.url, self.thinking = "", 0.0  # seconds until a reply begins
+        # seconds until a reply begins
+        self.url = ""
+        self.thinking = 0.0
         self.closing = threading.Event()
         self._cache: set[str] = set()
         self._lock = threading.Lock()
@@ -85,7 +89,8 @@ class Api:
     def _usage(
         self, body: Mapping[str, Any], text: str, known: set[str]
     ) -> dict[str, int]:
-        """Blocks with a mark are written to the cache, and read from it the next time."""
+        """Blocks with a mark are written to the cache, and read from it the next
+        time."""
         blocks = list(_blocks(body))
         marked = {block for block, mark in blocks if mark}
         with self._lock:
@@ -101,7 +106,8 @@ class Api:
 
 
 def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """The prompt as the API lays it out: schema and system text, messages; with the marks."""
+    """The prompt as the API lays it out: schema and system text, messages; with the
+    marks."""
     if "output_config" in body:
         yield json.dumps(body["output_config"]), False
     for block in body.get("system", []):

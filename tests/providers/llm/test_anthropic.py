@@ -85,10 +85,18 @@ def test_a_question_is_answered_and_counted(
     one = make()
     reply = one.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
     sent = tokens("Be brief.") + tokens("user" + "Is it?")
-    assert reply == Reply("yes", Usage(sent, 0, 0, 1))
+    assert reply == Reply(
+        "yes", Usage(input=sent, cache_read=0, cache_write=0, output=1)
+    )
     cost = (sent * 1 + 1 * 5) / 1e6
     assert one.calls == [
-        Call("session", "anthropic", "claude-haiku-4-5", reply.usage, cost)
+        Call(
+            purpose="session",
+            provider="anthropic",
+            model="claude-haiku-4-5",
+            usage=reply.usage,
+            cost=cost,
+        )
     ]
     assert api.seen[0].body["system"] == [{"type": "text", "text": "Be brief."}]
 
@@ -96,8 +104,10 @@ def test_a_question_is_answered_and_counted(
 def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
     api: Api, make: Callable[..., Asked]
 ) -> None:
-    """Bounds are no part of structured output, which the server refuses: they are held here."""
-    one, ask = make(), Ask("s", "p", schema=SCHEMA)
+    """Bounds are no part of structured output, which the server refuses: they are held
+    here."""
+    one = make()
+    ask = Ask("s", "p", schema=SCHEMA)
     api.answer = lambda body: GOOD
     assert one.model.ask(ask).text == GOOD
     sent = api.seen[0].body["output_config"]["format"]
@@ -127,7 +137,14 @@ def test_questions_with_one_prefix_pay_for_it_once(
     one = make()
     api.answer = lambda body: GOOD
     for n in range(3):
-        one.model.ask(Ask("One system text.", f"Part {n}.", LONG, SCHEMA))
+        one.model.ask(
+            Ask(
+                system="One system text.",
+                prompt=f"Part {n}.",
+                shared=LONG,
+                schema=SCHEMA,
+            )
+        )
     assert [call.usage.cache_write > 0 for call in one.calls] == [True, False, False]
     assert api.total("cache_read_input_tokens") > 2 * 9000
 
@@ -143,7 +160,8 @@ PASSING = [
 def test_what_passes_is_tried_again(
     step: Step, api: Api, make: Callable[..., Asked]
 ) -> None:
-    """Asked again and paid once; five times in all, then the status and what the server said."""
+    """Asked again and paid once; five times in all, then the status and what the server
+    said."""
     one = make()
     api.steps.extend([step, step])
     assert one.model.ask(PLAIN).text == "yes"
@@ -190,7 +208,8 @@ NOT_WHOLE = [
 def test_a_reply_that_is_not_whole_is_refused_whole(
     step: Step, word: str, api: Api, make: Callable[..., Asked]
 ) -> None:
-    """Cut off, refused, no JSON, or not as asked; it is paid for and not asked again."""
+    """Cut off, refused, no JSON, or not as asked; it is paid for and not asked
+    again."""
     one = make()
     api.steps.append(step)
     assert word in refused(one.model, Ask("s", "p", schema=SCHEMA)).what
@@ -211,10 +230,8 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_key_the_way_to_set_it_is_told() -> None:
     """Exit 2, before anything is asked; a token does, too."""
-    config, ledger = (
-        Config(llm="anthropic"),
-        Ledger(lambda: (0.0, 0), lambda call: None),
-    )
+    config = Config(llm="anthropic")
+    ledger = Ledger(lambda: (0.0, 0), lambda call: None)
     with pytest.raises(UsageError) as caught:
         make_model(config, {"ANTHROPIC_API_KEY": " "}, ledger)
     assert caught.value.code == 2 and "ANTHROPIC_API_KEY" in caught.value.hint
@@ -226,7 +243,8 @@ def test_without_a_key_the_way_to_set_it_is_told() -> None:
 def test_limits_are_looked_at_before_a_call(
     api: Api, make: Callable[..., Asked]
 ) -> None:
-    """The worst that a call can cost must be left; the message says how to raise the limit."""
+    """The worst that a call can cost must be left; the message says how to raise the
+    limit."""
     ask = Ask("s", "p", max_tokens=4000)
     error = refused(make(run=0.01).model, ask)
     assert "max_cost is 0.01" in error.what and "--set max_cost" in error.hint
@@ -245,7 +263,8 @@ def test_what_was_spent_counts_for_the_next_call(
     api: Api, make: Callable[..., Asked]
 ) -> None:
     """Real usage replaces the estimate, and the limit is never passed."""
-    one, ask = make(run=0.03), Ask("s", "p", max_tokens=4000)
+    one = make(run=0.03)
+    ask = Ask("s", "p", max_tokens=4000)
     assert [one.model.ask(ask).text for _ in range(4)] == ["yes"] * 4
     api.answer = lambda body: "x" * 4 * 3000
     one.model.ask(ask)

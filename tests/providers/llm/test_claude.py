@@ -1,4 +1,5 @@
-"""The `claude` and `codex` commands, with stand-ins on PATH that note how they were called."""
+"""The `claude` and `codex` commands, with stand-ins on PATH that note how they were
+called."""
 
 import itertools
 import json
@@ -98,7 +99,8 @@ def test_a_question_goes_in_by_stdin_and_its_result_comes_back(fake: Fake) -> No
 
 @pytest.mark.parametrize("has", ["--safe-mode", "--setting-sources"])
 def test_the_nested_agent_can_do_nothing(fake: Fake, world: Path, has: str) -> None:
-    """No tools, no servers, no transcript, nothing of the user's own; an empty folder of its own."""
+    """No tools, no servers, no transcript, nothing of the user's own; an empty folder
+    of its own."""
     fake.help = has
     fake.says(RESULT)
     fake.model(model="haiku").ask(Ask("Be brief.", "p"))
@@ -136,7 +138,8 @@ print('{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":
 
 
 def test_codex_answers_by_its_last_message(fake: Fake) -> None:
-    """No hooks, tools or project documents, at no price; a model of Anthropic is not asked for."""
+    """No hooks, tools or project documents, at no price; a model of Anthropic is not
+    asked for."""
     home = Path.home() / ".codex"
     home.mkdir(parents=True)
     for name in ("auth.json", "config.toml", "AGENTS.md"):

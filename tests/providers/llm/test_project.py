@@ -25,7 +25,8 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
 
 
 def test_the_stage_is_asked_of_the_real_sdk(project: Project, api: Api) -> None:
-    """Rules cannot tell it, the model can; nothing is asked when the user has not enabled one."""
+    """Rules cannot tell it, the model can; nothing is asked when the user has not
+    enabled one."""
     api.answer = lambda body: "I would say: review."
     assert project.mem(*STAGE).out.strip() == "unknown" and not api.seen
     assert project.mem(*STAGE, *ON).out.strip() == "review"

@@ -53,7 +53,8 @@ def test_what_is_no_json_is_refused(text: str) -> None:
 
 
 def test_strings_come_back_without_controls() -> None:
-    """Escapes in JSON smuggle nothing in: neither terminal codes nor half characters."""
+    """Escapes in JSON smuggle nothing in: neither terminal codes nor half
+    characters."""
     assert parse_json(r'{"a\u0000": ["x\u001b[31my\u202ez", "\ud800"]}') == {
         "a": ["xyz", "\ufffd"]
     }

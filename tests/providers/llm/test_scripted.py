@@ -59,7 +59,8 @@ def test_no_reply_is_an_error(tmp_path: Path) -> None:
 
 
 def test_it_is_held_to_the_same_rules(tmp_path: Path) -> None:
-    """The ledger knows its calls, at no cost; a reply that is not as asked is refused."""
+    """The ledger knows its calls, at no cost; a reply that is not as asked is
+    refused."""
     calls: list[Call] = []
     model = scripted(tmp_path, {"a": 1}, calls=calls)
     with pytest.raises(ProviderError, match="no array"):
