@@ -11,7 +11,7 @@ CHANGES: Final = r"""
       \bno\ longer\b | (?:\bnot\b|n['’]t\b) .{1,60} \bany\s?(?:more|longer)\b   # English
     | \binstead\b | \bin\ place\ of\b | \brather\ than\b
     | \bfrom\ now\ on\b | \bas\ of\ (?:now|today|this|next|version)\b
-    | \bsupersed\w+ | \bamend\w+ | \breplac(?:es|ed|ing)\b
+    | \bsupersed\w+ | \bamend\w* | \breplac(?:es?|ed|ing)\b
     | \brevers(?:es?|ed|ing)\b | \breverts?\b | \breverted\b | \bundo(?:es|ne)?\b
     | \bgo(?:es|ing)?\ back\ to\b | \bchanged?\ (?:my|our)\ minds?\b
     | \bswitch(?:es|ed|ing)?\b .{1,40} \b(?:from|to)\b
