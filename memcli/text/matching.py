@@ -5,9 +5,10 @@ import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from itertools import chain
 from pathlib import Path
+from typing import overload
 
 from memcli.named import NamedTuple
 
@@ -63,6 +64,60 @@ class Hints(NamedTuple):
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern, compiled on first use."""
     return re.compile(pattern, flags)
+
+
+Source = Callable[[], str]
+Compiled = Callable[[], re.Pattern[str]]
+
+
+@overload
+def verbose(source: Source) -> Compiled: ...
+@overload
+def verbose(
+    *, ignore_case: bool = ..., lines: bool = ..., dot_all: bool = ...
+) -> Callable[[Source], Compiled]: ...
+def verbose(
+    source: Source | None = None,
+    *,
+    ignore_case: bool = False,
+    lines: bool = False,
+    dot_all: bool = False,
+) -> Compiled | Callable[[Source], Compiled]:
+    r'''Turn a function that returns a verbose pattern into one that returns it compiled.
+
+    It stands beside the code that uses it, and is compiled when it is first called:
+
+        @verbose(ignore_case=True)
+        def robot() -> str:
+            """The name of a robot that commits."""
+            return r"""
+                \[bot\]               # an app of GitHub
+              | \b dependabot \b
+            """
+
+        if robot().search(author): ...
+
+    `re.VERBOSE` is always on: white space outside of classes says nothing (write
+    `[ ]` or `\s`), and a `#` begins a comment (write `\#`). With `lines`, `^` and `$`
+    stand at each line; with `dot_all`, `.` is any character. Parts that several
+    patterns share are ordinary strings, put in with an f-string.'''
+    flags = re.VERBOSE
+    if ignore_case:
+        flags |= re.IGNORECASE
+    if lines:
+        flags |= re.MULTILINE
+    if dot_all:
+        flags |= re.DOTALL
+
+    def compiling(source: Source) -> Compiled:
+        @cache
+        @wraps(source)
+        def compiled() -> re.Pattern[str]:
+            return re.compile(source(), flags)
+
+        return compiled
+
+    return compiling if source is None else compiling(source)
 
 
 @cache
