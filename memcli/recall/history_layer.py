@@ -57,7 +57,9 @@ class HistoryLayer:
     """What a task finds in the record: for a block, or in one list with the entries of
     memory."""
 
-    def __init__(self, asked: Asked, found: Hits, gone: Mapping[str, "Lost"]) -> None:
+    def __init__(
+        self, asked: Asked, found: Hits, gone: Mapping[str, "LostEntry"]
+    ) -> None:
         self._asked = asked
         self._weights = {
             stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)
@@ -258,7 +260,7 @@ def ask(
     *,
     agents: Collection[str] = (),
     only: Callable[[DocPlace], bool] | None = None,
-    gone: "Mapping[str, Lost] | None" = None,
+    gone: "Mapping[str, LostEntry] | None" = None,
 ) -> HistoryLayer | None:
     """The layer for a task; None without a record, or with filters that no exchange can
     pass."""
@@ -294,7 +296,7 @@ def _passes(
     )
 
 
-class Lost(NamedTuple):
+class LostEntry(NamedTuple):
     """Why an entry no longer holds, and the events from which the entry that takes its
     place was learned."""
 
@@ -310,10 +312,10 @@ _LOST: Final = """
 """
 
 
-def gone_of(index: "Index") -> dict[str, Lost]:
+def gone_of(index: "Index") -> dict[str, LostEntry]:
     """Event -> how the entry that was learned from it was lost: retired,
     superseded."""
-    found: dict[str, Lost] = {}
+    found: dict[str, LostEntry] = {}
     for old, new in index.db.execute(_LOST):
         values = json.loads(old)
         why = values.get("retired_because") or values.get("archived_because")
@@ -324,7 +326,7 @@ def gone_of(index: "Index") -> dict[str, Lost]:
             reason = "superseded"
         else:
             reason = f"retired ({why})"
-        lost = Lost(reason, tuple(_events(json.loads(new or "{}"))))
+        lost = LostEntry(reason, tuple(_events(json.loads(new or "{}"))))
         found.update(dict.fromkeys(_events(values), lost))
     return found
 
