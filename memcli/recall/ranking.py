@@ -143,15 +143,27 @@ def weigh(
             if item.stability is None
             else item.stability
         )
-        used = item.age, item.reinforced, rule, stable
-        p = prominence(item.importance, item.kind, *used)
+        p = prominence(
+            item.importance, item.kind, item.age, item.reinforced, rule, stable
+        )
         match = matches[item.id]
         level = config.level_weights.get(item.level, 1.0)
         kind = config.kind_weights.get(item.kind, 1.0)
         score = match.relevance * p.value**config.prominence_weight * level * kind
-        own = match.lexical / most, match.cosine, match.relevance, match.own
         scored.append(
-            Scored(item, score, *own, p, level, kind, match.words, match.lent)
+            Scored(
+                item=item,
+                score=score,
+                lexical=match.lexical / most,
+                vector=match.cosine,
+                relevance=match.relevance,
+                own=match.own,
+                prominence=p,
+                level_weight=level,
+                kind_weight=kind,
+                words=match.words,
+                context=match.lent,
+            )
         )
     return sorted(scored, key=order)
 

@@ -370,9 +370,18 @@ class Search:
         age = (
             ranking.age_of(values, self.today) if values.get("written") else UNKNOWN_AGE
         )
-        used = int(values["count"]), age, float(values.get("surprise", 0.0))
-        own = entry, copy.text, copy.kind, level, place, importance, *used
-        return RankedItem(*own, values.get("stability"))
+        return RankedItem(
+            id=entry,
+            text=copy.text,
+            kind=copy.kind,
+            level=level,
+            place=place,
+            importance=importance,
+            reinforced=int(values["count"]),
+            age=age,
+            surprise=float(values.get("surprise", 0.0)),
+            stability=values.get("stability"),
+        )
 
     def _walked(self, hits: Sequence[Scored]) -> list[Scored]:
         known = {hit.item.id: hit for hit in hits[: self.config.limit]}
