@@ -1,7 +1,8 @@
-"""The Python interface: what the commands do, as methods of one object, `memcli.Memory`.
+"""The Python interface: what the commands do, as methods of one object,
+`memcli.Memory`.
 
-Every failure is a `memcli.errors.MemError` with `what`, a `hint` and the exit `code` it would have.
-"""
+Every failure is a `memcli.errors.MemError` with `what`, a `hint` and the exit `code` it
+would have."""
 
 from __future__ import annotations
 
@@ -72,9 +73,11 @@ class AddOptions(TypedDict, total=False):
 
 
 class Memory:
-    """The memory of one project (that of the working directory without `root`) and the global one.
+    """The memory of one project (that of the working directory without `root`) and the
+    global one.
 
-    Each call opens what it needs and closes it again; threads may share one, a call at a time."""
+    Each call opens what it needs and closes it again; threads may share one, a call at
+    a time."""
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self._root = "" if root is None else os.fspath(root)
@@ -86,11 +89,13 @@ class Memory:
         """Nothing is open between calls."""
 
     def recall(self, task: str, **options: Unpack[RecallOptions]) -> list[Hit]:
-        """What was learned that bears on a task: the hits of `mem recall`, in the order shown."""
+        """What was learned that bears on a task: the hits of `mem recall`, in the order
+        shown."""
         return list(self._recalled(task, options).hits)
 
     def prompt(self, task: str, **options: Unpack[RecallOptions]) -> str:
-        """The same hits as one block of untrusted hints for an agent's prompt; "" without any."""
+        """The same hits as one block of untrusted hints for an agent's prompt; ""
+        without any."""
         from memcli.recall.present import block
 
         report = self._recalled(task, options)
@@ -102,28 +107,39 @@ class Memory:
 
         wanted: dict[str, Any] = dict(options)
         sizes = {key: wanted.pop(key, None) for key in ("limit", "max_tokens")}
-        ranked, session = wanted.pop("ranked", False), wanted.pop("session", "")
+        ranked = wanted.pop("ranked", False)
+        session = wanted.pop("session", "")
         given = {"task" if key == "task_name" else key: v for key, v in wanted.items()}
         plain = ("since", "until", "archived", "no_global")
         values: Any = {k: v if k in plain else _names(v) for k, v in given.items()}
-        with self._app(*(f"{key}={n}" for key, n in sizes.items() if n is not None)) as app:
+        with self._app(
+            *(f"{key}={n}" for key, n in sizes.items() if n is not None)
+        ) as app:
             request = RecallRequest(task, Filters(**values), ranked, session=session)
             return command.recall(app, request)
 
-    def add(self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]) -> AddReport:
-        """Write down one thing; what is known already is reinforced instead (`.reinforced`).
+    def add(
+        self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]
+    ) -> AddReport:
+        """Write down one thing; what is known already is reinforced instead
+        (`.reinforced`).
 
         Raises RefusedError for a text with a secret in it."""
         from memcli.commands import add as command
 
         lists = ("tags", "paths", "commands", "steps")
         given: dict[str, Any] = dict(options)
-        values: Any = {key: tuple(value) if key in lists else value for key, value in given.items()}
+        values: Any = {
+            key: tuple(value) if key in lists else value for key, value in given.items()
+        }
         with self._app() as app:
             return command.add(app, command.AddRequest(text, **values), dry_run=dry_run)
 
-    def reinforce(self, ids: Names, *, session: str = "", dry_run: bool = False) -> ReinforceReport:
-        """Strengthen entries that were used; with `session`, each at most once in it."""
+    def reinforce(
+        self, ids: Names, *, session: str = "", dry_run: bool = False
+    ) -> ReinforceReport:
+        """Strengthen entries that were used; with `session`, each at most once in
+        it."""
         from memcli.compaction.reinforce import ReinforceRequest, reinforce
 
         request = ReinforceRequest(ids=_names(ids), session=session)
@@ -137,9 +153,11 @@ class Memory:
         engine: str = "auto",
         dry_run: bool = False,
     ) -> ExtractReport:
-        """Learn from finished sessions: those of these files, else the ones of this repository.
+        """Learn from finished sessions: those of these files, else the ones of this
+        repository.
 
-        `engine` is rules (no model), llm, or auto: what the user's configuration enables."""
+        `engine` is rules (no model), llm, or auto: what the user's configuration
+        enables."""
         from memcli.commands import extract as command
 
         named = tuple(os.fspath(path) for path in transcripts)
@@ -148,7 +166,8 @@ class Memory:
             return command.extract(app, request, dry_run=dry_run)
 
     def show(self, id: str) -> ShowReport:
-        """One entry with its values, provenance and relations; `id` may be the beginning of one."""
+        """One entry with its values, provenance and relations; `id` may be the
+        beginning of one."""
         from memcli.commands import show as command
 
         with self._app() as app:
@@ -168,7 +187,9 @@ class Memory:
                 yield app
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            raise RefusedError(f"{why} ({error.filename or 'no file'})", "mem doctor") from error
+            raise RefusedError(
+                f"{why} ({error.filename or 'no file'})", "mem doctor"
+            ) from error
 
 
 def _names(given: Names) -> tuple[str, ...]:

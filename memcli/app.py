@@ -1,4 +1,5 @@
-"""Composition root: project, index, state, workspace, providers; made on first use, closed."""
+"""Composition root: project, index, state, workspace, providers; made on first use,
+closed."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ LOG_WAIT = 0.2  # seconds that what can be done without waits for the state file
 
 
 class Plan(Protocol):
-    """What a writing command returns: its report, with the patches that make it true."""
+    """What a writing command returns: its report, with the patches that make it
+    true."""
 
     @property
     def patches(self) -> Sequence[Patch]: ...
@@ -54,11 +56,17 @@ class App:
     """Everything a command reaches the outside through. Use as a context manager."""
 
     def __init__(
-        self, options: Options, environ: Mapping[str, str], cwd: Path, kind: type[Project] = Project
+        self,
+        options: Options,
+        environ: Mapping[str, str],
+        cwd: Path,
+        kind: type[Project] = Project,
     ) -> None:
         self.options = options
         self.notes: list[str] = []
-        self.project = kind(environ, cwd, root=options.root, sets=options.sets, tasks=options.tasks)
+        self.project = kind(
+            environ, cwd, root=options.root, sets=options.sets, tasks=options.tasks
+        )
         self.kept = ProjectIndex(self.project, self.notes)
         self.guarded = self.kept.guarded
 
@@ -74,10 +82,14 @@ class App:
     def workspace(self) -> "Workspace":
         from memcli.storage.workspace import Workspace
 
-        root, home = self.project.root, self.project.home
+        root = self.project.root
+        home = self.project.home
         stems = [home / "MEMORY", home / "institutional"]
-        single = [stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")]
-        now, allowed = moment(self.project.now), [root] if root is not None else []
+        single = [
+            stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")
+        ]
+        now = moment(self.project.now)
+        allowed = [root] if root is not None else []
         return Workspace(root, state_dir(), now, allowed=allowed, single=single)
 
     def write(
@@ -88,7 +100,8 @@ class App:
         dry_run: bool,
         note: Callable[[P], Sequence[str]] = lambda report: (),
     ) -> P:
-        """Plan while other writers are kept out and, unless `dry_run`, write all of it or none."""
+        """Plan while other writers are kept out and, unless `dry_run`, write all of it
+        or none."""
         if dry_run:
             return plan()
         with self.workspace.hold(verb):
@@ -97,16 +110,27 @@ class App:
             self.notes += self.workspace.write(report.patches, verb, note=note(report))
         return report
 
-    def state(self, wait: float = 10.0, best_effort: str | None = None) -> "Opened[State]":
-        """The state of this project. With `best_effort` a failure is a note that begins so."""
+    def state(
+        self, wait: float = 10.0, best_effort: str | None = None
+    ) -> "Opened[State]":
+        """The state of this project. With `best_effort` a failure is a note that begins
+        so."""
         from memcli.storage.state import open_state
 
-        return open_state(self.project.key, wait=wait, best_effort=best_effort, notes=self.notes)
+        return open_state(
+            self.project.key, wait=wait, best_effort=best_effort, notes=self.notes
+        )
 
     def from_state(
-        self, work: "Callable[[State], T]", otherwise: T, why: str = "", *, make: bool = True
+        self,
+        work: "Callable[[State], T]",
+        otherwise: T,
+        why: str = "",
+        *,
+        make: bool = True,
     ) -> T:
-        """What `work` finds in the state, else `otherwise` (and a note); `make` the file or not."""
+        """What `work` finds in the state, else `otherwise` (and a note); `make` the
+        file or not."""
         if make or (state_dir() / "state.db").exists():
             with self.state(wait=LOG_WAIT, best_effort=why) as state:
                 return work(state)
@@ -120,7 +144,17 @@ class App:
 
         def note(call: "Call") -> None:
             lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
-            row = (today, *call[:3], *call.usage, call.cost)
+            row = (
+                today,
+                call.purpose,
+                call.provider,
+                call.model,
+                call.usage.input,
+                call.usage.cache_read,
+                call.usage.cache_write,
+                call.usage.output,
+                call.cost,
+            )
             self.from_state(lambda state: state.note("ledger", [row]), None, lost)
 
         def spent() -> tuple[float, int]:
@@ -135,7 +169,8 @@ class App:
 
     @property
     def problems(self) -> list[Problem]:
-        """Every problem of the files in the index and of those that were refused, in order."""
+        """Every problem of the files in the index and of those that were refused, in
+        order."""
         told = [*self.project.listing.problems, *self.index.problems]
         return sorted(told, key=lambda problem: (problem.path, problem.line))
 
@@ -147,7 +182,8 @@ class App:
         rebuild: bool = False,
         embed: bool = True,
     ) -> Refreshed:
-        """Bring the index up to the files, with vectors made in this process; not a busy one."""
+        """Bring the index up to the files, with vectors made in this process; not a
+        busy one."""
         done = self.kept.refresh(wait, progress, rebuild=rebuild)
         if embed and self.embeds_here and not done.busy:
             self._embed_here()
@@ -173,9 +209,12 @@ class App:
             return False
 
     def _embed_here(self) -> None:
-        """Make the vectors of what was read; an embedder that cannot work is not asked again."""
+        """Make the vectors of what was read; an embedder that cannot work is not asked
+        again."""
         try:
-            self.guarded(lambda: embed_chosen(self.index, self.providers.embedder, self.chosen))
+            self.guarded(
+                lambda: embed_chosen(self.index, self.providers.embedder, self.chosen)
+            )
         except RefusedError as error:
             self.notes.append(f"vectors were not brought up to date: {error}")
         except (ProviderError, UsageError) as error:
@@ -190,11 +229,18 @@ def opened(options: Options) -> Iterator[App]:
     try:
         cwd = Path.cwd()
     except FileNotFoundError:
-        raise UsageError("the working directory is gone", "change to an existing folder") from None
+        raise UsageError(
+            "the working directory is gone", "change to an existing folder"
+        ) from None
     with App(options, os.environ, cwd) as app:
-        flags = config.parse_flags(options.sets)  # judged even if nobody asks for the configuration
+        flags = config.parse_flags(
+            options.sets
+        )  # judged even if nobody asks for the configuration
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
-        usual, used = folder_of("state"), state_dir()
+        usual = folder_of("state")
+        used = state_dir()
         if used != usual:
-            app.notes.append(f"{usual} can be written by others: the state is kept in {used}")
+            app.notes.append(
+                f"{usual} can be written by others: the state is kept in {used}"
+            )
         yield app

@@ -2,8 +2,8 @@
 
 
 class MemError(Exception):
-    """A failure the user can act on: `what` (with `path:line` where there is one) and a `hint`;
-    by itself a bug. Exit 1 is no failure: the answer is no."""
+    """A failure the user can act on: `what` (with `path:line` where there is one) and a
+    `hint`; by itself a bug. Exit 1 is no failure: the answer is no."""
 
     code = 70
 
@@ -20,7 +20,8 @@ class UsageError(MemError):
 
 
 def one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise UsageError unless `value` is one of `allowed`; "" among them is no value."""
+    """Raise UsageError unless `value` is one of `allowed`; "" among them is no
+    value."""
     if value not in allowed:
         what = f"{option} {value}: unknown {option.lstrip('-')}"
         raise UsageError(what, f"one of {', '.join(filter(None, allowed))}")

@@ -1,13 +1,14 @@
 """Named tuples as `typing` has them, made at a tenth of the cost.
 
-A recall makes fifty of these classes and few objects of each: `typing` reads every annotation and
-compiles a constructor for every class. Here one constructor serves all, until a class has filled in
-many objects: then it gets its own."""
+A recall makes fifty of these classes and few objects of each: `typing` reads every
+annotation and compiles a constructor for every class. Here one constructor serves all,
+until a class has filled in many objects: then it gets its own."""
 
 import sys
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING or sys.version_info >= (3, 14):  # there annotations are not read at once
+# From 3.14 on annotations are not read at once.
+if TYPE_CHECKING or sys.version_info >= (3, 14):
     from typing import NamedTuple as NamedTuple
 else:
     from _collections import _tuplegetter
@@ -17,7 +18,9 @@ else:
 
     class _NamedTuple(tuple):
         __slots__ = ()
-        _fields, _field_defaults, _filled = (), {}, []
+        _fields = ()
+        _field_defaults = {}  # noqa: RUF012
+        _filled = []  # noqa: RUF012
 
         def __new__(cls, *args, **given):
             if given or len(args) != len(cls._fields):
@@ -28,7 +31,9 @@ else:
         def _make(cls, values):
             made = tuple.__new__(cls, values)
             if len(made) != len(cls._fields):
-                raise TypeError(f"{cls.__name__}: {len(made)} values for {len(cls._fields)} fields")
+                raise TypeError(
+                    f"{cls.__name__}: {len(made)} values for {len(cls._fields)} fields"
+                )
             return made
 
         def _replace(self, **given):
@@ -41,7 +46,9 @@ else:
             return dict(zip(self._fields, self, strict=True))
 
         def __repr__(self):
-            values = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+            values = ", ".join(
+                f"{name}={value!r}" for name, value in self._asdict().items()
+            )
             return f"{type(self).__name__}({values})"
 
         def __getnewargs__(self):
@@ -49,7 +56,8 @@ else:
 
     def _fill(cls, args, given):
         """All values in order, those not given by default."""
-        fields, defaults = cls._fields, cls._field_defaults
+        fields = cls._fields
+        defaults = cls._field_defaults
         rest = fields[len(args) :]
         known = {**defaults, **given}
         if (
@@ -57,20 +65,33 @@ else:
             or not given.keys() <= set(rest)
             or not set(rest) <= known.keys()
         ):
-            raise TypeError(f"{cls.__name__}({', '.join(fields)}) takes no {args!r}, {given!r}")
+            raise TypeError(
+                f"{cls.__name__}({', '.join(fields)}) takes no {args!r}, {given!r}"
+            )
         cls._filled.append(None)
         if len(cls._filled) == COMPILED:
             names = ", ".join(fields)
-            cls.__new__ = eval(f"lambda cls, {names}: new(cls, ({names},))", {"new": tuple.__new__})
+            cls.__new__ = eval(
+                f"lambda cls, {names}: new(cls, ({names},))", {"new": tuple.__new__}
+            )
             cls.__new__.__defaults__ = tuple(defaults.values())
         return (*args, *map(known.get, rest))
 
     class _TupleMaker(type):
         def __new__(cls, name, bases, space):
             fields = tuple(space.get("__annotations__", ()))
-            space |= {"_field_defaults": {key: space[key] for key in fields if key in space}}
-            space |= {key: _tuplegetter(place, None) for place, key in enumerate(fields)}
-            space |= {"__slots__": (), "_fields": fields, "__match_args__": fields, "_filled": []}
+            space |= {
+                "_field_defaults": {key: space[key] for key in fields if key in space}
+            }
+            space |= {
+                key: _tuplegetter(place, None) for place, key in enumerate(fields)
+            }
+            space |= {
+                "__slots__": (),
+                "_fields": fields,
+                "__match_args__": fields,
+                "_filled": [],
+            }
             return type(name, (_NamedTuple,), space)
 
     class _TupleBase:

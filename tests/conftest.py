@@ -1,4 +1,5 @@
-"""What every test stands on: a world of its own that cannot be left, and a project to work in."""
+"""What every test stands on: a world of its own that cannot be left, and a project to
+work in."""
 
 import contextlib
 import hashlib
@@ -20,7 +21,9 @@ from hypothesis import HealthCheck, settings
 
 TODAY = "2026-11-21"
 # A busy machine is no finding.
-settings.register_profile("mem", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "mem", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("mem")
 _LOOPBACK = ("127.", "::1", "localhost")
 
@@ -31,8 +34,8 @@ LONG = ("test_drills", "test_mutations", "test_scale")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test without a mark of its own is a unit test, unless it can start a process.
 
-    What can: the fixture `project` (git, `mem` as a process), and a module that imports `subprocess`.
-    Fuzz, drills and scale are long: `pytest -m ""` runs them, too."""
+    What can: the fixture `project` (git, `mem` as a process), and a module that imports
+    `subprocess`. Fuzz, drills and scale are long: `pytest -m ""` runs them, too."""
     for item in items:
         if item.path.parent.name == "fuzz" or item.path.stem in LONG:
             item.add_marker("long")
@@ -75,7 +78,8 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """No real home, configuration, state, cache or clock; nothing inherited from the caller."""
+    """No real home, configuration, state, cache or clock; nothing inherited from the
+    caller."""
     folder = Path(tempfile.mkdtemp(dir=_worlds))
     folder.chmod(0o755)
     for name in list(os.environ):
@@ -89,7 +93,9 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MEM_HOME", str(folder / "home"))
     for name in ("config", "state", "cache", "data"):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(folder / name))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv(
+        "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
     monkeypatch.setenv("MEM_NOW", TODAY)
     monkeypatch.setenv("MEM_EMBEDDER", "none")  # the fixture `vectors` turns it on
     monkeypatch.chdir(folder / "cwd")
@@ -119,7 +125,8 @@ def vectors(world: Path, _table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket reaches loopback and the file system, nothing else; names are not looked up."""
+    """A socket reaches loopback and the file system, nothing else; names are not looked
+    up."""
 
     def guarded(name: str) -> Any:
         original = getattr(socket.socket, name)
@@ -171,10 +178,14 @@ class Project:
 
     # files
 
-    def write(self, relative: str, text: str | bytes, *, at: Path | None = None) -> Path:
+    def write(
+        self, relative: str, text: str | bytes, *, at: Path | None = None
+    ) -> Path:
         """Write a file below the root; `~/…` is below the home folder."""
         base, name = (
-            (self.home, relative[2:]) if relative.startswith("~/") else (at or self.root, relative)
+            (self.home, relative[2:])
+            if relative.startswith("~/")
+            else (at or self.root, relative)
         )
         path = base / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,14 +193,19 @@ class Project:
         return path
 
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
-        """One entry: every key of the format's example, `values` over them, None for none."""
+        """One entry: every key of the format's example, `values` over them, None for
+        none."""
         self._made += 1
-        number = uuid.UUID(bytes=hashlib.md5(str(self._made).encode()).digest(), version=4)
+        number = uuid.UUID(
+            bytes=hashlib.md5(str(self._made).encode()).digest(), version=4
+        )
         keys = {
             "id": str(number), "type": "procedural", "domain": "team", "importance": 0.5, "phase": "unknown",
             "status": "active", "reinforcement_count": 0, "created_at": "2026-11-01", **values,
         }  # fmt: skip
-        lines = [f"{key}: {_yaml(value)}" for key, value in keys.items() if value is not None]
+        lines = [
+            f"{key}: {_yaml(value)}" for key, value in keys.items() if value is not None
+        ]
         heading = f"## {title or f'Entry {self._made}'}"
         return "\n".join(["---", *lines, "---", heading, body, "", ""])
 
@@ -207,7 +223,8 @@ class Project:
 
         given = input.encode() if isinstance(input, str) else input or b""
         streams = [
-            io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (given, b"", b"")
+            io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
+            for data in (given, b"", b"")
         ]
         kept = (sys.stdin, sys.stdout, sys.stderr)
         with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd or self.root):
@@ -231,13 +248,18 @@ class Project:
         return self._started([], args, input, cwd, env)
 
     def powerless(self, *args: str, env: Mapping[str, str] | None = None) -> Result:
-        """Run a command line as a process that permissions hold for, even when root runs the tests."""
+        """Run a command line as a process that permissions hold for, even when root
+        runs the tests."""
         if os.getuid() != 0:
             return self.shell(*args, env=env)
         if not shutil.which("setpriv"):
             pytest.skip("root needs setpriv to give its power up")
         capabilities = "-dac_override,-dac_read_search"
-        before = ["setpriv", f"--bounding-set={capabilities}", f"--inh-caps={capabilities}"]
+        before = [
+            "setpriv",
+            f"--bounding-set={capabilities}",
+            f"--inh-caps={capabilities}",
+        ]
         return self._started(before, args, None, None, env)
 
     def _started(
@@ -262,7 +284,9 @@ class Project:
     def git(self, *args: str, cwd: Path | None = None) -> str:
         """Run git at the root (or in `cwd`); its output."""
         command = ["git", "-c", "protocol.file.allow=always", *args]
-        done = subprocess.run(command, cwd=cwd or self.root, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=cwd or self.root, capture_output=True, check=False
+        )
         assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr!r}"
         return os.fsdecode(done.stdout)
 
@@ -275,7 +299,9 @@ class Project:
 def _yaml(value: Any) -> str:
     if isinstance(value, str):
         return (
-            value if value[:1].isalpha() and value.replace("-", "").isalnum() else json.dumps(value)
+            value
+            if value[:1].isalpha() and value.replace("-", "").isalnum()
+            else json.dumps(value)
         )
     return json.dumps(value, ensure_ascii=False)
 

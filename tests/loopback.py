@@ -16,7 +16,11 @@ class Handler(BaseHTTPRequestHandler):
         return headers, self.rfile.read(int(headers.get("content-length") or 0))
 
     def send(self, data: bytes, status: int = 200, **headers: str) -> None:
-        told = {"content-type": "application/json", "content-length": str(len(data)), **headers}
+        told = {
+            "content-type": "application/json",
+            "content-length": str(len(data)),
+            **headers,
+        }
         with suppress(OSError):  # the client may be gone
             self.send_response(status)
             for name, value in told.items():
@@ -33,7 +37,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class _Quiet(ThreadingHTTPServer):
-    daemon_threads, block_on_close = True, False
+    daemon_threads = True
+    block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that leaves early is what some tests are about."""

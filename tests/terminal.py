@@ -12,11 +12,18 @@ from pathlib import Path
 
 
 def read_terminal(
-    command: Sequence[str], cwd: Path, *, env: Mapping[str, str], width: int = 0, talk: bool = True
+    command: Sequence[str],
+    cwd: Path,
+    *,
+    env: Mapping[str, str],
+    width: int = 0,
+    talk: bool = True,
 ) -> str:
-    """What a program prints on a terminal; without `talk`, what it says on stderr is left out.
+    """What a program prints on a terminal; without `talk`, what it says on stderr is
+    left out.
 
-    A line of progress, which a slow machine draws, is left out as it is on the terminal.
+    A line of progress, which a slow machine draws, is left out as it is on the
+    terminal.
 
     With `width` the terminal has so many columns, and COLUMNS says nothing else."""
     main, side = pty.openpty()

@@ -23,11 +23,13 @@ def memory(project: Project) -> Memory:
 
 
 def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the module's docstring shows works: add, then find it by a task, from the working
-    directory."""
+    """What the module's docstring shows works: add, then find it by a task, from the
+    working directory."""
     monkeypatch.chdir(project.root)
     with Memory() as memory:
-        added = memory.add("Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"])
+        added = memory.add(
+            "Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"]
+        )
         hits = memory.recall("fix the flaky cart test", limit=3)
     assert [(hit.id, hit.title, hit.kind, hit.path) for hit in hits] == [
         (added.id, "Freeze time in cart tests", "pitfall", "MEMORY.md")
@@ -35,14 +37,18 @@ def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (project.root / "MEMORY.md").exists()
 
 
-def test_recall_takes_the_filters_of_the_command(project: Project, memory: Memory) -> None:
+def test_recall_takes_the_filters_of_the_command(
+    project: Project, memory: Memory
+) -> None:
     """One value or several; the same hits as on the command line."""
     memory.add("Deploy on Tuesday", kind="fact", tags=["ops"])
     memory.add("Deploy never on Friday evening", kind="decision")
     assert {hit.kind for hit in memory.recall("deploy")} == {"fact", "decision"}
     assert [hit.kind for hit in memory.recall("deploy", kind="fact")] == ["fact"]
     assert len(memory.recall("deploy", kind=["fact", "decision"], level="project")) == 2
-    assert [hit.title for hit in memory.recall("deploy", tag="ops")] == ["Deploy on Tuesday"]
+    assert [hit.title for hit in memory.recall("deploy", tag="ops")] == [
+        "Deploy on Tuesday"
+    ]
     assert len(memory.recall("deploy", limit=1)) == 1
     listed = project.mem("recall", "deploy", "--json").json["hits"]
     assert [hit.id for hit in memory.recall("deploy")] == [hit["id"] for hit in listed]
@@ -95,8 +101,8 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
 
 
 def test_importing_memcli_costs_nothing() -> None:
-    """`import memcli` loads no other module of the package; asking for Memory loads no Typer and no
-    rich."""
+    """`import memcli` loads no other module of the package; asking for Memory loads no
+    Typer and no rich."""
     code = (
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
         "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
@@ -114,12 +120,14 @@ def test_importing_memcli_costs_nothing() -> None:
 
 
 def test_extract_learns_once(project: Project, memory: Memory) -> None:
-    """What a person corrected in a session is recalled afterwards; the same file again teaches
-    nothing."""
+    """What a person corrected in a session is recalled afterwards; the same file again
+    teaches nothing."""
     path = saved(project, talk(project))
     first = memory.extract(path, engine="rules")
     assert first.engine == "rules" and not first.sessions[0].known
-    assert any("short commit messages" in hit.text for hit in memory.recall("commit messages"))
+    assert any(
+        "short commit messages" in hit.text for hit in memory.recall("commit messages")
+    )
     before = (project.root / "MEMORY.md").read_bytes()
     assert memory.extract(path, engine="rules").patches == ()
     assert (project.root / "MEMORY.md").read_bytes() == before

@@ -45,14 +45,19 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from memcli.cli.program import run; sys.exit(run(['list']))"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2, done.stderr
     assert "mem: the working directory is gone\nhint: " in done.stderr
 
 
 def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:
-    """`guarded` builds anew and asks again; a damage that stays is not tried for ever."""
+    """`guarded` builds anew and asks again; a damage that stays is not tried for
+    ever."""
     project.write("MEMORY.md", project.entry("Zebra"))
     with app_in(project) as app:
         app.refresh()
@@ -76,4 +81,7 @@ def test_wants_of_a_writer_are_read_again_under_the_lock(project: Project) -> No
             def __init__(self) -> None:
                 self.names = [file.name for file in app.project.listing.files]
 
-        assert app.write(Seen, "test", dry_run=False).names == ["MEMORY.md", "tasks/new.md"]
+        assert app.write(Seen, "test", dry_run=False).names == [
+            "MEMORY.md",
+            "tasks/new.md",
+        ]

@@ -20,11 +20,14 @@ PROGRAM = generate.program()
 @pytest.mark.parametrize("path", list(generate.scripts()), ids=lambda path: path.name)
 def test_script_is_up_to_date(path: Path) -> None:
     """The script in the repository is what the program yields today."""
-    assert path.read_text(encoding="utf-8") == generate.scripts()[path], generate.REGENERATE
+    assert path.read_text(encoding="utf-8") == generate.scripts()[path], (
+        generate.REGENERATE
+    )
 
 
 def tab(*words: str) -> set[str]:
-    """What bash offers for the last of `words`, the completion loaded into a real shell."""
+    """What bash offers for the last of `words`, the completion loaded into a real
+    shell."""
     typed = " ".join(f"'{word}'" for word in words)
     code = (
         f"source '{BASH}' && complete -p mem >/dev/null && COMP_WORDS=({typed})"
@@ -74,7 +77,9 @@ def test_shell_accepts_the_script(shell: str, path: Path) -> None:
 def limited() -> Iterator[tuple[Command, Option]]:
     for command in PROGRAM:
         for option in command.options:
-            if option.values and (option.takes != "KEY=VALUE" or command.name == "recall"):
+            if option.values and (
+                option.takes != "KEY=VALUE" or command.name == "recall"
+            ):
                 yield command, option
 
 
@@ -86,12 +91,15 @@ def limited() -> Iterator[tuple[Command, Option]]:
 def test_offered_values_are_those_the_program_takes(
     command: Command, option: Option, project: Project
 ) -> None:
-    """A wrong value is refused, exit 2, with a hint that lists exactly what is offered."""
+    """A wrong value is refused, exit 2, with a hint that lists exactly what is
+    offered."""
     project.write("MEMORY.md", project.entry())
     arguments = ["x"] if command.arguments else []
     wrong = "nonsense=1" if option.takes == "KEY=VALUE" else "nonsense"
     result = project.mem(command.name, *arguments, option.names[0], wrong)
     hint = result.err.partition("hint: ")[2]
     assert result.code == 2, result.err
-    listed = re.split(r", ", re.sub(r"^(one of|keys:) ", "", hint.strip()).partition(" (")[0])
+    listed = re.split(
+        r", ", re.sub(r"^(one of|keys:) ", "", hint.strip()).partition(" (")[0]
+    )
     assert {value.rstrip("=") for value in option.values} == set(listed), hint

@@ -16,7 +16,9 @@ from memcli.project import config
 from tests.docs import console, generate
 
 DOCS = generate.ROOT / "docs"
-PAGES = sorted([generate.ROOT / "README.md", generate.ROOT / "CHANGELOG.md", *DOCS.glob("*.md")])
+PAGES = sorted(
+    [generate.ROOT / "README.md", generate.ROOT / "CHANGELOG.md", *DOCS.glob("*.md")]
+)
 CONSOLE = [path for path in PAGES if "```console" in path.read_text(encoding="utf-8")]
 
 
@@ -33,7 +35,11 @@ def test_commands_page_is_up_to_date() -> None:
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
     code = f"import sys; from tests.docs import generate; sys.exit(generate.run_cog({flags}))"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=generate.ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=generate.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -48,11 +54,17 @@ def test_command_is_documented(command: str) -> None:
 @pytest.mark.parametrize("key", list(config.Config._fields))
 def test_configuration_key_is_documented(key: str) -> None:
     """Every key has a row with its default."""
-    row = next(line for line in text("commands.md").splitlines() if line.startswith(f"| `{key}` |"))
+    row = next(
+        line
+        for line in text("commands.md").splitlines()
+        if line.startswith(f"| `{key}` |")
+    )
     assert generate._toml(getattr(config.Config(), key)) in row
 
 
-@pytest.mark.parametrize("error", MemError.__subclasses__(), ids=lambda error: error.__name__)
+@pytest.mark.parametrize(
+    "error", MemError.__subclasses__(), ids=lambda error: error.__name__
+)
 def test_exit_code_is_documented(error: type[MemError]) -> None:
     """Every error's code has a row."""
     assert f"\n| {error.code} | " in text("commands.md")
@@ -82,7 +94,10 @@ def anchors(path: Path) -> set[str]:
     heads = re.findall(
         r"^#{1,6} (.+)$", without_code(path.read_text(encoding="utf-8")), re.MULTILINE
     )
-    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+    return {
+        re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-")
+        for head in heads
+    }
 
 
 def test_every_page_is_reachable_from_the_readme() -> None:
@@ -93,20 +108,28 @@ def test_every_page_is_reachable_from_the_readme() -> None:
     )
 
 
-@pytest.mark.parametrize("path", [p for p in CONSOLE if p.name != "README.md"], ids=name)
-def test_console_blocks_show_what_the_program_prints(path: Path, tmp_path: Path) -> None:
-    """Every command, run in order in a copy of the example, prints what stands below it."""
+@pytest.mark.parametrize(
+    "path", [p for p in CONSOLE if p.name != "README.md"], ids=name
+)
+def test_console_blocks_show_what_the_program_prints(
+    path: Path, tmp_path: Path
+) -> None:
+    """Every command, run in order in a copy of the example, prints what stands below
+    it."""
     differences = console.compare(path.read_text(encoding="utf-8"), tmp_path)
     assert not differences, "\n\n".join(differences)
 
 
 def examples(page: str) -> list[str]:
     """The markdown blocks of a page; they are fenced with four backticks."""
-    return re.findall(r"^````markdown\n(.*?)^````$", text(page), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        r"^````markdown\n(.*?)^````$", text(page), re.MULTILINE | re.DOTALL
+    )
 
 
 def test_example_entries_of_the_format_page_parse() -> None:
-    """No example of the format has a problem, and each holds at least one entry or section."""
+    """No example of the format has a problem, and each holds at least one entry or
+    section."""
     found = examples("memory-format.md")
     assert len(found) >= 3
     for example in found:

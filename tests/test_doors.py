@@ -1,5 +1,5 @@
-"""Files are read and written, and patterns matched, through the doors: storage/files.py and
-storage/durable.py, project/globs.py. Every other place gives its reason here."""
+"""Files are read and written, and patterns matched, through the doors: storage/files.py
+and storage/durable.py, project/globs.py. Every other place gives its reason here."""
 
 import ast
 from pathlib import Path
@@ -13,12 +13,19 @@ CALLS = {
     "translate", "glob", "rglob", "walk", "GitIgnoreSpec", "PathSpec", "mkdtemp",
 }  # fmt: skip
 
-# Module -> the calls it makes itself, and why they do not go through a door. This list only shrinks.
+# Module -> the calls it makes itself, and why they do not go through a door. This list
+# only shrinks.
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
-    "storage/state": ({"open"}, "log and state file, in the user's state folder, without links"),
+    "storage/state": (
+        {"open"},
+        "log and state file, in the user's state folder, without links",
+    ),
     "index/database": ({"open"}, "makes the database file"),
     "text/matching": ({"read_text"}, "the data files of the package"),
-    "project/git": ({"open", "write_bytes"}, "files below .git; texts for git in a private folder"),
+    "project/git": (
+        {"open", "write_bytes"},
+        "files below .git; texts for git in a private folder",
+    ),
     "commands/merge_driver": (
         {"open", "read_bytes", "write_bytes"},
         "git's temporary files, which git itself names",
@@ -28,18 +35,30 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "cli/boundary": ({"open"}, "os.devnull"),
     "cli/program": ({"write_text"}, "the formatter's own method"),
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
-    "commands/history": ({"glob", "read_bytes"}, "git's own files; records in the state folder"),
+    "commands/history": (
+        {"glob", "read_bytes"},
+        "git's own files; records in the state folder",
+    ),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "history/record": ({"open"}, "makes its file in the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull"),
     "storage/sqlite": ({"open"}, "makes its file in the user's state folder"),
     "commands/completion": ({"read_text"}, "the package's own completions"),
-    "providers/embed/local": ({"read_bytes", "glob", "open"}, "the model that the user installed"),
-    "providers/embed/onnx": ({"read_bytes", "open"}, "the model that the user's file names"),
+    "providers/embed/local": (
+        {"read_bytes", "glob", "open"},
+        "the model that the user installed",
+    ),
+    "providers/embed/onnx": (
+        {"read_bytes", "open"},
+        "the model that the user's file names",
+    ),
     "providers/llm/__init__": ({"read_text"}, "the replies that the user's file names"),
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
     "sessions/reader": ({"open"}, "decompresses what a door has opened"),
-    "exchange/importers": ({"walk"}, "a folder that the user names; links are not followed"),
+    "exchange/importers": (
+        {"walk"},
+        "a folder that the user names; links are not followed",
+    ),
     "exchange/branch_diff": (
         {"mkdtemp", "write_text"},
         "lays memory files of git out in the user's cache",
@@ -50,29 +69,42 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
 
 
 def calls(module: str) -> set[str]:
-    """The names of the calls of a module that reach for a file or a pattern by themselves.
+    """The names of the calls of a module that reach for a file or a pattern by
+    themselves.
 
-    `text.translate(table)` of a string is none, and neither is a parser's own `walk`."""
+    `text.translate(table)` of a string is none, and neither is a parser's own
+    `walk`."""
     found = set()
     for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
         if isinstance(node, ast.Call):
             called = node.func
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            name = (
+                called.attr
+                if isinstance(called, ast.Attribute)
+                else getattr(called, "id", "")
+            )
             owner = getattr(getattr(called, "value", None), "id", "")
             plain = name in ("read_text", "walk", "translate", "glob")
             own = isinstance(called, ast.Name) and plain
-            if name in CALLS and not own and (name != "translate" or owner in ("fnmatch", "glob")):
+            if (
+                name in CALLS
+                and not own
+                and (name != "translate" or owner in ("fnmatch", "glob"))
+            ):
                 found.add(name)
     return found
 
 
-MODULES = sorted(p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py"))
+MODULES = sorted(
+    p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py")
+)
 
 
 @pytest.mark.unit
 @pytest.mark.parametrize("module", [name for name in MODULES if name not in DOORS])
 def test_a_module_goes_through_the_doors(module: str) -> None:
-    """Whoever opens a file of a repository by hand waits at a pipe or follows a link one day."""
+    """Whoever opens a file of a repository by hand waits at a pipe or follows a link
+    one day."""
     allowed, _ = EXCEPTIONS.get(module, (set(), ""))
     assert calls(module) <= allowed, f"{module}: {calls(module) - allowed}"
 
@@ -81,5 +113,7 @@ def test_a_module_goes_through_the_doors(module: str) -> None:
 def test_no_exception_is_left_that_is_not_needed() -> None:
     for module, (allowed, reason) in EXCEPTIONS.items():
         assert reason
-        if (PACKAGE / f"{module}.py").exists():  # a module that moved takes its reason along
+        if (
+            PACKAGE / f"{module}.py"
+        ).exists():  # a module that moved takes its reason along
             assert allowed & calls(module), f"{module}: no longer needed"

@@ -1,6 +1,7 @@
 """The drills in their short form; tests/drills has the long ones.
 
-Each runs in a process of its own: it forks, which is only safe where there are no threads."""
+Each runs in a process of its own: it forks, which is only safe where there are no
+threads."""
 
 import os
 import subprocess
@@ -31,25 +32,38 @@ def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
     """Writing verbs killed at steps of their writes and at random instants."""
     only = [word for verb in QUICK for word in ("--only", verb)]
     said = drilled("crash", "--kills", "20", "--files", "10", "--seed", "3", *only)
-    assert said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
+    assert (
+        said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
+    )
 
 
 @pytest.mark.parametrize("embedder", ["none", "local"])
 def test_many_at_once_lose_nothing(embedder: str) -> None:
     """Processes that recall, write, commit and merge at the same time."""
     said = drilled(
-        "crowd", "--processes", "6", "--seconds", "4", "--seed", "3", "--embedder", embedder
+        "crowd",
+        "--processes",
+        "6",
+        "--seconds",
+        "4",
+        "--seed",
+        "3",
+        "--embedder",
+        embedder,
     )
     assert said.startswith("6 processes, 4 s") and "0 failures" in said
 
 
 def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
-    """A torn file, a lost entry, a temporary file, a journal and a note in the lock are each named."""
+    """A torn file, a lost entry, a temporary file, a journal and a note in the lock are
+    each named."""
     crash.build(tmp_path / "world" / "root", 10)
     world = crash.World(tmp_path)
     old = world.files()
     name = "world/root/tasks/t0.md"
-    whole = crash.Whole(old, (old,), {key: {text} for key, text in old.items()}, (), (), 0.0)
+    whole = crash.Whole(
+        old, (old,), {key: {text} for key, text in old.items()}, (), (), 0.0
+    )
     torn = {**old, name: old[name][: len(old[name]) // 2]}
     assert crash.torn(whole, torn) == [f"{name} is neither the old nor the new file"]
     assert crash.torn(whole, old) == []
@@ -76,13 +90,24 @@ def test_the_checker_of_crowds_sees_what_is_wrong(
     crowd.build(tmp_path)
     assert len(crowd.missing(tmp_path, [done])) == (0 if code else 1)
     assert crowd.miscounted(tmp_path, [done]) == []
-    assert len(crowd.miscounted(tmp_path, [crowd.Done("reinforce", 0, "counted-1", 0.1, "")])) == 1
+    assert (
+        len(
+            crowd.miscounted(
+                tmp_path, [crowd.Done("reinforce", 0, "counted-1", 0.1, "")]
+            )
+        )
+        == 1
+    )
 
 
-def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project: Project) -> None:
-    """Between finding and showing, the index may be brought up to date by somebody else."""
+def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
+    project: Project,
+) -> None:
+    """Between finding and showing, the index may be brought up to date by somebody
+    else."""
     project.write(
-        "MEMORY.md", project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a")
+        "MEMORY.md",
+        project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a"),
     )
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         app.refresh()

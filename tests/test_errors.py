@@ -10,7 +10,13 @@ from memcli.commands import recall
 from memcli.errors import MemError
 from tests.conftest import Project
 
-CODES = {"MemError": 70, "UsageError": 2, "DataError": 3, "ProviderError": 4, "RefusedError": 5}
+CODES = {
+    "MemError": 70,
+    "UsageError": 2,
+    "DataError": 3,
+    "ProviderError": 4,
+    "RefusedError": 5,
+}
 
 
 def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
@@ -23,7 +29,8 @@ def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
 def test_every_error_ends_with_its_code_and_two_lines(
     cls: type[MemError], project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each class is printed as `mem: what` and `hint: how`, and exits with its own code."""
+    """Each class is printed as `mem: what` and `hint: how`, and exits with its own
+    code."""
     assert cls.code == CODES[cls.__name__]
     error = cls("what\x1b[31m it was (a.md:3)", "do this")
     monkeypatch.setattr(recall, "recall", _raising(error))
@@ -47,7 +54,11 @@ def test_every_error_ends_with_its_code_and_two_lines(
     ],
 )
 def test_other_failures_have_codes_too(
-    error: BaseException, code: int, words: str, project: Project, monkeypatch: pytest.MonkeyPatch
+    error: BaseException,
+    code: int,
+    words: str,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A bug is 70, the system's refusal 5, Ctrl-C 130; none shows a traceback."""
     monkeypatch.setattr(recall, "recall", _raising(error))

@@ -1,4 +1,5 @@
-"""A change is seen by any one sign of it: the time of the file, its size, or the place that it has."""
+"""A change is seen by any one sign of it: the time of the file, its size, or the place
+that it has."""
 
 import os
 import sqlite3
@@ -40,9 +41,13 @@ def test_a_file_that_is_gone_leaves_nothing_behind(project: Project) -> None:
     path = put(project, project.entry("Zebra", "Zebras have stripes.", id="a"))
     assert recalled(project, "zebra") == 1
     path.unlink()
-    project.write("tasks/other.md", project.entry("Walrus", "Walruses have tusks.", id="b"))
+    project.write(
+        "tasks/other.md", project.entry("Walrus", "Walruses have tusks.", id="b")
+    )
     assert (recalled(project, "zebra"), recalled(project, "walrus")) == (0, 1)
     db = sqlite3.connect(project.root / ".memory.db")
-    matches = db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'zebras'")
+    matches = db.execute(
+        "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'zebras'"
+    )
     assert matches.fetchone() == (0,)
     db.close()

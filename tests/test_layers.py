@@ -1,4 +1,5 @@
-"""The layers of the house: who may import whom, how large a room may be, where each library is used."""
+"""The layers of the house: who may import whom, how large a room may be, where each
+library is used."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "memcli"
 
-# A package imports what stands in a row below its own, and nothing else of ours but `errors`.
+# A package imports what stands in a row below its own, and nothing else of ours but
+# `errors`.
 ROWS = """
     __main__
     cli
@@ -29,7 +31,9 @@ ROWS = """
     errors named
 """.split("\n")
 ORDER = {
-    name: depth for depth, row in enumerate(r for r in ROWS if r.strip()) for name in row.split()
+    name: depth
+    for depth, row in enumerate(r for r in ROWS if r.strip())
+    for name in row.split()
 }
 PURE = {"text", "memory", "similarity"}
 TABLES = "text/matching"  # it reads the data files of the package, for all of them
@@ -57,7 +61,12 @@ USED_IN = {
     "typer": {"cli/*"},
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
-    "tomllib": {"project/config", "install/harness", "extraction/scopes", "compaction/*"},
+    "tomllib": {
+        "project/config",
+        "install/harness",
+        "extraction/scopes",
+        "compaction/*",
+    },
     "platformdirs": {"storage/files"},
     "anthropic": {"providers/*"},
     "jiter": {"sessions/gather"},
@@ -68,12 +77,15 @@ USED_IN = {
 }
 IMPURE = set("os sqlite3 subprocess pathlib time random socket tempfile shutil".split())
 
-MODULES = sorted(p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py"))
+MODULES = sorted(
+    p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py")
+)
 TREES = {name: ast.parse((PACKAGE / f"{name}.py").read_text()) for name in MODULES}
 
 
 def imports(module: str) -> Iterator[tuple[str, bool]]:
-    """(dotted name, whether it is ours) of every import in a module, wherever it stands in it."""
+    """(dotted name, whether it is ours) of every import in a module, wherever it stands
+    in it."""
     for node in ast.walk(TREES[module]):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -81,7 +93,9 @@ def imports(module: str) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}: relative import"
             base = node.module or ""
-            deep = base == "memcli" or (PACKAGE.parent / base.replace(".", "/")).is_dir()
+            deep = (
+                base == "memcli" or (PACKAGE.parent / base.replace(".", "/")).is_dir()
+            )
             names = [f"{base}.{a.name}" if deep else base for a in node.names]
         for name in names:
             yield name.removeprefix("memcli."), name.split(".")[0] == "memcli"
@@ -110,7 +124,9 @@ def test_each_library_has_one_answer(module: str) -> None:
     for name, ours in imports(module):
         places = {module, f"{package(module)}/*"}
         library = name.split(".")[0]
-        assert ours or library not in USED_IN or places & USED_IN[library], f"{module}: {name}"
+        assert ours or library not in USED_IN or places & USED_IN[library], (
+            f"{module}: {name}"
+        )
 
 
 @pytest.mark.unit
@@ -118,8 +134,11 @@ def test_each_library_has_one_answer(module: str) -> None:
     "module", [name for name in MODULES if package(name) in PURE and name != TABLES]
 )
 def test_pure_modules_reach_nothing_outside(module: str) -> None:
-    """Values and pure modules import neither files, processes, clocks nor randomness."""
-    assert not {name.split(".")[0] for name, ours in imports(module) if not ours} & IMPURE
+    """Values and pure modules import neither files, processes, clocks nor
+    randomness."""
+    assert (
+        not {name.split(".")[0] for name, ours in imports(module) if not ours} & IMPURE
+    )
 
 
 @pytest.mark.unit
@@ -130,7 +149,12 @@ def test_no_cycles_inside_a_package() -> None:
         mine = module.removesuffix("/__init__")
         for name, ours in imports(module):
             path = name.replace(".", "/")
-            if ours and package(path) == package(module) and path != mine and "/" in path:
+            if (
+                ours
+                and package(path) == package(module)
+                and path != mine
+                and "/" in path
+            ):
                 arrows.setdefault(mine, set()).add(path)
     state: dict[str, int] = {}
 

@@ -1,4 +1,5 @@
-"""The drill that breaks the package tells a test that notices from one that does not."""
+"""The drill that breaks the package tells a test that notices from one that does
+not."""
 
 from pathlib import Path
 
@@ -13,7 +14,8 @@ SHY = "age >= 18"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A package of one function; a test that looks at its boundary, one that does not."""
+    """A package of one function; a test that looks at its boundary, one that does
+    not."""
     for name, text in {
         "pyproject.toml": "",
         "memcli/__init__.py": "",
@@ -46,7 +48,9 @@ def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
     """One that fails anyway has noticed nothing; what does not load proves nothing."""
     house = copied(source, tmp_path / "house")
     assert outcome(house, mutation, set()) == found
-    assert (house / "memcli/age.py").read_text() == CODE and not (house / ".git").exists()
+    assert (house / "memcli/age.py").read_text() == CODE and not (
+        house / ".git"
+    ).exists()
 
 
 def test_the_exit_status_tells_of_survivors(
@@ -55,7 +59,9 @@ def test_the_exit_status_tells_of_survivors(
     """0 when all are caught; the source is not touched."""
     assert main([off_by_one("test_sharp.py")], source, []) == 0
     assert main([off_by_one("test_blunt.py")], source, []) == 1
-    assert main([off_by_one("test_blunt.py")], source, ["--only", "nothing like it"]) == 0
+    assert (
+        main([off_by_one("test_blunt.py")], source, ["--only", "nothing like it"]) == 0
+    )
     assert "0 caught, 1 survived, 0 void" in capsys.readouterr().out
     assert (source / "memcli/age.py").read_text() == CODE
 

@@ -30,20 +30,33 @@ def test_it_is_a_tuple_with_names(base: Any) -> None:
     """Before and after a class has its own constructor."""
     pair = _made(base)
     for number in range(100):
-        one, other = pair(number, "x"), pair(first=number, third=(1,))
+        one = pair(number, "x")
+        other = pair(first=number, third=(1,))
         assert one == (number, "x", ()) and other == (number, "", (1,)) and one != other
-        assert (one.both, other[2], one._replace(first=7).first) == (f"{number}x", (1,), 7)
+        assert (one.both, other[2], one._replace(first=7).first) == (
+            f"{number}x",
+            (1,),
+            7,
+        )
         assert one._asdict() == {"first": number, "second": "x", "third": ()}
         assert pair._make([number, "x", ()]) == one and pair(*one) == one
         assert repr(pair(0)) == "Pair(first=0, second='', third=())"
-        for args, given in (((), {}), ((1, "", (), 4), {}), ((1,), {"first": 1}), ((1,), {"x": 1})):
+        for args, given in (
+            ((), {}),
+            ((1, "", (), 4), {}),
+            ((1,), {"first": 1}),
+            ((1,), {"x": 1}),
+        ):
             with pytest.raises(TypeError):
                 pair(*args, **given)
     with pytest.raises(TypeError):
         pair._make([1])
     with pytest.raises((TypeError, ValueError)):
         pair(1)._replace(x=1)
-    assert (pair._fields, pair.__doc__) == (("first", "second", "third"), "Two and one.")
+    assert (pair._fields, pair.__doc__) == (
+        ("first", "second", "third"),
+        "Two and one.",
+    )
     match pair(1, "y"):
         case pair(first, second):
             assert (first, second) == (1, "y")
@@ -54,4 +67,6 @@ def test_it_travels() -> None:
     from memcli.memory.values import Place
 
     place = Place("job", "memory", "j")
-    assert pickle.loads(pickle.dumps(place)) == place and type(place).__name__ == "Place"
+    assert (
+        pickle.loads(pickle.dumps(place)) == place and type(place).__name__ == "Place"
+    )

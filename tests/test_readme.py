@@ -15,12 +15,16 @@ pytestmark = pytest.mark.process
 
 
 def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:
-    """Every command, run in order in a copy of the example, prints what stands below it."""
-    assert not (differences := console.compare(README, tmp_path)), "\n\n".join(differences)
+    """Every command, run in order in a copy of the example, prints what stands below
+    it."""
+    assert not (differences := console.compare(README, tmp_path)), "\n\n".join(
+        differences
+    )
 
 
 def test_readme_sets_everything_up_with_two_command_lines() -> None:
-    """One command line ends in a recall, the other in the tests; each makes its own environment."""
+    """One command line ends in a recall, the other in the tests; each makes its own
+    environment."""
     lines = set_up()
     assert len(lines) == 2
     assert all(line.startswith("python3 -m venv .venv && ") for line in lines)
@@ -35,7 +39,8 @@ def set_up() -> list[str]:
 
 
 def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
-    """The comparison itself can fail, `...` matches any lines, and a shell keeps its folder."""
+    """The comparison itself can fail, `...` matches any lines, and a shell keeps its
+    folder."""
     page = "```console\n$ cd docs/example/shop\n$ ls\nINTENT.md\n...\n$ echo one; echo two\none\nthree\n```\n"
     (difference,) = console.compare(page, tmp_path)
     assert difference.startswith("line 6: $ echo one; echo two")
@@ -44,7 +49,9 @@ def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
 def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
     """What docs/session.svg shows is what the commands in it print."""
     drawn = picture.draw(picture.session(tmp_path))
-    assert picture.PICTURE.read_text(encoding="utf-8") == drawn, "python -m tests.docs.picture"
+    assert picture.PICTURE.read_text(encoding="utf-8") == drawn, (
+        "python -m tests.docs.picture"
+    )
 
 
 def test_the_page_is_short() -> None:

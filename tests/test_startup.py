@@ -13,7 +13,8 @@ HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic async
 
 
 def imported(project: Project, *args: str) -> list[str]:
-    """The heavy modules that a command line leaves in sys.modules of a fresh process."""
+    """The heavy modules that a command line leaves in sys.modules of a fresh
+    process."""
     script = (
         "import sys; from memcli.cli.program import run; code = run(sys.argv[1:]);"
         f" sys.stdout = sys.stderr; print(code, *(name for name in {HEAVY} if name in sys.modules))"
@@ -34,20 +35,26 @@ def imported(project: Project, *args: str) -> list[str]:
     "line", ["recall zebra", "recall zebra --json", "list", "--help", "recall --help"]
 )
 def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
-    """Recall and list, which build the index here, and the help import none of the slow libraries."""
+    """Recall and list, which build the index here, and the help import none of the slow
+    libraries."""
     project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
     project.write("institutional.md", "A norm.\n")
     assert imported(project, *line.split()) == []
 
 
 def test_click_is_never_imported_by_name() -> None:
-    """Typer brings its own copy of click from 0.29 on: no module of ours names click."""
+    """Typer brings its own copy of click from 0.29 on: no module of ours names
+    click."""
     for path in (Path(__file__).parent.parent / "memcli").rglob("*.py"):
-        assert "import click" not in path.read_text() and "from click" not in path.read_text(), path
+        assert (
+            "import click" not in path.read_text()
+            and "from click" not in path.read_text()
+        ), path
 
 
 FAST = {"recall zebra": 46, "hook prompt": 45, "hook pre-tool": 35}
-"""The lines that agents wait for, and how many modules of ours each may load: the list shrinks."""
+"""The lines that agents wait for, and how many modules of ours each may load: the list
+shrinks."""
 SLOW = "typing_extensions dataclasses inspect logging subprocess tempfile tomllib hashlib signal random"
 
 

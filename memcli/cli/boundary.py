@@ -1,4 +1,5 @@
-"""What a command line is given, and how its failures end: a line, a hint, a code. No Typer."""
+"""What a command line is given, and how its failures end: a line, a hint, a code. No
+Typer."""
 
 import io
 import os
@@ -13,7 +14,9 @@ from memcli.storage import files
 from memcli.views.text import Unread, say
 
 T = TypeVar("T")
-Parser = Callable[[Any], Any]  # an option's text to its value; a UsageError says what is allowed
+Parser = Callable[
+    [Any], Any
+]  # an option's text to its value; a UsageError says what is allowed
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
 
 
@@ -27,7 +30,11 @@ def guarded(work: Callable[[], Any]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except (Unread, BrokenPipeError, SystemExit):  # Typer exits when it cannot print its help
+    except (
+        Unread,
+        BrokenPipeError,
+        SystemExit,
+    ):  # Typer exits when it cannot print its help
         silence()
         return 141
     except KeyboardInterrupt:
@@ -49,7 +56,9 @@ def failed(error: Exception) -> int:
     if os.environ.get("MEM_DEBUG"):
         sys.excepthook(type(error), error, error.__traceback__)
     what = f"internal error: {type(error).__name__}: {error}"
-    return fail(MemError.code, what, "please report it; MEM_DEBUG=1 shows where it happened")
+    return fail(
+        MemError.code, what, "please report it; MEM_DEBUG=1 shows where it happened"
+    )
 
 
 def fail(code: int, what: str, hint: str) -> int:
@@ -60,7 +69,8 @@ def fail(code: int, what: str, hint: str) -> int:
 
 
 def silence() -> None:
-    """Keep the interpreter from complaining about a stdout it cannot write to while it exits."""
+    """Keep the interpreter from complaining about a stdout it cannot write to while it
+    exits."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
         return
@@ -88,7 +98,8 @@ def checked(option: str, check: Parser) -> Parser:
 
 
 def read_words(words: Sequence[str]) -> str:
-    """The words of a command line, or standard input for a lone `-`, as text whatever they are."""
+    """The words of a command line, or standard input for a lone `-`, as text whatever
+    they are."""
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     text = " ".join(words)
@@ -96,14 +107,17 @@ def read_words(words: Sequence[str]) -> str:
 
 
 def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:
-    """The text of an entry: words, or standard input for a lone `-`, which must be text."""
+    """The text of an entry: words, or standard input for a lone `-`, which must be
+    text."""
     piped = list(words) == ["-"]
     data = read_stdin() if piped else read_words(words).encode()
     try:
         text = data.decode()
-        at, why = data.find(0) if piped else -1, "is no text: it has a NUL byte"
+        at = data.find(0) if piped else -1
+        why = "is no text: it has a NUL byte"
     except UnicodeDecodeError as error:
-        at, why = error.start, "is not UTF-8 text"
+        at = error.start
+        why = "is not UTF-8 text"
     if at >= 0:
         raise UsageError(f"standard input {why} (byte {at})", "give UTF-8 text")
     if len(data) > MOST_BYTES and not allow_long:
@@ -115,8 +129,14 @@ def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:
 def read_stdin() -> bytes:
     """All of standard input."""
     if sys.stdin is None:
-        raise UsageError("- reads standard input, which is closed", "name a file, or give the text")
-    read = sys.stdin.buffer.read1 if hasattr(sys.stdin.buffer, "read1") else sys.stdin.buffer.read
+        raise UsageError(
+            "- reads standard input, which is closed", "name a file, or give the text"
+        )
+    read = (
+        sys.stdin.buffer.read1
+        if hasattr(sys.stdin.buffer, "read1")
+        else sys.stdin.buffer.read
+    )
     return b"".join(iter(lambda: read(1 << 16), b""))  # Ctrl-C gets in between
 
 
@@ -134,4 +154,6 @@ def read_file(path: str) -> str:
     """A file that was named on the command line, or standard input for `-`."""
     if path == "-":
         return read_words(["-"])
-    return opened_file(path, lambda name: files.read_file(name).data).decode("utf-8", "replace")
+    return opened_file(path, lambda name: files.read_file(name).data).decode(
+        "utf-8", "replace"
+    )

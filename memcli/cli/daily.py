@@ -29,26 +29,38 @@ from memcli.views.text import how_to_begin, put, say
 
 Number = int | None
 ID = argument("ID", "The id of an entry or section of prose, or its beginning.")
-AT = option("MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER)
+AT = option(
+    "MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER
+)
 
 
 @command("recall")
 def recall(
     options: Options,
     filters: Filters,
-    words: list[str] = argument("TASK", "What you are about to do; - reads it from stdin."),
+    words: list[str] = argument(
+        "TASK", "What you are about to do; - reads it from stdin."
+    ),
     limit: Number = setting("--limit", "Most ranked hits."),
     max_tokens: Number = setting("--max-tokens", "Most tokens of all; 0: no limit."),
     walk: Number = setting("--walk", "Add what is N edges away from hits."),
     format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
     explain: bool = flag("--explain", "Show the factors of every score."),
     ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
-    detail: str = option("WHEN", "Details of episodes: auto, none or high.", default="auto"),
+    detail: str = option(
+        "WHEN", "Details of episodes: auto, none or high.", default="auto"
+    ),
     session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
     ids_out: str = option("FILE", "Write the shown ids, one a line.", panel=SCRIPTS),
-    no_refresh: bool = flag("--no-refresh", "Answer from the index as it is.", panel=SCRIPTS),
-    history: str = option("TIER", "Said and committed: auto, only or off.", default="auto"),
-    exit_code: bool = flag("--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
+    no_refresh: bool = flag(
+        "--no-refresh", "Answer from the index as it is.", panel=SCRIPTS
+    ),
+    history: str = option(
+        "TIER", "Said and committed: auto, only or off.", default="auto"
+    ),
+    exit_code: bool = flag(
+        "--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS
+    ),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
     project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
     agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
@@ -61,17 +73,23 @@ def recall(
     numbers = zip(fast.NUMBERS.values(), (limit, max_tokens, walk), strict=True)
     sets = [f"{name}={value}" for name, value in numbers if value is not None]
     request = RecallRequest(
-        boundary.read_words(words), filters, ranked, not no_refresh, detail, session, explain,
-        shared or bool(project), tuple(project or ()), history, tuple(agent or ()),
+        task=boundary.read_words(words), filters=filters, ranked_only=ranked, refresh=not no_refresh, detail=detail, session=session, explain=explain,
+        shared=shared or bool(project), projects=tuple(project or ()), history=history, agents=tuple(agent or ()),
     )  # fmt: skip
     options = options._replace(sets=(*options.sets, *sets))
-    return fast.recall(options, request, fast.Output(format, ids_out, exit_code, at))
+    return fast.recall(
+        options,
+        request,
+        fast.Output(form=format, ids_out=ids_out, exit_code=exit_code, at=at),
+    )
 
 
 @command("add", dry=True)
 def add(
     mem: App,
-    text: list[str] = argument("TEXT", "What you learned, first line the title; - reads stdin."),
+    text: list[str] = argument(
+        "TEXT", "What you learned, first line the title; - reads stdin."
+    ),
     allow_long: bool = flag("--allow-long", "Take more than 64 KB of text."),
     level: str = option("LEVEL", "project, job, task or global."),
     job: str = option("NAME", "The job to write to."),
@@ -83,23 +101,31 @@ def add(
     tag: Names = many("TAG", "A tag; may be given more than once."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
     path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
-    priority: str = option("PRIORITY", "permanent, critical, high, pin, medium, normal."),
+    priority: str = option(
+        "PRIORITY", "permanent, critical, high, pin, medium, normal."
+    ),
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
 ) -> None:
-    """Write down one thing that was learned. What is known already is reinforced instead."""
+    """Write down one thing that was learned. What is known already is reinforced
+    instead."""
     from memcli.commands import add as command
 
     request = command.AddRequest(
-        boundary.read_entry(text, allow_long=allow_long),
-        level or ("task" if task_name else "job" if job else "project"),
-        job, task_name, type, kind, title, tuple(",".join(tag or ()).split(",")), tuple(path or ()),
-        tuple(about or ()), importance, priority, tuple(step or ()), outcome,
+        text=boundary.read_entry(text, allow_long=allow_long),
+        level=level or ("task" if task_name else "job" if job else "project"),
+        job=job, task=task_name, type=type, kind=kind, title=title, tags=tuple(",".join(tag or ()).split(",")), paths=tuple(path or ()),
+        commands=tuple(about or ()), importance=importance, priority=priority, steps=tuple(step or ()), outcome=outcome,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=mem.options.dry_run)
-    seen, project = report, mem.project
-    if project.view.inside and not report.path.startswith("~/"):  # its name says little there
-        seen = report._replace(path=os.path.relpath(project.path_of(report.path), project.cwd))
+    seen = report
+    project = mem.project
+    if project.view.inside and not report.path.startswith(
+        "~/"
+    ):  # its name says little there
+        seen = report._replace(
+            path=os.path.relpath(project.path_of(report.path), project.cwd)
+        )
     wrote(mem, seen, entries.add_text, entries.line_key)
 
 
@@ -116,12 +142,22 @@ def edit(
 ) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
 
-    When the entry changed meanwhile nothing is written, and your text is kept and named."""
+    When the entry changed meanwhile nothing is written, and your text is kept and
+    named."""
     from memcli.commands import edit as command
 
     text = boundary.read_entry([body]) if body else None
-    paths, without = tuple(add_path or ()), tuple(remove_path or ())
-    request = command.EditRequest(id, title, text, paths, kind, importance, without)
+    paths = tuple(add_path or ())
+    without = tuple(remove_path or ())
+    request = command.EditRequest(
+        id=id,
+        title=title,
+        body=text,
+        paths=paths,
+        kind=kind,
+        importance=importance,
+        without=without,
+    )
     report = command.edit(mem, request, dry_run=mem.options.dry_run)
     wrote(mem, report, entries.edit_text, entries.line_key)
 
@@ -163,16 +199,31 @@ def list_entries(
     with seen_at(mem, at) as then:
         report = command.list_entries(then, filters, recent)
         empty = is_empty(then)
-        problems = then.problems if then.project.listing.files else then.project.listing.problems
+        problems = (
+            then.problems
+            if then.project.listing.files
+            else then.project.listing.problems
+        )
     text.count_problems(problems, quiet=mem.options.quiet)
     keys = {"rows": ..., "entries": report.rows}
-    show(mem, report, entries.explained_text if explain else entries.list_text, lambda report: keys)
-    none = how_to_begin(problems) if empty else "mem: nothing remembered passes these filters"
+    show(
+        mem,
+        report,
+        entries.explained_text if explain else entries.list_text,
+        lambda report: keys,
+    )
+    none = (
+        how_to_begin(problems)
+        if empty
+        else "mem: nothing remembered passes these filters"
+    )
     say("" if report.rows else none, quiet=mem.options.quiet)
 
 
 @command("why")
-def why(mem: App, place: str = argument("FILE[:LINE]", "A file, or a line of it.")) -> None:
+def why(
+    mem: App, place: str = argument("FILE[:LINE]", "A file, or a line of it.")
+) -> None:
     """Say what memory, sessions and commits know of a file."""
     from memcli.commands import why as command
 
@@ -206,12 +257,15 @@ def browse(
     out: str = option("FILE", "Write the page there; it is not opened."),
     path_only: bool = flag("--print", "Print the page's path; it is not opened."),
     history: bool = flag("--history", "What was said and committed, too."),
-    serve: bool = flag("--serve", "With buttons that edit, retire, restore, merge and undo."),
+    serve: bool = flag(
+        "--serve", "With buttons that edit, retire, restore, merge and undo."
+    ),
 ) -> None:
     """Look at memory in the browser.
 
-    One page holds everything and reaches nothing; it lies in your cache folder, for you alone. With
-    --serve it is on loopback until it is closed for a minute; its address works once."""
+    One page holds everything and reaches nothing; it lies in your cache folder, for you
+    alone. With --serve it is on loopback until it is closed for a minute; its address
+    works once."""
     from memcli.commands.browse import browse as look
     from memcli.views import page
 
@@ -255,7 +309,9 @@ def retire(
 
 
 @command("restore", dry=True, trees=True)
-def restore(mem: App, ids: list[str] = argument("ID...", "Retired or archived entries.")) -> None:
+def restore(
+    mem: App, ids: list[str] = argument("ID...", "Retired or archived entries.")
+) -> None:
     """Bring retired or archived entries back."""
     from memcli.commands import edit as command
 

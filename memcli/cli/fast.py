@@ -14,7 +14,15 @@ from memcli.history import record_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.present import block
-from memcli.views.text import columns, count_problems, folded, how_to_begin, name_problems, put, say
+from memcli.views.text import (
+    columns,
+    count_problems,
+    folded,
+    how_to_begin,
+    name_problems,
+    put,
+    say,
+)
 
 if TYPE_CHECKING:
     from memcli.cli.progress import Progress
@@ -22,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """How a recall is answered: its form, a file for ids, if no hit is exit code 1, and of when."""
+    """How a recall is answered: its form, a file for ids, if no hit is exit code 1, and
+    of when."""
 
     form: str = "auto"
     ids_out: str = ""
@@ -31,14 +40,17 @@ class Output(NamedTuple):
 
 
 def recall(options: Options, request: RecallRequest, output: Output) -> int:
-    """Answer, print, and return the exit code. A lone `-` as the task is standard input."""
+    """Answer, print, and return the exit code. A lone `-` as the task is standard
+    input."""
     one_of("--format", output.form, ("auto", "text", "prompt", "json"))
     one_of("--detail", request.detail, ("auto", "none", "high"))
     one_of("--history", request.history, ("auto", "only", "off"))
     with opened(options) as mem:
         drawn: AbstractContextManager[object] = nullcontext()
         if not options.quiet and columns(sys.stderr):
-            from memcli.cli.progress import Progress  # the first one indexes a repository's files
+            from memcli.cli.progress import (
+                Progress,
+            )  # the first one indexes a repository's files
 
             drawn = Progress("recall")
         with drawn, _then(mem, output.at) as then:
@@ -55,11 +67,16 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
 
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
-    """From the project at hand; from several where they are named or, outside of one, listed."""
+    """From the project at hand; from several where they are named or, outside of one,
+    listed."""
     roots = [mem.options.root, *mem.options.others] if mem.options.others else []
     if not mem.options.root and mem.project.root is None:
         roots = list(mem.project.config.roots)
-    return command.recall_across(mem, roots, request) if roots else command.recall(mem, request)
+    return (
+        command.recall_across(mem, roots, request)
+        if roots
+        else command.recall(mem, request)
+    )
 
 
 def _then(mem: App, at: str) -> AbstractContextManager[App]:
@@ -76,7 +93,11 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
         return
     from memcli.views import recall as view
 
-    put(view.recall_json(report, explain=explain) if form == "json" else view.recall_text(report))
+    put(
+        view.recall_json(report, explain=explain)
+        if form == "json"
+        else view.recall_text(report)
+    )
 
 
 def _nothing(mem: App, report: RecallReport) -> str:
@@ -84,11 +105,14 @@ def _nothing(mem: App, report: RecallReport) -> str:
         return how_to_begin(report.problems)
     if report.budget.more and report.matched:
         return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
-    return f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
+    return (
+        f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
+    )
 
 
 def run_index(arguments: Sequence[str]) -> int | None:
-    """Run a plain `mem index` without Typer and return its exit code; None when it needs Typer."""
+    """Run a plain `mem index` without Typer and return its exit code; None when it
+    needs Typer."""
     if not set(arguments) <= {"-q", "--quiet"}:
         return None
     from memcli.cli.progress import Progress
@@ -116,9 +140,14 @@ def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexR
     return command.index(mem, rebuild=rebuild, progress=count, embedding=vectors)
 
 
-def told(mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]") -> int:
-    """Say what is wrong with the files, `show` what there is, and return the exit code."""
-    unread = [problem for problem in report.problems if problem.severity == "unreadable"]
+def told(
+    mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]"
+) -> int:
+    """Say what is wrong with the files, `show` what there is, and return the exit
+    code."""
+    unread = [
+        problem for problem in report.problems if problem.severity == "unreadable"
+    ]
     name_problems(unread if mem.options.quiet else (*report.problems, *report.repeated))
     show(report)
     if report.vectors is not None and report.vectors.failed:
@@ -139,13 +168,19 @@ _FLAGS = {
     "--json": "json", "--quiet": "quiet", "-q": "quiet", "--ranked": "ranked_only",
     "--explain": "explain", "--shared": "shared",
 }  # fmt: skip
-_VALUES = {"--root": "root", "--format": "form", "--session": "session", "--history": "history"}
+_VALUES = {
+    "--root": "root",
+    "--format": "form",
+    "--session": "session",
+    "--history": "history",
+}
 NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
 """Options that are keys of the configuration for one run."""
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The options of a line of words and everyday options by name; None: it needs Typer."""
+    """The options of a line of words and everyday options by name; None: it needs
+    Typer."""
     words: list[str] = []
     sets: list[str] = []
     given: dict[str, Any] = {"words": words, "sets": sets}
@@ -157,7 +192,9 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
             words.append(argument)
         elif argument in _FLAGS:
             given[_FLAGS[argument]] = True
-        elif (value := next(rest, None)) is None or (argument == "--root" and "root" in given):
+        elif (value := next(rest, None)) is None or (
+            argument == "--root" and "root" in given
+        ):
             return None
         elif argument in _VALUES:
             given[_VALUES[argument]] = value
@@ -174,11 +211,15 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def run_plain(arguments: Sequence[str]) -> int | None:
-    """Run `mem recall` without Typer and return its exit code; None when the line needs Typer."""
+    """Run `mem recall` without Typer and return its exit code; None when the line needs
+    Typer."""
     given = plain(arguments)
     if given is None:
         return None
-    mine = [{n: given[n] for n in kind._fields if n in given} for kind in (Options, RecallRequest)]
+    mine = [
+        {n: given[n] for n in kind._fields if n in given}
+        for kind in (Options, RecallRequest)
+    ]
 
     def work() -> int:
         options = Options(**{**mine[0], "sets": tuple(given["sets"])})

@@ -1,4 +1,5 @@
-"""The MCP server: tools for agents over standard input and output, nothing of the proxy store."""
+"""The MCP server: tools for agents over standard input and output, nothing of the proxy
+store."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -18,7 +19,13 @@ from memcli.project import distribution
 from memcli.recall import budget
 from memcli.text.controls import for_prompt
 from memcli.views import json
-from memcli.views.entries import add_text, list_text, reinforce_text, retire_text, show_text
+from memcli.views.entries import (
+    add_text,
+    list_text,
+    reinforce_text,
+    retire_text,
+    show_text,
+)
 from memcli.views.upkeep import compact_text, health_keys
 
 T = TypeVar("T")
@@ -33,16 +40,20 @@ NOTHING = "Nothing remembered matches this task."
 
 
 def serve(root: str = "") -> int:
-    """Answer until standard input ends. Raises UsageError when the SDK is not installed."""
+    """Answer until standard input ends. Raises UsageError when the SDK is not
+    installed."""
     server = make_server(root)
-    with opened(Options(root)) as app:  # what is wrong is said at once, not to each call
+    with opened(
+        Options(root)
+    ) as app:  # what is wrong is said at once, not to each call
         _ = app.project.root, app.project.config
     server.run("stdio")
     return 0
 
 
 def make_server(root: str = "") -> Any:
-    """The server with its tools, for the project of `root` or of the working directory."""
+    """The server with its tools, for the project of `root` or of the working
+    directory."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -51,40 +62,56 @@ def make_server(root: str = "") -> Any:
         raise UsageError(
             "the MCP server needs the package mcp, version 2", distribution.hint("mcp")
         ) from None
-    server = MCPServer("mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    server = MCPServer(
+        "mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
     tools = _Tools(root, ToolError)
-    reading, adding = ToolAnnotations(read_only_hint=True), ToolAnnotations(destructive_hint=False)
+    reading = ToolAnnotations(read_only_hint=True)
+    adding = ToolAnnotations(destructive_hint=False)
     for hints, names in (
         (reading, "recall list show health"),
         (adding, "add episode reinforce retire consolidate"),
     ):
         for name in names.split():
-            server.add_tool(getattr(tools, name), annotations=hints, structured_output=False)
+            server.add_tool(
+                getattr(tools, name), annotations=hints, structured_output=False
+            )
     return server
 
 
 class _Tools:
-    """One method a tool; its docstring is what agents read. Calls are answered in turn."""
+    """One method a tool; its docstring is what agents read. Calls are answered in
+    turn."""
 
     def __init__(self, root: str, error: type[Exception]) -> None:
         self._memory = Memory(root or None)
-        self._root, self._error = root, error
+        self._root = root
+        self._error = error
         self._lock = Lock()
 
     def recall(
-        self, task: str, limit: int = 10, max_tokens: int = 800, kind: str = "", path: str = ""
+        self,
+        task: str,
+        limit: int = 10,
+        max_tokens: int = 800,
+        kind: str = "",
+        path: str = "",
     ) -> str:
         """Find what earlier sessions learned that bears on a task.
 
-        task: what you are about to do, in words. limit: most ranked hits. max_tokens: size of the
-        whole answer, 0 for no limit. kind: only policy, workflow, pitfall, architecture, decision,
-        preference, fact or episode. path: only what is about this file."""
+        task: what you are about to do, in words. limit: most ranked hits. max_tokens:
+        size of the whole answer, 0 for no limit. kind: only policy, workflow, pitfall,
+        architecture, decision, preference, fact or episode. path: only what is about
+        this file."""
         wanted: Any = {"kind": [kind] if kind else [], "path": [path] if path else []}
         bounds: Any = {"limit": limit, "max_tokens": max_tokens}
-        return self._try(lambda: self._memory.prompt(task, **bounds, **wanted)) or NOTHING
+        return (
+            self._try(lambda: self._memory.prompt(task, **bounds, **wanted)) or NOTHING
+        )
 
     def list(self, kind: str = "", path: str = "", recent: int = 20) -> str:
-        """List what is remembered, the newest first: id, date, kind, title and place of each.
+        """List what is remembered, the newest first: id, date, kind, title and place of
+        each.
 
         kind, path: as in recall. recent: so many at most."""
         filters = Filters(kind=(kind,) if kind else (), path=(path,) if path else ())
@@ -113,21 +140,23 @@ class _Tools:
     ) -> str:
         """Write down one thing that was learned and will matter in another session.
 
-        text: the lesson, its first line is the title unless title is given. kind: policy, workflow,
-        pitfall, architecture, decision, preference or fact. paths: globs of the files it is about.
-        commands: globs of the shell commands it is about. What is known already is reinforced."""
+        text: the lesson, its first line is the title unless title is given. kind:
+        policy, workflow, pitfall, architecture, decision, preference or fact. paths:
+        globs of the files it is about. commands: globs of the shell commands it is
+        about. What is known already is reinforced."""
         lists = {"tags": tags or (), "paths": paths or (), "commands": commands or ()}
         return self._added(text, kind=kind, title=title, **lists)
 
     def episode(self, title: str, summary: str, outcome: str = "") -> str:
         """Write down what happened in a piece of work that has ended.
 
-        title: what it was about. summary: what was done, what went wrong, what was decided.
-        outcome: how it ended, such as success, failure or partial."""
+        title: what it was about. summary: what was done, what went wrong, what was
+        decided. outcome: how it ended, such as success, failure or partial."""
         return self._added(summary, kind="episode", title=title, outcome=outcome)
 
     def reinforce(self, id: str) -> str:
-        """Strengthen an entry that helped, so that it is found more easily. id: as in recall."""
+        """Strengthen an entry that helped, so that it is found more easily. id: as in
+        recall."""
         report = self._try(lambda: self._memory.reinforce(id))
         wrong = [problem.message for problem in report.skipped]
         wrong += [f"{name}: no entry has that id" for name in report.typed_unknown]
@@ -136,18 +165,24 @@ class _Tools:
         return reinforce_text(report)
 
     def retire(self, id: str, because: str) -> str:
-        """Take an entry that is no longer true out of recall; a person can bring it back.
+        """Take an entry that is no longer true out of recall; a person can bring it
+        back.
 
         id: as recall names it. because: why it does not hold any more."""
-        return for_prompt(retire_text(self._in_app(lambda app: retire(app, [id], because))))
+        return for_prompt(
+            retire_text(self._in_app(lambda app: retire(app, [id], because)))
+        )
 
     def consolidate(self) -> str:
-        """Let the language model that the user enabled make facts of episodes that wait."""
+        """Let the language model that the user enabled make facts of episodes that
+        wait."""
         request = CompactRequest(consolidate=True)
         return for_prompt(compact_text(self._in_app(lambda app: compact(app, request))))
 
     def _added(self, text: str, **options: Any) -> str:
-        return for_prompt(add_text(self._try(lambda: self._memory.add(text, **options))))
+        return for_prompt(
+            add_text(self._try(lambda: self._memory.add(text, **options)))
+        )
 
     def _in_app(self, work: Callable[[App], T]) -> T:
         def call() -> T:
@@ -161,7 +196,9 @@ class _Tools:
             with self._lock:
                 return call()
         except UnicodeEncodeError:
-            raise self._error("the text holds half a character, which no file can hold") from None
+            raise self._error(
+                "the text holds half a character, which no file can hold"
+            ) from None
         except MemError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise self._error(for_prompt(f"{error.what}{hint}")) from None

@@ -1,16 +1,18 @@
-"""What commands share: `@command`, the options of all of them, and how a report is answered.
+"""What commands share: `@command`, the options of all of them, and how a report is
+answered.
 
-A command is a function of an open App and its own options; it returns its exit code, or None for 0:
+A command is a function of an open App and its own options; it returns its exit code, or
+None for 0:
 
     @command("undo", dry=True)
     def undo(mem: App) -> int | None:
         "Take back the last write of mem."
 
-It gets --root, --set, --json and --quiet besides (`mem.options`), a `dry` one --dry-run, one of
-`trees` the work trees to write to. A parameter of type `Filters` stands for the options that filter
-entries, one of type `Progress` for no option: work inside `with progress:` shows how far it is.
-Whoever takes `Options` instead of an App opens it alone; a `bare` command has its own options only.
-"""
+It gets --root, --set, --json and --quiet besides (`mem.options`), a `dry` one
+--dry-run, one of `trees` the work trees to write to. A parameter of type `Filters`
+stands for the options that filter entries, one of type `Progress` for no option: work
+inside `with progress:` shows how far it is. Whoever takes `Options` instead of an App
+opens it alone; a `bare` command has its own options only."""
 
 import functools
 import inspect
@@ -32,7 +34,9 @@ from memcli.views.text import put, say
 Work = Callable[..., int | None]
 W = TypeVar("W", bound=Work)
 R = TypeVar("R")
-Keys = Callable[[R], Mapping[str, object]]  # what differs from the fields of a report in its JSON
+Keys = Callable[
+    [R], Mapping[str, object]
+]  # what differs from the fields of a report in its JSON
 
 
 class Made(NamedTuple):
@@ -50,19 +54,30 @@ COMMANDS: dict[str, Made] = {}  # the commands of the modules that were imported
 
 
 def command(
-    name: str, *, bare: bool = False, dry: bool = False, trees: bool = False, **settings: Any
+    name: str,
+    *,
+    bare: bool = False,
+    dry: bool = False,
+    trees: bool = False,
+    **settings: Any,
 ) -> Callable[[W], W]:
-    """Make a function a command of `mem`; with --dry-run, and --task for other work trees."""
+    """Make a function a command of `mem`; with --dry-run, and --task for other work
+    trees."""
 
     def register(work: W) -> W:
-        COMMANDS[name] = Made(name, work, bare, dry, trees, settings)
+        COMMANDS[name] = Made(
+            name=name, work=work, bare=bare, dry=dry, trees=trees, settings=settings
+        )
         return work
 
     return register
 
 
-def option(metavar: str, help: str, *names: str, default: object = "", **more: Any) -> Any:
-    """An option with a value; one of a `panel` is only named in the help of its command."""
+def option(
+    metavar: str, help: str, *names: str, default: object = "", **more: Any
+) -> Any:
+    """An option with a value; one of a `panel` is only named in the help of its
+    command."""
     more["rich_help_panel"] = more.pop("panel", None)
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
 
@@ -73,7 +88,8 @@ def setting(name: str, help: str) -> Any:
 
 
 def number(name: str, help: str, low: float, high: float, **kind: bool) -> Any:
-    """An option that takes a number from `low` to `high`, a `whole` one when it says so."""
+    """An option that takes a number from `low` to `high`, a `whole` one when it says
+    so."""
     check = boundary.checked(name, keys.number(low, high, **kind))
     return option("N", help, name, parser=check, default=None)
 
@@ -85,7 +101,9 @@ def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
 
 def flag(name: str, help: str, short: str = "", *, panel: str | None = None) -> Any:
     """An option that takes no value."""
-    return typer.Option(False, name, *filter(None, [short]), help=help, rich_help_panel=panel)
+    return typer.Option(
+        False, name, *filter(None, [short]), help=help, rich_help_panel=panel
+    )
 
 
 def argument(metavar: str, help: str, default: object = ...) -> Any:
@@ -96,21 +114,33 @@ def argument(metavar: str, help: str, default: object = ...) -> Any:
 Names = list[str] | None
 LEVEL = many("LEVEL", "global, project, job or task.")
 JOB = many("NAME", "Look at this job and its tasks.")
-SCRIPTS, ALWAYS, FILTER = "Scripts and teams", "Always", "Filters"
+SCRIPTS = "Scripts and teams"
+ALWAYS = "Always"
+FILTER = "Filters"
 """Panels: options that the help of a command only names."""
 
 
 def _shared(
     dry_run: bool = flag("--dry-run", "Print the diff; write nothing.", "-n"),
     tasks: Names = many("NAME", "Write to this task's own work tree, too.", "--task"),
-    root: Names = many("DIR", "The project's root; found by itself without.", panel=ALWAYS),
+    root: Names = many(
+        "DIR", "The project's root; found by itself without.", panel=ALWAYS
+    ),
     sets: Names = many("KEY=VALUE", "A setting for this run.", "--set", panel=ALWAYS),
     json: bool = flag("--json", "Print one JSON document.", panel=ALWAYS),
-    quiet: bool = flag("--quiet", "Only errors and what was asked for.", "-q", panel=ALWAYS),
+    quiet: bool = flag(
+        "--quiet", "Only errors and what was asked for.", "-q", panel=ALWAYS
+    ),
 ) -> Options:
     first, *others = root or [""]
     return Options(
-        first, tuple(sets or ()), quiet, json, tuple(tasks or ()), tuple(others), dry_run
+        root=first,
+        sets=tuple(sets or ()),
+        quiet=quiet,
+        json=json,
+        tasks=tuple(tasks or ()),
+        others=tuple(others),
+        dry_run=dry_run,
     )
 
 
@@ -118,15 +148,25 @@ def _filters(
     level: Names = many("LEVEL", "global, project, job or task.", panel=FILTER),
     job: Names = many("NAME", "Look at this job and its tasks.", panel=FILTER),
     task: Names = many("NAME", "Look at this task.", "--task", panel=FILTER),
-    type: Names = many("TYPE", "declarative, procedural, directive, corrective.", panel=FILTER),
-    kind: Names = many("KIND", "policy, workflow, pitfall, decision, ...", panel=FILTER),
-    store: Names = many("STORE", "memory, institutional, proxy or archive.", panel=FILTER),
+    type: Names = many(
+        "TYPE", "declarative, procedural, directive, corrective.", panel=FILTER
+    ),
+    kind: Names = many(
+        "KIND", "policy, workflow, pitfall, decision, ...", panel=FILTER
+    ),
+    store: Names = many(
+        "STORE", "memory, institutional, proxy or archive.", panel=FILTER
+    ),
     tag: Names = many("TAG", "A tag; may be given more than once.", panel=FILTER),
     scope: Names = many("SCOPE", "What a scope of mem extract found.", panel=FILTER),
     path: Names = many("FILE", "Entries about this file.", panel=FILTER),
-    since: str = option("DATE", "Since 2026-03-01, or 30d, 6w, 3m, 1y ago.", panel=FILTER),
+    since: str = option(
+        "DATE", "Since 2026-03-01, or 30d, 6w, 3m, 1y ago.", panel=FILTER
+    ),
     until: str = option("DATE", "Until a date, or so long ago.", panel=FILTER),
-    proxy: bool = flag("--proxy", "The proxy store, too (one person's manner).", panel=FILTER),
+    proxy: bool = flag(
+        "--proxy", "The proxy store, too (one person's manner).", panel=FILTER
+    ),
     archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
     no_global: bool = flag("--no-global", "Leave the global level out.", panel=FILTER),
 ) -> Filters:
@@ -136,7 +176,9 @@ def _filters(
 
         for name in scope:
             one_of("--scope", name, scopes.NAMES)
-    lists = (name for name in given if given[name] is None or isinstance(given[name], list))
+    lists = (
+        name for name in given if given[name] is None or isinstance(given[name], list)
+    )
     return Filters(**{**given, **{name: tuple(given[name] or ()) for name in lists}})
 
 
@@ -145,12 +187,14 @@ def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def callback(made: Made) -> Callable[..., Any]:
-    """The function whose signature Typer reads: the command's own options, filters, shared ones."""
+    """The function whose signature Typer reads: the command's own options, filters,
+    shared ones."""
     if made.bare:
         return made.work
     first, *own = _parameters(made.work).values()
     plain = [p for p in own if p.annotation not in (Filters, Progress)]
-    shared, filters = _parameters(_shared), _parameters(_filters)
+    shared = _parameters(_shared)
+    filters = _parameters(_filters)
     left_out = {"dry_run": made.dry, "tasks": made.trees}
     shared = {name: p for name, p in shared.items() if left_out.get(name, True)}
     stands = {p.name: p.annotation for p in own if p not in plain}
@@ -166,7 +210,9 @@ def callback(made: Made) -> Callable[..., Any]:
             made_here = Progress(made.name, quiet=options.quiet)
             values[name] = made_here if kind is Progress else _filters(**given)
         if options.others and made.name != "recall":
-            raise UsageError("--root is given more than once", "only mem recall takes several")
+            raise UsageError(
+                "--root is given more than once", "only mem recall takes several"
+            )
         if first.annotation is Options:
             return made.work(options, **values) or 0
         with opened(options) as mem:
@@ -180,13 +226,23 @@ def callback(made: Made) -> Callable[..., Any]:
     return run
 
 
-def show(mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None) -> None:
-    """Answer what was asked: in words, or as JSON, where `keys` differ from the report's fields."""
-    put(json.of(report, **(keys(report) if keys else {})) if mem.options.json else words(report))
+def show(
+    mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None
+) -> None:
+    """Answer what was asked: in words, or as JSON, where `keys` differ from the
+    report's fields."""
+    put(
+        json.of(report, **(keys(report) if keys else {}))
+        if mem.options.json
+        else words(report)
+    )
 
 
-def wrote(mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None = None) -> None:
-    """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its diff."""
+def wrote(
+    mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None = None
+) -> None:
+    """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its
+    diff."""
     if mem.options.json:
         told = keys(report) if keys else {}
         put(json.of(report, **told, dry_run=mem.options.dry_run))

@@ -19,7 +19,10 @@ GROUPS = {
         "daily",
         "recall add edit show list browse retire restore undo told why log forget",
     ),
-    "Maintenance": ("upkeep", "extract reinforce compact retire-stage health eval doctor diff"),
+    "Maintenance": (
+        "upkeep",
+        "extract reinforce compact retire-stage health eval doctor diff",
+    ),
     "Setting up": ("setup", "init sync index import export completion help"),
     "Plumbing": ("setup", "hook merge-driver mcp"),
 }
@@ -27,14 +30,17 @@ GROUPS = {
 LEAST_HELP = 52  # help is written for this width at least, unless it is told another
 
 
-def _root(version: bool = options.flag("--version", "Print the version.", "-V")) -> None:
+def _root(
+    version: bool = options.flag("--version", "Print the version.", "-V"),
+) -> None:
     if version:
         print(f"mem {__version__}")
         raise typer.Exit()
 
 
 def program(name: str = "") -> Any:
-    """The program with the one command asked for: to build all costs more than a recall."""
+    """The program with the one command asked for: to build all costs more than a
+    recall."""
     wanted = {name} if name in commands() else set(commands())
     app = typer.Typer(
         name="mem",
@@ -44,7 +50,10 @@ def program(name: str = "") -> Any:
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": 100,
+        },
     )
     app.callback(invoke_without_command=True)(_root)
     for module, names in GROUPS.values():
@@ -71,7 +80,9 @@ def write_help(name: str = "") -> str:
         made.write(page, len(GROUPS))
     else:
         one = made.commands[name]
-        one.write(typer.Context(one, info_name=name, parent=ctx), page, one.help, whole=True)
+        one.write(
+            typer.Context(one, info_name=name, parent=ctx), page, one.help, whole=True
+        )
     return str(page.getvalue()).rstrip("\n")
 
 
@@ -85,7 +96,10 @@ def run(arguments: Sequence[str]) -> int:
         made = program(*arguments[:1])
         width = columns(sys.stdout)
         if 0 < width < LEAST_HELP:
-            made.context_settings = {**made.context_settings, "terminal_width": width - 1}
+            made.context_settings = {
+                **made.context_settings,
+                "terminal_width": width - 1,
+            }
         try:
             return made.main(list(arguments), prog_name="mem", standalone_mode=False)
         except _ClickException as error:
@@ -107,7 +121,8 @@ HELP = "-h, --help"
 
 
 class ProgramHelp(typer.core.TyperGroup):
-    """`mem`, whose help lists its commands by group: what is for every day with what it does."""
+    """`mem`, whose help lists its commands by group: what is for every day with what it
+    does."""
 
     groups: Mapping[str, Sequence[str]] = {}
 
@@ -124,7 +139,10 @@ class ProgramHelp(typer.core.TyperGroup):
         for at, (title, names) in enumerate(self.groups.items()):
             if at < detailed:
                 with formatter.section(title):
-                    rows = [(name, self.commands[name].get_short_help_str(200)) for name in names]
+                    rows = [
+                        (name, self.commands[name].get_short_help_str(200))
+                        for name in names
+                    ]
                     formatter.write_dl(rows)
             else:
                 formatter.write("\n" if at == detailed else "")
@@ -143,14 +161,18 @@ class CommandHelp(typer.core.TyperCommand):
                 break
         formatter.write(page.getvalue())
 
-    def write(self, ctx: Any, formatter: Any, text: str, *, whole: bool = False) -> None:
+    def write(
+        self, ctx: Any, formatter: Any, text: str, *, whole: bool = False
+    ) -> None:
         """The page; a `whole` one explains the options that commands share, too."""
         self.format_usage(ctx, formatter)
         rows: list[tuple[str, str]] = []
         panels: dict[str, list[str]] = {}
         for param in self.get_params(ctx):
             left, right = record(param, ctx)
-            panel = getattr(param, "rich_help_panel", None) or ("Always" if left == HELP else "")
+            panel = getattr(param, "rich_help_panel", None) or (
+                "Always" if left == HELP else ""
+            )
             if panel and not whole:
                 panels.setdefault(panel, []).append(left)
             else:

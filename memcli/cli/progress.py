@@ -1,4 +1,5 @@
-"""How far long work is: on a terminal as it goes, from its first second; elsewhere at its end."""
+"""How far long work is: on a terminal as it goes, from its first second; elsewhere at
+its end."""
 
 import sys
 import threading
@@ -6,15 +7,20 @@ import time
 
 from memcli.views.text import columns, say
 
-SHOWN_AFTER, EVERY, WORTH_A_WORD = 0.5, 0.2, 10.0
-"""Seconds: before the line is drawn, between two drawings, and of work that is told in a pipe."""
+SHOWN_AFTER = 0.5
+EVERY = 0.2
+WORTH_A_WORD = 10.0
+"""Seconds: before the line is drawn, between two drawings, and of work that is told in
+a pipe."""
 
 
 class Progress:
-    """A line on stderr, drawn by a thread: what is done and for how long; gone at the end."""
+    """A line on stderr, drawn by a thread: what is done and for how long; gone at the
+    end."""
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
-        self._name, self._quiet = name, quiet
+        self._name = name
+        self._quiet = quiet
         self._what = ""
         self._begun = 0.0
         self._ended = threading.Event()
@@ -41,10 +47,15 @@ class Progress:
         self._what = f" {what} {done:,}" + (f"/{total:,}" if total else "")
 
     def _draw(self) -> None:
-        wait, width = SHOWN_AFTER, 0
+        wait = SHOWN_AFTER
+        width = 0
         while not self._ended.wait(wait):
             wait = EVERY
-            line = f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
+            line = (
+                f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
+            )
             width = max(width, len(line))
             print(f"\r{line:<{width}}", end="", file=sys.stderr, flush=True)
-        print(f"\r{'':<{width}}\r" if width else "", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{'':<{width}}\r" if width else "", end="", file=sys.stderr, flush=True
+        )

@@ -1,4 +1,5 @@
-"""mem browse --serve: the page on loopback, its buttons the use cases of commands; it ends with it.
+"""mem browse --serve: the page on loopback, its buttons the use cases of commands; it
+ends with it.
 
 The server is the standard library's: one page of one person asks three things of it."""
 
@@ -22,7 +23,9 @@ from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
 from memcli.views import entries, page, upkeep
 
-IDLE, BEAT = 60.0, 2.0  # seconds without a page until the end, and between two looks at it
+# seconds without a page until the end, and between two looks at it
+IDLE = 60.0
+BEAT = 2.0
 MOST = 1_000_000  # bytes of a request
 HEADERS = {
     "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
@@ -36,12 +39,15 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, options: Options, report: browse.BrowseReport, gather: Gather) -> None:
+    def __init__(
+        self, options: Options, report: browse.BrowseReport, gather: Gather
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Request)
         self.host = f"127.0.0.1:{self.server_port}"
         self.once, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self.address = f"http://{self.host}/?token={self.once}"
-        self.options, self.gather = options, gather
+        self.options = options
+        self.gather = gather
         self.page = page.render(report, self.key)
         self.lock, self.ended = threading.Lock(), threading.Event()
         self.open, self.last = 0, time.monotonic()
@@ -60,27 +66,37 @@ class PageServer(ThreadingHTTPServer):
             self.server_close()
 
     def taken(self, token: str) -> str:
-        """The page for the token of the address; "" for another one, or a second time."""
+        """The page for the token of the address; "" for another one, or a second
+        time."""
         with self.lock:
-            found, self.page = (self.page, "") if _same(token, self.once) else ("", self.page)
+            found, self.page = (
+                (self.page, "") if _same(token, self.once) else ("", self.page)
+            )
         return found
 
     def act(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a button asks; what was said of it, and the page's data as they are now."""
+        """Do what a button asks; what was said of it, and the page's data as they are
+        now."""
         try:
             with self.lock:
                 with opened(self.options) as app:
                     said = redact_secrets(perform(app, task))
                 with opened(self.options) as app:
-                    return {"said": said, "data": json.loads(page.data(self.gather(app)))}
+                    return {
+                        "said": said,
+                        "data": json.loads(page.data(self.gather(app))),
+                    }
         except MemError as error:
-            return {"said": redact_secrets(for_display(f"{error} {error.hint}".strip()))}
+            return {
+                "said": redact_secrets(for_display(f"{error} {error.hint}".strip()))
+            }
 
 
 def perform(app: App, task: Mapping[str, Any]) -> str:
     """Run the use case of a command, and say what it did. Raises MemError."""
     given = {key: value for key, value in task.items() if isinstance(value, str)}
-    what, name = given.get("do", ""), given.get("id", "")
+    what = given.get("do", "")
+    name = given.get("id", "")
     if what == "undo":
         return entries.undo_text(edit.undo(app), str(app.project.root or ""))
     if what == "merge":
@@ -91,12 +107,18 @@ def perform(app: App, task: Mapping[str, Any]) -> str:
     if what == "restore":
         return entries.retire_text(edit.restore(app, [name]))
     if what != "edit":
-        raise UsageError(f"{what}: is no button of this page", "edit, retire, restore, merge, undo")
+        raise UsageError(
+            f"{what}: is no button of this page", "edit, retire, restore, merge, undo"
+        )
     entry = show(app, name).entry
     shown = {"title": entry.title, "body": body_of(entry.body, entry.title)}
-    for each in shown.keys() & given.keys():  # the page shows no secrets: they would be lost
+    for each in (
+        shown.keys() & given.keys()
+    ):  # the page shows no secrets: they would be lost
         if redact_secrets(for_display(shown[each])) != shown[each]:
-            raise RefusedError(f"{name}: holds what the page does not show", f"mem edit {name}")
+            raise RefusedError(
+                f"{name}: holds what the page does not show", f"mem edit {name}"
+            )
     if "body" in given and shown["body"].strip() != given.get("was", "").strip():
         raise RefusedError(f"{name}: changed while you edited it", "look at it again")
     request = edit.EditRequest(name, given.get("title", ""), given.get("body"))
@@ -115,11 +137,17 @@ class _Request(BaseHTTPRequestHandler):
         elif found := self.server.taken(token):
             self._answer(200, found, "text/html")
         else:
-            self._answer(403, "This address worked once. mem browse --serve gives another.")
+            self._answer(
+                403, "This address worked once. mem browse --serve gives another."
+            )
 
     def do_POST(self) -> None:
         own = self.headers.get("Origin") == f"http://{self.server.host}"
-        if not (self._is_ours() and own and _same(self.headers["X-Mem-Token"], self.server.key)):
+        if not (
+            self._is_ours()
+            and own
+            and _same(self.headers["X-Mem-Token"], self.server.key)
+        ):
             self._answer(403, "Not for this page.")
         elif self.path == "/alive":
             self._stay()
@@ -143,7 +171,8 @@ class _Request(BaseHTTPRequestHandler):
         self._answer(200, reply, "application/json")
 
     def _stay(self) -> None:
-        """Keep an answer open: when it cannot be written any more, the page is closed."""
+        """Keep an answer open: when it cannot be written any more, the page is
+        closed."""
         server = self.server
         with server.lock:
             server.open += 1
@@ -158,7 +187,9 @@ class _Request(BaseHTTPRequestHandler):
                 server.open, server.last = server.open - 1, time.monotonic()
 
     def _is_ours(self) -> bool:
-        return self.headers["Host"] == self.server.host  # a name that leads here is not enough
+        return (
+            self.headers["Host"] == self.server.host
+        )  # a name that leads here is not enough
 
     def _answer(self, code: int, text: str, kind: str = "text/plain") -> None:
         self.send_response(code)
@@ -173,4 +204,6 @@ class _Request(BaseHTTPRequestHandler):
 
 
 def _same(given: str | None, wanted: str) -> bool:
-    return hmac.compare_digest((given or "").encode("utf-8", "replace"), wanted.encode())
+    return hmac.compare_digest(
+        (given or "").encode("utf-8", "replace"), wanted.encode()
+    )

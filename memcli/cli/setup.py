@@ -1,7 +1,8 @@
-"""Setting up: the repository, the index, other tools, the shell; and what git and agents call.
+"""Setting up: the repository, the index, other tools, the shell; and what git and
+agents call.
 
-`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them before Typer
-is imported, and only their help comes from here."""
+`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them
+before Typer is imported, and only their help comes from here."""
 
 import sys
 
@@ -27,33 +28,50 @@ def init(
     codex: bool = flag("--codex", "Let Codex call mem."),
     gemini: bool = flag("--gemini", "Let Gemini CLI call mem."),
     opencode: bool = flag("--opencode", "Let opencode call mem."),
-    agents: bool = flag("--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."),
+    agents: bool = flag(
+        "--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."
+    ),
     history: bool = flag("--history", "Find what was said in sessions and committed."),
     everything: bool = flag("--all", "All of these."),
-    learn_with: str = option("NAME", "Learn with claude, codex, anthropic or rules, everywhere."),
-    user: bool = flag("--user", "Hooks of agents in your own settings, for all repositories."),
+    learn_with: str = option(
+        "NAME", "Learn with claude, codex, anthropic or rules, everywhere."
+    ),
+    user: bool = flag(
+        "--user", "Hooks of agents in your own settings, for all repositories."
+    ),
     shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
-    remove: bool = flag("--remove", "Take back what mem init did, or only what is named with it."),
-    git_dir: str = option("DIR", "The repository, where .git names a strange one.", panel=OWN),
-    home_git: bool = flag("--home-git", "A repository for your own memory: mem sync.", panel=OWN),
-    url: str = argument("[URL]", "With --home-git: where your other machines find it.", ""),
+    remove: bool = flag(
+        "--remove", "Take back what mem init did, or only what is named with it."
+    ),
+    git_dir: str = option(
+        "DIR", "The repository, where .git names a strange one.", panel=OWN
+    ),
+    home_git: bool = flag(
+        "--home-git", "A repository for your own memory: mem sync.", panel=OWN
+    ),
+    url: str = argument(
+        "[URL]", "With --home-git: where your other machines find it.", ""
+    ),
 ) -> None:
     """Make a repository ready.
 
-    Creates MEMORY.md, ignores derived files, registers the merge driver for memory files; and on
-    request lets git, agents and CI call mem by themselves."""
+    Creates MEMORY.md, ignores derived files, registers the merge driver for memory
+    files; and on request lets git, agents and CI call mem by themselves."""
     from memcli.commands import init as command
     from memcli.commands.sync import HomeRepository
 
-    each = everything and not remove  # without a target named, --remove takes back all of them
+    each = (
+        everything and not remove
+    )  # without a target named, --remove takes back all of them
     wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     named = tuple(name for name, on in wanted.items() if on or each)
-    asks, dry_run = not (mem.options.dry_run or remove or home_git), mem.options.dry_run
+    asks = not (mem.options.dry_run or remove or home_git)
+    dry_run = mem.options.dry_run
     if asks and not learn_with:
         learn_with = _wanted_learner(mem)
     request = command.InitRequest(
-        git or each, named, ci or each, agents or each, user, shared, remove, source, everything,
-        git_dir, learn_with,
+        git=git or each, agents=named, ci=ci or each, instructions=agents or each, user=user, shared=shared, remove=remove, source=source, everything=everything,
+        git_dir=git_dir, learn_with=learn_with,
     )  # fmt: skip
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
@@ -61,7 +79,9 @@ def init(
         report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
     else:
         report = command.run(mem, request, dry_run=dry_run)
-    nothing = "nothing is left to take back" if remove else "everything is in place already"
+    nothing = (
+        "nothing is left to take back" if remove else "everything is in place already"
+    )
     done = "\n".join(report.done or (nothing,))
     wrote(mem, report, lambda report: done)
     for line in report.done if dry_run else ():
@@ -104,12 +124,16 @@ def _asked(mem: App, question: str) -> bool | None:
 def sync_(mem: App) -> None:
     """Bring your own memory in step with your other machines.
 
-    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches, merges by
-    entry, and pushes; a secret is refused. sync = "session" in the user's file does it by itself.
-    """
+    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches,
+    merges by entry, and pushes; a secret is refused. sync = "session" in the user's
+    file does it by itself."""
     from memcli.commands.sync import HomeRepository
 
-    wrote(mem, HomeRepository(mem.project).sync(dry_run=mem.options.dry_run), exchange.sync_text)
+    wrote(
+        mem,
+        HomeRepository(mem.project).sync(dry_run=mem.options.dry_run),
+        exchange.sync_text,
+    )
 
 
 @command("index")
@@ -118,10 +142,14 @@ def index(
     progress: Progress,
     check: bool = flag("--check", "Write nothing; exit 1 when it is stale."),
     rebuild: bool = flag("--rebuild", "Start over from the files."),
-    trust: bool = flag("--trust", "Take over the vectors of an index that you did not make."),
+    trust: bool = flag(
+        "--trust", "Take over the vectors of an index that you did not make."
+    ),
     push: bool = flag("--push", "Send what changed to the shared index, too."),
     archived: bool = flag("--archived", "With --push: the archives, too."),
-    key: str = option("KEY", "With --history: take over a moved repository's.", "--from"),
+    key: str = option(
+        "KEY", "With --history: take over a moved repository's.", "--from"
+    ),
     history: bool = flag("--history", "Add all that agents' sessions and commits say."),
 ) -> int:
     """Bring the index to the state of the memory files."""
@@ -153,7 +181,11 @@ def index(
             put(upkeep.push_text(sent) if sent is not None else "")
 
     with progress:
-        report = command.check(mem) if check else fast.indexed(mem, progress, rebuild=rebuild)
+        report = (
+            command.check(mem)
+            if check
+            else fast.indexed(mem, progress, rebuild=rebuild)
+        )
     return fast.told(mem, report, show)
 
 
@@ -165,7 +197,10 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
     if key and _asked(mem, f"Take over what is kept of {key}? [y/N] ") is False:
         return 0
     if key:
-        say(f"took over {command.take_over(mem, key)} exchanges and commits", quiet=quiet)
+        say(
+            f"took over {command.take_over(mem, key)} exchanges and commits",
+            quiet=quiet,
+        )
     with progress:
         report = command.add_history(mem, progress.count)
     for path, why in (*report.looked.unread, *report.added.problems):
@@ -183,8 +218,8 @@ def import_(
 ) -> int:
     """Take over what other memories know.
 
-    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what is known
-    already is not added, so running it twice is running it once."""
+    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what
+    is known already is not added, so running it twice is running it once."""
     from memcli.commands import import_ as command
 
     report = command.run(mem, paths, form, level, dry_run=mem.options.dry_run)
@@ -200,28 +235,42 @@ def export(
     mem: App,
     target: str = option("TARGET", "claude, agents-md, json or obsidian."),
     folder: str = argument("[DIR]", "With obsidian: the folder for the notes.", ""),
-    out: str = option("FILE", "Write there; of a file that exists only our section changes."),
-    raw: bool = flag("--raw", "With json: what looks like a secret, or is private, too."),
+    out: str = option(
+        "FILE", "Write there; of a file that exists only our section changes."
+    ),
+    raw: bool = flag(
+        "--raw", "With json: what looks like a secret, or is private, too."
+    ),
     remove: bool = flag("--remove", "With --out: take our section out of FILE again."),
 ) -> None:
     """Hand the memory to tools that read a file.
 
-    For claude and agents-md a marked section with norms, rules and the strongest lessons; for json
-    every live entry; for obsidian a note an entry. The proxy store is never exported."""
+    For claude and agents-md a marked section with norms, rules and the strongest
+    lessons; for json every live entry; for obsidian a note an entry. The proxy store is
+    never exported."""
     from memcli.commands import export as command
 
-    quiet, target = mem.options.quiet, "json" if mem.options.json else target
+    quiet = mem.options.quiet
+    target = "json" if mem.options.json else target
     if remove:
         if not out:
-            raise UsageError("export: --remove goes with --out FILE", "mem export --help")
+            raise UsageError(
+                "export: --remove goes with --out FILE", "mem export --help"
+            )
         gone = command.save(mem, out, None)
-        put(f"took our section out of {out}" if gone else f"no section of ours stands in {out}")
+        put(
+            f"took our section out of {out}"
+            if gone
+            else f"no section of ours stands in {out}"
+        )
         return
     if not target:
         hint = f"mem export --target {' | '.join(command.TARGETS)}"
         raise UsageError("export: no target is named", hint)
     if target in command.TARGETS and (target == "obsidian") != bool(folder):
-        raise UsageError("export: --target obsidian and a folder go together", "mem export --help")
+        raise UsageError(
+            "export: --target obsidian and a folder go together", "mem export --help"
+        )
     if target == "obsidian":
         many, changed = command.save_notes(mem, folder)
         put(f"{count(many, 'note')} in {folder}, {changed} new or changed")
@@ -229,28 +278,36 @@ def export(
     report = command.export(mem, target)
     written = exchange.export_text(report, raw=raw)
     text.count_problems(report.problems, quiet=quiet)
-    if out and (lost := [each for each in report.problems if each.severity == "unreadable"]):
-        raise DataError(f"{lost[0].path}: {lost[0].message}; {out} is not written", "mem doctor")
+    if out and (
+        lost := [each for each in report.problems if each.severity == "unreadable"]
+    ):
+        raise DataError(
+            f"{lost[0].path}: {lost[0].message}; {out} is not written", "mem doctor"
+        )
     say("" if report.kept else how_to_begin(report.problems), quiet=quiet)
     done = bool(out) and command.save(mem, out, written, whole=target == "json")
     put((f"wrote {out}" if done else f"{out} is up to date") if out else written)
     if more := report.handout.more:
-        say(f"mem: {more} more found no room in 200 lines and 25,000 bytes", quiet=quiet)
+        say(
+            f"mem: {more} more found no room in 200 lines and 25,000 bytes", quiet=quiet
+        )
 
 
 @command("completion")
 def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -> None:
     """Print the script that completes commands and options in a shell.
 
-    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a folder of
-    $fpath, for fish into ~/.config/fish/completions/mem.fish."""
+    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a
+    folder of $fpath, for fish into ~/.config/fish/completions/mem.fish."""
     from memcli.commands.completion import script
 
     show(mem, script(shell), str.rstrip, lambda made: {"shell": shell, "script": made})
 
 
 @command("help", bare=True)
-def help_(name: str = argument("[COMMAND]", "The command to explain; without, all.", "")) -> None:
+def help_(
+    name: str = argument("[COMMAND]", "The command to explain; without, all.", ""),
+) -> None:
     """Explain a command with all of its options, or list what every command does."""
     from memcli.cli import program
 
@@ -269,9 +326,9 @@ EVENTS = (
 def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
     """Serve an agent or git; mem init puts the calls in place.
 
-    Reads the agent's JSON from standard input and prints JSON or nothing. The exit status is always
-    0; what went wrong stands in hooks.log in the state folder. MEM_HOOK=off switches every hook
-    off."""
+    Reads the agent's JSON from standard input and prints JSON or nothing. The exit
+    status is always 0; what went wrong stands in hooks.log in the state folder.
+    MEM_HOOK=off switches every hook off."""
     from memcli.hooks import protocol
 
     return protocol.main(event)
@@ -279,7 +336,9 @@ def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
 
 @command("merge-driver", bare=True)
 def merge_driver(
-    files: list[str] = argument("BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L."),
+    files: list[str] = argument(
+        "BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L."
+    ),
 ) -> int:
     """Merge memory files by entry id, for git."""
     from memcli.commands import merge_driver as command
@@ -288,7 +347,9 @@ def merge_driver(
 
 
 @command("mcp", bare=True)
-def mcp(root: str = option("DIR", "The project's root; found by itself without.")) -> int:
+def mcp(
+    root: str = option("DIR", "The project's root; found by itself without."),
+) -> int:
     """Serve agents over MCP (stdio); needs the extra mcp.
 
     Tools: recall, list, show, health, add, episode, reinforce, retire, consolidate."""

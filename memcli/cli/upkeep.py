@@ -24,7 +24,14 @@ from memcli.errors import DataError, ProviderError, RefusedError, UsageError, on
 from memcli.index.view import Filters
 from memcli.project.context import need_root
 from memcli.views import entries, exchange, json, sessions, upkeep
-from memcli.views.text import count_problems, folded, how_to_begin, name_problems, put, say
+from memcli.views.text import (
+    count_problems,
+    folded,
+    how_to_begin,
+    name_problems,
+    put,
+    say,
+)
 
 if TYPE_CHECKING:
     from memcli.extraction.job_files import Checkpoint
@@ -42,7 +49,9 @@ def extract(
         "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", None
     ),
     scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
-    moment: str = option("MOMENT", "prospective, in-flight, corrective or retrospective."),
+    moment: str = option(
+        "MOMENT", "prospective, in-flight, corrective or retrospective."
+    ),
     engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
     all: bool = flag("--all", "Every session not read yet, not only the latest."),
     finished: bool = flag("--finished", "Leave out what was written to just now."),
@@ -50,21 +59,31 @@ def extract(
     job: str = JOB_NAME,
     format: str = option("FORMAT", "The transcript's format, if it does not tell."),
     show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
-    list_sessions: bool = flag("--list", "Where sessions are looked for, and what is there."),
+    list_sessions: bool = flag(
+        "--list", "Where sessions are looked for, and what is there."
+    ),
     show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
-    no_reinforce: bool = flag("--no-reinforce", "Do not strengthen what the sessions recalled."),
-    premortem: str = option("TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS),
+    no_reinforce: bool = flag(
+        "--no-reinforce", "Do not strengthen what the sessions recalled."
+    ),
+    premortem: str = option(
+        "TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS
+    ),
     checkpoint: str = option(
         "MILESTONE", "Note assumptions; - reads JSON from stdin.", panel=MOMENTS
     ),
-    assume: Names = many("KEY=VALUE", "An assumption at --checkpoint: scope, ...", panel=MOMENTS),
-    recommend: str = option("TEXT", "At --checkpoint: what to do about it.", panel=MOMENTS),
+    assume: Names = many(
+        "KEY=VALUE", "An assumption at --checkpoint: scope, ...", panel=MOMENTS
+    ),
+    recommend: str = option(
+        "TEXT", "At --checkpoint: what to do about it.", panel=MOMENTS
+    ),
 ) -> int:
     """Learn from finished sessions.
 
-    Corrections, preferences, pitfalls and an episode of each session, by rules or by the language
-    model that your own configuration enables. Secrets are taken out first. Nothing is learned
-    twice."""
+    Corrections, preferences, pitfalls and an episode of each session, by rules or by
+    the language model that your own configuration enables. Secrets are taken out first.
+    Nothing is learned twice."""
     from memcli.commands import extract as command
     from memcli.hooks import pipeline
     from memcli.project.context import write_blocker
@@ -85,26 +104,34 @@ def extract(
         return _look(mem, transcripts or [], format, turns=show_turns)
     if premortem or checkpoint:
         if premortem:
-            llm = engine == "llm" or (engine == "auto" and mem.project.config.llm != "none")
+            llm = engine == "llm" or (
+                engine == "auto" and mem.project.config.llm != "none"
+            )
             written = command.premortem(
                 mem, premortem, job=job, llm=llm, dry_run=mem.options.dry_run
             )
         else:
             given = _checkpoint(checkpoint, assume or (), recommend)
-            written = command.checkpoint(mem, given, job=job, dry_run=mem.options.dry_run)
+            written = command.checkpoint(
+                mem, given, job=job, dry_run=mem.options.dry_run
+            )
         say(f"mem: premortem: {written.failed}" if written.failed else "")
         wrote(mem, written, sessions.moment_text)
         return ProviderError.code if written.failed else 0
     request = command.ExtractRequest(
-        tuple(transcripts or ()), tuple(scope or ()),
-        boundary.read_stdin() if "-" in (transcripts or ()) else b"", engine, all, finished,
-        job, "".join(mem.options.tasks[-1:]), again, format, show_prompt,
+        transcripts=tuple(transcripts or ()), scopes=tuple(scope or ()),
+        text=boundary.read_stdin() if "-" in (transcripts or ()) else b"", engine=engine, all=all, finished=finished,
+        job=job, task="".join(mem.options.tasks[-1:]), again=again, format=format, show_prompt=show_prompt,
     )  # fmt: skip
     blocked = mem.project.root is not None and finished and not mem.options.dry_run
     if why := blocked and write_blocker(mem.project):
-        raise RefusedError(f"{why}: nothing is written", "it is learned from in the next run")
+        raise RefusedError(
+            f"{why}: nothing is written", "it is learned from in the next run"
+        )
     with progress:
-        done = pipeline.run(mem, request, dry_run=mem.options.dry_run, strengthen=not no_reinforce)
+        done = pipeline.run(
+            mem, request, dry_run=mem.options.dry_run, strengthen=not no_reinforce
+        )
     report = done.extract
     code = name_problems(report.problems, hint="")
     for session in report.sessions:
@@ -112,10 +139,17 @@ def extract(
             say(f"mem: {session.name}: scope {scope_of} failed: {why}")
     if show_prompt and not mem.options.json:
         put("\n".join(report.prompts))
-        say("" if report.prompts else "mem: nothing would be sent", quiet=mem.options.quiet)
+        say(
+            "" if report.prompts else "mem: nothing would be sent",
+            quiet=mem.options.quiet,
+        )
     else:
         wrote(mem, done, sessions.extract_text, sessions.extract_keys)
-    return ProviderError.code if any(session.failed for session in report.sessions) else code
+    return (
+        ProviderError.code
+        if any(session.failed for session in report.sessions)
+        else code
+    )
 
 
 def _look(mem: App, transcripts: Sequence[str], format: str, *, turns: bool) -> int:
@@ -127,7 +161,9 @@ def _look(mem: App, transcripts: Sequence[str], format: str, *, turns: bool) -> 
         show(mem, found, sessions.looked_text, sessions.looked_keys)
         return 0
     if not transcripts:
-        raise UsageError("--show-turns needs a session", "mem extract --show-turns FILE")
+        raise UsageError(
+            "--show-turns needs a session", "mem extract --show-turns FILE"
+        )
     of = partial(read_all, format=format)
     told = [each for name in transcripts for each in boundary.opened_file(name, of)]
     show(mem, told, sessions.turns_text, sessions.turns_keys)
@@ -138,7 +174,9 @@ def _checkpoint(milestone: str, assume: Sequence[str], recommend: str) -> "Check
     from memcli.extraction import job_files
 
     if assume or recommend:
-        return job_files.Checkpoint(milestone, job_files.parse_assumptions(assume), recommend)
+        return job_files.Checkpoint(
+            milestone, job_files.parse_assumptions(assume), recommend
+        )
     read = boundary.read_stdin().decode("utf-8", "replace")
     return job_files.parse_checkpoint(read, "" if milestone == "-" else milestone)
 
@@ -153,7 +191,9 @@ def reinforce_(
     rate: Names = many("ID=RATING", "again, hard, good or easy (FSRS)."),
     success: Names = many("ID", "This workflow worked."),
     failed: Names = many("ID", "This workflow failed."),
-    explicit: bool = flag("--explicit", '"Remember this": reset the decay clock, without a count.'),
+    explicit: bool = flag(
+        "--explicit", '"Remember this": reset the decay clock, without a count.'
+    ),
 ) -> int:
     """Strengthen what was used.
 
@@ -162,16 +202,20 @@ def reinforce_(
     from memcli.sessions.reader import spoken
 
     if not (ids or session or ids_file or rate or success or failed):
-        raise UsageError("there is nothing to reinforce", "name ids, --ids FILE, or --session ID")
+        raise UsageError(
+            "there is nothing to reinforce", "name ids, --ids FILE, or --session ID"
+        )
     rated = [item.split("=", 1) for item in rate or ()]
     if wrong := ["=".join(pair) for pair in rated if len(pair) < 2 or not pair[0]]:
-        raise UsageError(f"--rate {wrong[0]}: needs an id and a rating", "write --rate ID=good")
+        raise UsageError(
+            f"--rate {wrong[0]}: needs an id and a rating", "write --rate ID=good"
+        )
     listed = boundary.read_file(ids_file) if ids_file else ""
     spoken_text = boundary.opened_file(transcript, spoken) if transcript else None
     request = ReinforceRequest(
-        tuple(ids or ()), tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
-        session, spoken_text, dict(rated),
-        tuple(success or ()), tuple(failed or ()), explicit,
+        ids=tuple(ids or ()), listed=tuple(dict.fromkeys(filter(None, map(str.strip, listed.splitlines())))),
+        session=session, spoken=spoken_text, rates=dict(rated),
+        succeeded=tuple(success or ()), failed=tuple(failed or ()), explicit=explicit,
     )  # fmt: skip
     report = reinforce(mem, request, dry_run=mem.options.dry_run)
     told = " ".join(mem.notes)  # of prose it is said there what to do
@@ -191,15 +235,23 @@ def compact(
     files: Names = argument("[FILE]...", "Only these memory files.", None),
     due: bool = flag("--due", "Do all that is due, as hooks and CI do."),
     stale: bool = flag("--stale", "Archive what is old and never mattered much."),
-    promote: bool = flag("--promote", "Copy what recurs in 3 jobs or sessions up to the project."),
-    contradictions: str = option(
-        "HOW", "flag (name them), decay (weaken both) or resolve (ask the model).", default="flag"
+    promote: bool = flag(
+        "--promote", "Copy what recurs in 3 jobs or sessions up to the project."
     ),
-    consolidate: bool = flag("--consolidate", "Let the model make facts of new episodes."),
+    contradictions: str = option(
+        "HOW",
+        "flag (name them), decay (weaken both) or resolve (ask the model).",
+        default="flag",
+    ),
+    consolidate: bool = flag(
+        "--consolidate", "Let the model make facts of new episodes."
+    ),
     promote_global: bool = flag(
         "--promote-global", "Copy to ~/MEMORY.md what the model calls generic."
     ),
-    semantic: bool = flag("--semantic", "Merge what says the same in other words, too."),
+    semantic: bool = flag(
+        "--semantic", "Merge what says the same in other words, too."
+    ),
     adopt: bool = flag("--adopt", "Make prose entries; FILE#HEADING: one section."),
     check: bool = flag("--check", "Write nothing; exit 1 when there is work."),
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
@@ -208,23 +260,28 @@ def compact(
 ) -> int:
     """Merge near-duplicates and archive what is retired.
 
-    No network and no model, but where an option says so: the same on every machine, safe in CI.
-    What leaves a file is kept in its archive beside it. What agents used of it is counted, too."""
+    No network and no model, but where an option says so: the same on every machine,
+    safe in CI. What leaves a file is kept in its archive beside it. What agents used of
+    it is counted, too."""
     from memcli.commands import compact as command
 
     one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
     dry_run = mem.options.dry_run or check
     mem.options = mem.options._replace(dry_run=dry_run)
     request = command.CompactRequest(
-        tuple(files or ()), tuple(level or ()), tuple(job or ()), mem.options.tasks,
-        stale, promote, contradictions, adopt, allow_loss, consolidate, promote_global,
-        check, semantic,
+        files=tuple(files or ()), levels=tuple(level or ()), jobs=tuple(job or ()), tasks=mem.options.tasks,
+        stale=stale, promote=promote, contradictions=contradictions, adopt=adopt, allow_loss=allow_loss, consolidate=consolidate, promote_global=promote_global,
+        check=check, semantic=semantic,
     )  # fmt: skip
     if due and request != command.CompactRequest(check=check):
-        raise UsageError("--due looks itself for what is due", "leave the other options out")
+        raise UsageError(
+            "--due looks itself for what is due", "leave the other options out"
+        )
     with progress:
         if due:
-            report = command.compact_due(mem, check=check, dry_run=dry_run, uses=not check)
+            report = command.compact_due(
+                mem, check=check, dry_run=dry_run, uses=not check
+            )
         else:
             report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
     code = name_problems(report.skipped)
@@ -240,17 +297,22 @@ def compact(
 @command("retire-stage", dry=True, trees=True)
 def retire_stage(
     mem: App,
-    stage: str = argument("[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""),
+    stage: str = argument(
+        "[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""
+    ),
     job: str = JOB_NAME,
     detect_only: bool = flag("--detect-only", "Only tell the stage."),
 ) -> int:
     """Retire what was true for a stage that ended.
 
-    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md tells it."""
+    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md
+    tells it."""
     from memcli.commands import compact as command
 
     dry_run = mem.options.dry_run
-    report = command.retire_stage(mem, stage, job, detect_only=detect_only, dry_run=dry_run)
+    report = command.retire_stage(
+        mem, stage, job, detect_only=detect_only, dry_run=dry_run
+    )
     code = name_problems(report.skipped)
     if detect_only and not mem.options.json:
         put(report.current)
@@ -278,24 +340,32 @@ def health(
             from memcli.commands.browse import browse
             from memcli.views import page
 
-            page.write(mem.project, browse(mem, Filters(), known=report, start="health"), html)
+            page.write(
+                mem.project, browse(mem, Filters(), known=report, start="health"), html
+            )
     count_problems(report.problems, quiet=quiet)
     sparse = not mem.embeds
     words = upkeep.trend_text if history else partial(upkeep.health_text, sparse=sparse)
-    show(mem, report, words, partial(upkeep.health_keys, sparse=sparse, history=history))
+    show(
+        mem, report, words, partial(upkeep.health_keys, sparse=sparse, history=history)
+    )
     say(f"mem: wrote {html}" if html else "", quiet=quiet)
     say("" if report.found else how_to_begin(report.problems), quiet=quiet)
     low = least is not None and report.health.score < least
-    say(f"mem: the score {report.health.score:g} is below {least:g}" if low else "", quiet=quiet)
+    say(
+        f"mem: the score {report.health.score:g} is below {least:g}" if low else "",
+        quiet=quiet,
+    )
     return 1 if low else 0
 
 
 @command("eval")
 def eval_(mem: App, progress: Progress) -> int:
-    """Say what memory was worth: replay the sessions in which a person corrected the agent.
+    """Say what memory was worth: replay the sessions in which a person corrected the
+    agent.
 
-    Was what would have prevented a correction there before that session began, and would a hook
-    have told it? Nothing is written."""
+    Was what would have prevented a correction there before that session began, and
+    would a hook have told it? Nothing is written."""
     from memcli.hooks import replay
 
     with progress:
@@ -308,19 +378,25 @@ def eval_(mem: App, progress: Progress) -> int:
 def doctor(
     mem: App,
     progress: Progress,
-    fix: bool = flag("--fix", "Mend what is derived or can be undone: ids, index, git settings."),
-    online: bool = flag("--online", "Ask the configured providers, too: it may cost a little."),
+    fix: bool = flag(
+        "--fix", "Mend what is derived or can be undone: ids, index, git settings."
+    ),
+    online: bool = flag(
+        "--online", "Ask the configured providers, too: it may cost a little."
+    ),
     stale: bool = flag("--stale", "Only entries that name what the code has no more."),
     files: Names = argument("[FILE]...", "Only the content of these files.", None),
 ) -> int:
     """Say what is broken, and mend it.
 
-    Memory files, index, git settings, configuration: each finding with the command that mends it.
-    Exit 1 when something is broken."""
+    Memory files, index, git settings, configuration: each finding with the command that
+    mends it. Exit 1 when something is broken."""
     from memcli.commands import doctor as command
 
     if mem.options.dry_run and not fix:
-        raise UsageError("--dry-run shows what --fix would do", "mem doctor --fix --dry-run")
+        raise UsageError(
+            "--dry-run shows what --fix would do", "mem doctor --fix --dry-run"
+        )
     quiet = mem.options.quiet
     with progress:
         if stale and not fix:
@@ -330,7 +406,10 @@ def doctor(
                 mem, files or (), fix=fix, dry_run=mem.options.dry_run, online=online
             )
     for line in report.fixed:
-        say(f"mem: {'dry run, not done: ' if mem.options.dry_run else ''}{line}", quiet=quiet)
+        say(
+            f"mem: {'dry run, not done: ' if mem.options.dry_run else ''}{line}",
+            quiet=quiet,
+        )
     if mem.options.dry_run or mem.options.json:
         wrote(mem, report, upkeep.doctor_text, upkeep.doctor_keys)
     else:

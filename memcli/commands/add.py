@@ -28,7 +28,8 @@ from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
 IMPORTANCE_OF_KIND = {"policy": 0.95, "preference": 0.95, "pitfall": 0.8}
-"""As mem extract writes what a person rules, wants or warns of; without a kind it is 0.5."""
+"""As mem extract writes what a person rules, wants or warns of; without a kind it is
+0.5."""
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
 """A line that opens a code fence or is a rule: no title."""
 
@@ -53,8 +54,8 @@ class AddRequest(NamedTuple):
 
 
 class AddReport(NamedTuple):
-    """Where the entry went, or which one (`reinforced`) says the same; `by_kind`: its kind set the
-    importance."""
+    """Where the entry went, or which one (`reinforced`) says the same; `by_kind`: its
+    kind set the importance."""
 
     id: str
     path: str
@@ -66,25 +67,33 @@ class AddReport(NamedTuple):
 
 
 def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
-    """Append an entry, or reinforce the one that says the same. Refuses secrets (exit 5)."""
+    """Append an entry, or reinforce the one that says the same. Refuses secrets (exit
+    5)."""
     level = LEVEL_WORDS.get(request.level, request.level)
     one_of("--level", level, allowed.LEVELS)
     one_of("--type", request.type, ("", *allowed.TYPES))
     one_of("--kind", request.kind, ("", *allowed.KINDS))
     one_of("--priority", request.priority, ("", *allowed.PRIORITIES))
     if request.importance is not None and not 0 <= request.importance <= 1:
-        raise UsageError(f"--importance {request.importance}: out of range", "a number from 0 to 1")
+        raise UsageError(
+            f"--importance {request.importance}: out of range", "a number from 0 to 1"
+        )
     lists: dict[str, Any] = {
         key: in_lines(getattr(request, key)) for key in ("tags", "commands", "steps")
     }
     lists["paths"] = globs_below(app.project, request.paths)
     text = strip_private(strip_controls(request.text)).strip()
-    title, outcome = in_line(request.title), in_line(request.outcome)
-    request = request._replace(level=level, text=text, title=title, outcome=outcome, **lists)
+    title = in_line(request.title)
+    outcome = in_line(request.outcome)
+    request = request._replace(
+        level=level, text=text, title=title, outcome=outcome, **lists
+    )
     if not text and not title:
         hint = 'mem add "what you learned", or - to read it from stdin'
         raise UsageError("there is nothing to remember", hint)
-    for secret in find_secrets("\n\n".join((text, title, outcome, *sum(lists.values(), ())))):
+    for secret in find_secrets(
+        "\n\n".join((text, title, outcome, *sum(lists.values(), ())))
+    ):
         what = f"the text holds a secret ({secret.kind}); nothing is written"
         raise RefusedError(what, "take it out and add again")
     return app.write(lambda: _plan(app, request), "add", dry_run=dry_run)
@@ -96,15 +105,30 @@ def in_line(text: str) -> str:
 
 
 def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
-    """Globs of files below the root, absolute ones as seen from it. Raises UsageError."""
-    root, found = f"{project.root or ''}/", list[str]()
+    """Globs of files below the root, absolute ones as seen from it. Raises
+    UsageError."""
+    root = f"{project.root or ''}/"
+    found = list[str]()
     for glob in map(in_line, given):
         name = glob.removeprefix(root if project.root else "")
-        top = "/".join(name.split("/")[:2])  # with a slash before it a glob is tied to the root
-        away = top[:1] == "/" and os.path.lexists(top) and not os.path.lexists(f"{root}{top}")
-        if away or name[:1] in "~!" or ".." in name.split("/") or not globs.usable(name):
+        top = "/".join(
+            name.split("/")[:2]
+        )  # with a slash before it a glob is tied to the root
+        away = (
+            top[:1] == "/"
+            and os.path.lexists(top)
+            and not os.path.lexists(f"{root}{top}")
+        )
+        if (
+            away
+            or name[:1] in "~!"
+            or ".." in name.split("/")
+            or not globs.usable(name)
+        ):
             what = f"path {glob!r}: covers no file of this project"
-            raise UsageError(what, "name files below the root, as in .gitignore: 'src/*.py'")
+            raise UsageError(
+                what, "name files below the root, as in .gitignore: 'src/*.py'"
+            )
         found.append(name)
     return tuple(found)
 
@@ -115,8 +139,11 @@ def in_lines(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def _plan(app: App, request: AddRequest) -> AddReport:
-    project, today = app.project, app.project.now.isoformat()
-    title, text = (request.title, request.text) if request.title else _title(request.text)
+    project = app.project
+    today = app.project.now.isoformat()
+    title, text = (
+        (request.title, request.text) if request.title else _title(request.text)
+    )
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
     parts = (f"## [{today}] {title}", text.strip("\n"), steps)
     body = "\n".join(part for part in parts if part.strip())
@@ -124,22 +151,41 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         return known
     name, path = target(project, request.level, request.job, request.task)
     memory = read_target(project, path, name)
-    app.notes += [f"{p}: mem doctor" for p in memory.problems if p.severity == "unreadable"]
+    app.notes += [
+        f"{p}: mem doctor" for p in memory.problems if p.severity == "unreadable"
+    ]
     values = _values(project, request, today)
-    after = edited(memory, [EntryChange(text=render_entry(values, body, eol_of(memory.text)))])
+    after = edited(
+        memory, [EntryChange(text=render_entry(values, body, eol_of(memory.text)))]
+    )
     before = memory.text if os.path.lexists(path) else None
-    worth, patch = after.entries[-1].importance, Patch(path, before, after.text)
+    worth = after.entries[-1].importance
+    patch = Patch(path, before, after.text)
     by_kind = request.importance is None and request.kind in IMPORTANCE_OF_KIND
-    return AddReport(values["id"], name, title, False, worth, by_kind, (patch,))
+    return AddReport(
+        id=values["id"],
+        path=name,
+        title=title,
+        reinforced=False,
+        importance=worth,
+        by_kind=by_kind,
+        patches=(patch,),
+    )
 
 
 def _title(text: str) -> tuple[str, str]:
-    """The first line as the title, and the rest; all of the text when that line cannot be one."""
+    """The first line as the title, and the rest; all of the text when that line cannot
+    be one."""
     first, _, rest = text.partition("\n")
     title = first.strip().lstrip("# ").strip()
     if _MARKUP.match(first) or not title:
-        named = (line.strip("#>*- \t") for line in text.split("\n") if not _MARKUP.match(line))
-        title, rest = next(filter(None, named), title or "Note"), text
+        named = (
+            line.strip("#>*- \t")
+            for line in text.split("\n")
+            if not _MARKUP.match(line)
+        )
+        title = next(filter(None, named), title or "Note")
+        rest = text
     return (title, rest) if len(title) <= TITLE else (shortened(title), text)
 
 
@@ -147,7 +193,9 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     inside = project.view.job if request.level in ("job", "task") else ""
     worth = request.importance
     worth = IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth)
-    more: dict[str, Any] = {k: list(getattr(request, k)) for k in ("tags", "paths", "commands")}
+    more: dict[str, Any] = {
+        k: list(getattr(request, k)) for k in ("tags", "paths", "commands")
+    }
     return new_values(
         str(uuid.uuid4()), request.kind, today, importance=worth, priority=request.priority,
         outcome=request.outcome, phase=context.current_stage(project, request.job or inside),
@@ -162,22 +210,29 @@ def new_values(id: str, kind: str, today: str, **values: object) -> dict[str, An
     return {key: value for key, value in made.items() if value not in ("", [])}
 
 
-def target(project: Project, level: str, job: str = "", task: str = "") -> tuple[str, str]:
-    """Name and path of the `MEMORY.md` of a level; of the job and task one is in without others."""
+def target(
+    project: Project, level: str, job: str = "", task: str = ""
+) -> tuple[str, str]:
+    """Name and path of the `MEMORY.md` of a level; of the job and task one is in
+    without others."""
     if level == "global":
         return "~/MEMORY.md", str(project.home / "MEMORY.md")
-    root, folder = context.need_root(project, ", or use --level global"), ""
+    root = context.need_root(project, ", or use --level global")
+    folder = ""
     here = project.view
     if level == "task" and here.task and not (job or task or here.job):
         folder = here.inside  # a session of the old layout
     elif level != "project":
-        job, task = job or here.job, task or here.task
+        job = job or here.job
+        task = task or here.task
         missing = "job" if not job else "task" if level == "task" and not task else ""
         if missing:
             hint = f"name it with --{missing}, or run inside its folder"
             raise UsageError(f"--level {level} needs a {missing}", hint)
         folder = context.job_folder(project, job)
-        folder = context.task_folder(project, folder, task) if level == "task" else folder
+        folder = (
+            context.task_folder(project, folder, task) if level == "task" else folder
+        )
     return f"{folder}/MEMORY.md".lstrip("/"), str(root / folder / "MEMORY.md")
 
 
@@ -190,8 +245,11 @@ def read_target(project: Project, path: str, name: str) -> MemoryFile:
     return parse(text, name)
 
 
-def is_around(project: Project, place: Place, level: str, job: str = "", task: str = "") -> bool:
-    """Whether a file is at the level written to or around it, of the same job and task."""
+def is_around(
+    project: Project, place: Place, level: str, job: str = "", task: str = ""
+) -> bool:
+    """Whether a file is at the level written to or around it, of the same job and
+    task."""
     return place.is_around(level, job or project.view.job, task or project.view.task)
 
 
@@ -205,15 +263,27 @@ def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
     memory = read_target(app.project, file.path, file.name)
     for at, entry in enumerate(memory.entries):
         if clean(entry.id) == plain_id(same):
-            after = edited(memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))])
+            after = edited(
+                memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))]
+            )
             patch = Patch(file.path, memory.text, after.text)
             worth = entry.importance
-            return AddReport(entry.id, file.name, entry.title, True, worth, False, (patch,))
+            return AddReport(
+                id=entry.id,
+                path=file.name,
+                title=entry.title,
+                reinforced=True,
+                importance=worth,
+                by_kind=False,
+                patches=(patch,),
+            )
     return None
 
 
 def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
-    project, index, mine = app.project, app.index, claim(body)
+    project = app.project
+    index = app.index
+    mine = claim(body)
     own = {file.name for file in project.listing.files if project.may_write(file)}
     near = {
         row.id: row

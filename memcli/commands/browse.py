@@ -25,15 +25,19 @@ LONGEST = 6000  # characters of a text in the page; mem show has the rest
 NEWEST = 3000  # so many exchanges and commits are in it, and so many tellings
 ALIKE = 3000  # up to so many entries, each is told what it is similar to
 SECONDS = 5.0  # how long the code is looked through for what entries name
-RELATIONS = "supports contradicts superseded_by merged_from promoted_from promoted_to".split()
+RELATIONS = (
+    "supports contradicts superseded_by merged_from promoted_from promoted_to".split()
+)
 TWO = ("merged", "alike but different", "contradiction", "unsure")
-"""What compaction does or finds that is about two entries, to be looked at side by side."""
+"""What compaction does or finds that is about two entries, to be looked at side by
+side."""
 
 Item = dict[str, Any]  # as the page reads it: what is empty is left out
 
 
 class BrowseReport(NamedTuple):
-    """What the page shows; `pairs` are (what, path, ids, detail), `health` is None at the start."""
+    """What the page shows; `pairs` are (what, path, ids, detail), `health` is None at
+    the start."""
 
     name: str
     root: str
@@ -52,13 +56,15 @@ def browse(
     start: str = "entries",
     known: HealthReport | None = None,
 ) -> BrowseReport:
-    """Everything in view, archives and retired entries too; `history`: what was said and done."""
+    """Everything in view, archives and retired entries too; `history`: what was said
+    and done."""
     report = known or health(app)
     stores = filters.store or ("memory", "institutional")
     rows = list_entries(app, filters._replace(archived=True, store=stores)).rows
     items = _items(app, rows)
     pairs = _pairs(app, {row.id for row in rows}) if rows else ()
-    root, found = app.project.root, report.health
+    root = app.project.root
+    found = report.health
     told = {
         "score": found.score, "band": found.band,
         "counts": {key: report.counts[key] for key in ("live", "files", "tokens")},
@@ -66,14 +72,15 @@ def browse(
         "trend": [(day.day, day.score) for day in report.history],
     }  # fmt: skip
     return BrowseReport(
-        root.name if root is not None else "~", str(root or app.project.home),
-        app.project.now.isoformat(), (*items, *(_history(app) if history else ())),
-        tuple(pairs), told, start,
+        name=root.name if root is not None else "~", root=str(root or app.project.home),
+        day=app.project.now.isoformat(), items=(*items, *(_history(app) if history else ())),
+        pairs=tuple(pairs), health=told, start=start,
     )  # fmt: skip
 
 
 def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
-    entries, seen = _entries(app), _seen(app)
+    entries = _entries(app)
+    seen = _seen(app)
     life = lives(app.project) if rows else {}
     ids = [row.id for row in rows]
     if rows and app.project.root is not None:
@@ -82,7 +89,9 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     gone = app.guarded(lambda: app.index.entries.gone(ids)) if rows else {}
     near = defaultdict[str, list[tuple[str, str]]](list)
     alike = set(ids) if len(ids) <= ALIKE else set()
-    for one, other, _ in app.guarded(lambda: vectors.similar(app.index.db, alike)) if alike else ():
+    for one, other, _ in (
+        app.guarded(lambda: vectors.similar(app.index.db, alike)) if alike else ()
+    ):
         near[one].append(("similar", other))
     found = []
     for row in rows:
@@ -91,7 +100,9 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
             item = _item(app, row, entry) | more | seen.get(row.id, {})
             item["links"] += near[row.id]
             item["life"] = [each[:5] for each in life.get(row.id, ())]
-            found.append({key: value for key, value in item.items() if value not in ("", [], {})})
+            found.append(
+                {key: value for key, value in item.items() if value not in ("", [], {})}
+            )
     return found
 
 
@@ -105,8 +116,11 @@ def _entries(app: App) -> dict[tuple[str, str], Entry]:
 
 
 def _item(app: App, row: ListRow, entry: Entry) -> Item:
-    text, extra = body_of(entry.body, entry.title), entry.extra
-    kind = "archive" if row.store == "archive" else "entry" if entry.written else "prose"
+    text = body_of(entry.body, entry.title)
+    extra = entry.extra
+    kind = (
+        "archive" if row.store == "archive" else "entry" if entry.written else "prose"
+    )
     return {
         **row._asdict(), "what": kind, "text": text[:LONGEST], "cut": text[LONGEST:].count("\n"),
         "priority": entry.priority if "priority" in extra else "", "phase": entry.phase,
@@ -119,18 +133,25 @@ def _item(app: App, row: ListRow, entry: Entry) -> Item:
 
 
 def _seen(app: App) -> dict[str, Item]:
-    """By entry, when and why hooks told it, and when a recall showed it: the newest first."""
+    """By entry, when and why hooks told it, and when a recall showed it: the newest
+    first."""
     found = defaultdict[str, Item](lambda: {"told": [], "shown": []})
-    told = app.from_state(lambda state: SessionLog(state).told(), list[Any](), make=False)
+    told = app.from_state(
+        lambda state: SessionLog(state).told(), list[Any](), make=False
+    )
     for each in reversed(told[-NEWEST:]):
-        found[each.entry]["told"].append((each.at[:16], each.event, each.why, each.session))
+        found[each.entry]["told"].append(
+            (each.at[:16], each.event, each.why, each.session)
+        )
     recalls = app.from_state(State.recalls, list[Any](), make=False)
     for session, entry, _, _, _, day in reversed(recalls[-NEWEST:]):
         found[entry]["shown"].append((day, session))
     return found
 
 
-def _pairs(app: App, known: set[str]) -> Iterable[tuple[str, str, tuple[str, ...], str]]:
+def _pairs(
+    app: App, known: set[str]
+) -> Iterable[tuple[str, str, tuple[str, ...], str]]:
     """What compaction would merge, and what it found alike or opposed."""
     try:
         report = compact(app, CompactRequest(levels=LEVELS), dry_run=True)
@@ -138,12 +159,15 @@ def _pairs(app: App, known: set[str]) -> Iterable[tuple[str, str, tuple[str, ...
         app.notes.append(f"duplicates and contradictions are not shown: {error.what}")
         return ()
     events = (*report.done, *report.found)
-    return [(*each,) for each in events if each.what in TWO and len(known & {*each.ids}) > 1]
+    return [
+        (*each,) for each in events if each.what in TWO and len(known & {*each.ids}) > 1
+    ]
 
 
 def _history(app: App) -> list[Item]:
     """The newest exchanges and commits that are kept."""
-    place, found = record_of(app.project), list[Item]()
+    place = record_of(app.project)
+    found = list[Item]()
     if place is None:
         return found
     with opened(place) as record:

@@ -1,4 +1,5 @@
-"""mem compact, retire-stage and told: what is due, what a stage takes along, what hooks told."""
+"""mem compact, retire-stage and told: what is due, what a stage takes along, what hooks
+told."""
 
 import os
 from pathlib import Path
@@ -22,17 +23,21 @@ __all__ = ["CompactReport", "CompactRequest", "compact_due", "run"]
 
 
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
-    """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of prose."""
+    """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of
+    prose."""
     pairs = [name.partition("#") for name in request.files if request.adopt]
     if units := tuple(heading.strip() for _, mark, heading in pairs if mark):
-        request = request._replace(files=tuple(name for name, _, _ in pairs), units=units)
+        request = request._replace(
+            files=tuple(name for name, _, _ in pairs), units=units
+        )
     return compact(app, request, dry_run=dry_run)
 
 
 def compact_due(
     app: App, *, check: bool = False, dry_run: bool = False, uses: bool = False
 ) -> CompactReport:
-    """Do all that is due in view, in one write. Raises RefusedError while git is at work."""
+    """Do all that is due in view, in one write. Raises RefusedError while git is at
+    work."""
     if why := context.write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
     request = CompactRequest(
@@ -52,19 +57,26 @@ def compact_due(
 
 
 def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactReport:
-    """Never over the loss guard: what is stale stays when too much of a file would leave."""
+    """Never over the loss guard: what is stale stays when too much of a file would
+    leave."""
     looked = compact(app, request._replace(check=True), dry_run=True)
     losses = [event for event in looked.found if event.what == "loss"]
     if request.check and not losses:
         return looked
     report = compact(app, request._replace(stale=not losses), dry_run=dry_run)
     hint = "mem compact --stale --allow-loss archives them"
-    left = [Event("left", e.path, e.ids, f"{e.detail} are stale: {hint}") for e in losses]
+    left = [
+        Event(
+            what="left", path=e.path, ids=e.ids, detail=f"{e.detail} are stale: {hint}"
+        )
+        for e in losses
+    ]
     return report._replace(found=(*report.found, *left))
 
 
 class StageReport(NamedTuple):
-    """`current` and `by` tell what was detected, where none was named; `ended` was retired."""
+    """`current` and `by` tell what was detected, where none was named; `ended` was
+    retired."""
 
     current: str = ""
     by: str = ""
@@ -77,16 +89,24 @@ class StageReport(NamedTuple):
 
 
 def retire_stage(
-    app: App, stage: str, job: str = "", *, detect_only: bool = False, dry_run: bool = False
+    app: App,
+    stage: str,
+    job: str = "",
+    *,
+    detect_only: bool = False,
+    dry_run: bool = False,
 ) -> StageReport:
-    """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a job (without,
-    the one that one is in, else the root)."""
+    """Retire the task entries of a stage, of "" the one that INTENT.md has left, in a
+    job (without, the one that one is in, else the root)."""
     one_of("stage", stage, ("", *PHASES))
     job = job or app.project.view.job
     folder = context.folder_of(app.project, job)
     if stage:
-        named, verb = StageReport(ended=stage), f"retire-stage {stage}"
-        return app.write(lambda: _retired(app.project, job, named), verb, dry_run=dry_run)
+        named = StageReport(ended=stage)
+        verb = f"retire-stage {stage}"
+        return app.write(
+            lambda: _retired(app.project, job, named), verb, dry_run=dry_run
+        )
     found = _detect(app, folder)  # may ask a model: before the lock is taken
 
     def plan() -> StageReport:
@@ -102,7 +122,8 @@ def retire_stage(
 
 
 def _by_text(project: Project, folder: Path) -> tuple[str, str, str]:
-    """INTENT.md, the stage that it names ("" when it does not say), and what told it."""
+    """INTENT.md, the stage that it names ("" when it does not say), and what told
+    it."""
     text = text_to_write(project, folder / "INTENT.md", most=SMALL_BYTES) or ""
     return text, *job_files.stage_of(text)
 
@@ -125,11 +146,14 @@ def _detect(app: App, folder: Path) -> StageReport:
 
 
 def stage_ends(app: App) -> tuple[StageEnd, ...]:
-    """What INTENT.md says has ended, at the root and in the jobs in view; no model is asked."""
+    """What INTENT.md says has ended, at the root and in the jobs in view; no model is
+    asked."""
     project = app.project
     if project.root is None:
         return ()
-    own = {file.place.job for file in project.listing.files if project.may_write(file)} | {""}
+    own = {
+        file.place.job for file in project.listing.files if project.may_write(file)
+    } | {""}
     ends = []
     for job in [project.view.job] if project.view.inside else sorted(own):
         folder = context.folder_of(project, job)
@@ -137,7 +161,7 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
         before, patch = _current(project, folder, found)
         before = before if before in job_files.STAGES else ""
         if found not in ("", "unknown", before):
-            ends.append(StageEnd(job, before, found, patch))
+            ends.append(StageEnd(job=job, ended=before, current=found, patch=patch))
     return tuple(ends)
 
 
@@ -145,19 +169,30 @@ def _current(project: Project, folder: Path, found: str) -> tuple[str, Patch]:
     path = folder / ".current-stage"
     text = text_to_write(project, path, most=SMALL_BYTES) or ""
     before = text if os.path.lexists(path) else None
-    return text.strip() if text.strip() in PHASES else "", Patch(str(path), before, f"{found}\n")
+    return text.strip() if text.strip() in PHASES else "", Patch(
+        str(path), before, f"{found}\n"
+    )
 
 
 def _retired(project: Project, job: str, report: StageReport) -> StageReport:
-    own = (f for f in project.listing.files if has_stage(f.place, job) and project.may_write(f))
-    wanted, skipped = own if report.ended != "unknown" else (), list[Problem]()
+    own = (
+        f
+        for f in project.listing.files
+        if has_stage(f.place, job) and project.may_write(f)
+    )
+    wanted = own if report.ended != "unknown" else ()
+    skipped = list[Problem]()
     sources = [*context.read_known(project, wanted, skipped, to_write=True)]
     work = Compaction(sources, {}, project.now)
     ended = end_stage(work, job, report.ended)
     for held in (held for held in ended if held.original.touched):
         why = f"{held.entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
         skipped.append(Problem(held.source.path, held.entry.line, why))
-    rows = ((h.entry.id, h.source.path, h.entry.title) for h in ended if not h.original.touched)
+    rows = (
+        (h.entry.id, h.source.path, h.entry.title)
+        for h in ended
+        if not h.original.touched
+    )
     patches = context.patches_of(project, work.changes)
     return report._replace(retired=tuple(rows), skipped=tuple(skipped), patches=patches)
 

@@ -17,13 +17,18 @@ CHECKOUT = Path(__file__).parents[2] / "completions"
 
 
 def script(shell: str) -> str:
-    """The text of the script: of the checkout's folder, else of the installed package."""
+    """The text of the script: of the checkout's folder, else of the installed
+    package."""
     one_of("shell", shell, tuple(SCRIPTS))
     name, installed = SCRIPTS[shell]
     places = [CHECKOUT / name]
-    with suppress(metadata.PackageNotFoundError):  # where the package's own record says it lies
+    with suppress(
+        metadata.PackageNotFoundError
+    ):  # where the package's own record says it lies
         files = metadata.files(distribution.NAME) or ()
-        places += (Path(str(each.locate())) for each in files if str(each).endswith(installed))
+        places += (
+            Path(str(each.locate())) for each in files if str(each).endswith(installed)
+        )
     for place in places:
         if place.is_file():
             return place.read_text(encoding="utf-8")

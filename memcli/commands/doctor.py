@@ -1,4 +1,5 @@
-"""mem doctor: say whether memory and installation are in order, and mend what can be made anew."""
+"""mem doctor: say whether memory and installation are in order, and mend what can be
+made anew."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -12,7 +13,8 @@ Section = Callable[[Scene], Iterable[Check]]
 
 
 class DoctorReport(NamedTuple):
-    """The rows; with `--fix` what was (or would be) mended, one line each, and its patches."""
+    """The rows; with `--fix` what was (or would be) mended, one line each, and its
+    patches."""
 
     checks: tuple[Check, ...]
     fixed: tuple[str, ...] = ()
@@ -35,8 +37,10 @@ def run(
     dry_run: bool = False,
     online: bool = False,
 ) -> DoctorReport:
-    """Check all, or the content of `files`; `fix` mends first; `online` may cost money."""
-    app.project.tolerate_configuration()  # a faulty one is a row here, no reason to stop
+    """Check all, or the content of `files`; `fix` mends first; `online` may cost
+    money."""
+    # a faulty one is a row here, no reason to stop
+    app.project.tolerate_configuration()
     mended: tuple[Sequence[str], Sequence[Patch], Sequence[Check]] = (), (), ()
     if fix:
         from memcli.diagnostics import fixes
@@ -46,7 +50,9 @@ def run(
     app.project.relist()
     scene = Scene(app, files, online=online)
     rows = [
-        row for each in ([check_content] if files else _sections()) for row in _asked(each, scene)
+        row
+        for each in ([check_content] if files else _sections())
+        for row in _asked(each, scene)
     ]
     done, patches, failed = mended
     return DoctorReport((*rows, *failed), tuple(done), tuple(patches))
@@ -60,15 +66,21 @@ def check_stale(app: App) -> DoctorReport:
 
 
 def _asked(section: Section, scene: Scene) -> Iterator[Check]:
-    """The rows of a section. One that breaks must not keep the others from being seen."""
+    """The rows of a section. One that breaks must not keep the others from being
+    seen."""
     name = getattr(section, "__name__", "").removeprefix("check_").replace("_", "-")
     try:
         yield from list(section(scene))
     except MemError as error:
-        yield Check(name, "FAIL", error.what, error.hint)
+        yield Check(name=name, status="FAIL", detail=error.what, hint=error.hint)
     except Exception as error:
         what = f"this could not be checked: {type(error).__name__}: {error}"
-        yield Check(name, "FAIL", what, "mend what it names; if it names nothing, please report it")
+        yield Check(
+            name=name,
+            status="FAIL",
+            detail=what,
+            hint="mend what it names; if it names nothing, please report it",
+        )
 
 
 def _sections() -> Sequence[Section]:

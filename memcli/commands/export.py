@@ -21,12 +21,14 @@ from memcli.storage.files import read_text, refuse_links
 
 TARGETS = ("claude", "agents-md", "json", "obsidian")
 RULES = ("policy", "architecture", "preference")
-"""The kinds that say how things are done here, whatever their priority; all others are lessons."""
+"""The kinds that say how things are done here, whatever their priority; all others are
+lessons."""
 _Read = list[tuple[KnownFile, list[Entry]]]
 
 
 class Exported(NamedTuple):
-    """A live entry or section with its file; `weight` is its prominence by level and kind."""
+    """A live entry or section with its file; `weight` is its prominence by level and
+    kind."""
 
     entry: Entry
     file: KnownFile
@@ -34,7 +36,8 @@ class Exported(NamedTuple):
 
 
 class ExportReport(NamedTuple):
-    """The live entries in view, best first; for claude and agents-md the section made of them."""
+    """The live entries in view, best first; for claude and agents-md the section made
+    of them."""
 
     target: str
     kept: tuple[Exported, ...]
@@ -42,8 +45,11 @@ class ExportReport(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> ExportReport:
-    """What is live in view, no proxy store; for the repository no global level either."""
+def export(
+    app: App, target: str, *, lines: int = 200, size: int = 25_000
+) -> ExportReport:
+    """What is live in view, no proxy store; for the repository no global level
+    either."""
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
     live: dict[str, Exported] = {}  # each id once, from the nearest file
@@ -56,21 +62,34 @@ def export(app: App, target: str, *, lines: int = 200, size: int = 25_000) -> Ex
     kept.sort(key=lambda one: (-one.weight, one.file.path, one.entry.start))
     notes = list(_notes(files, kept)) if target != "json" else []
     section = handout.compose(notes, lines=lines, size=size)
-    return ExportReport(target, tuple(kept), section, tuple(problems))
+    return ExportReport(
+        target=target, kept=tuple(kept), handout=section, problems=tuple(problems)
+    )
 
 
 def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem]]:
     def far(file: FoundFile) -> tuple[bool, int, str]:
-        place, depth = file.place, OUTERMOST[file.place.level]
-        around = place.job in ("", project.view.job) and place.task in ("", project.view.task)
+        place = file.place
+        depth = OUTERMOST[file.place.level]
+        around = place.job in ("", project.view.job) and place.task in (
+            "",
+            project.view.task,
+        )
         return not around, -depth if around else depth, file.name
 
-    found, problems = _Read(), list(project.listing.problems)
-    apart, first = marks(project.listing.files), dict[str, str]()
+    found = _Read()
+    problems = list(project.listing.problems)
+    apart = marks(project.listing.files)
+    first = dict[str, str]()
     files = view.visible(project.listing.files, project.view, filters)
-    files = [f for f in files if f.place.store in ("memory", "institutional") and f.tree != PRIVATE]
+    files = [
+        f
+        for f in files
+        if f.place.store in ("memory", "institutional") and f.tree != PRIVATE
+    ]
     for file in read_known(project, sorted(files, key=far), problems):
-        mark, keyed = apart.get(file.path, ""), list[Entry]()
+        mark = apart.get(file.path, "")
+        keyed = list[Entry]()
         for one in (*file.memory.entries, *sections(file.memory)):
             own = first.setdefault(one.id, mark) == mark
             keyed.append(one if own else one._replace(id=mark + one.id))
@@ -79,32 +98,51 @@ def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem
 
 
 def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
-    """Norms, the outermost first, equal texts once; rules and lessons, best first; no episodes."""
+    """Norms, the outermost first, equal texts once; rules and lessons, best first; no
+    episodes."""
     texts: dict[str, str] = {}
     for file, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
-        place, text = file.place, file.memory.text
-        if place.store == "institutional" and place.level in ("global", "project") and text.strip():
+        place = file.place
+        text = file.memory.text
+        if (
+            place.store == "institutional"
+            and place.level in ("global", "project")
+            and text.strip()
+        ):
             texts.setdefault(text, file.path)
     for text, name in texts.items():
-        yield ExportNote("norms", name, "", text.strip("\ufeff\r\n \t"))
+        yield ExportNote(
+            group="norms", title=name, facts="", text=text.strip("\ufeff\r\n \t")
+        )
     for entry, _, _ in kept:
         if entry.kind != "episode":
             facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
             shelf = "rules" if entry.kind in RULES else "lessons"
-            yield ExportNote(shelf, entry.title, facts, entry.body)
+            yield ExportNote(
+                group=shelf, title=entry.title, facts=facts, text=entry.body
+            )
 
 
 def save_notes(app: App, folder: str) -> tuple[int, int]:
-    """Write each entry in view as a note for Obsidian; how many there are, how many changed."""
+    """Write each entry in view as a note for Obsidian; how many there are, how many
+    changed."""
     from memcli.storage.durable import write_output
 
-    project, path = app.project, Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
+    project = app.project
+    path = Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
     files, _ = _files(project, view.Filters())
     found = [(project.root or project.home) / name for name in FOLDERS]
-    holds = any(Path(project.path_of(file.path)).is_relative_to(path) for file, _ in files)
+    holds = any(
+        Path(project.path_of(file.path)).is_relative_to(path) for file, _ in files
+    )
     if holds or any(path.is_relative_to(each) for each in found):
         raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
-    own = [entry for file, found in files if file.place.store == "memory" for entry in found]
+    own = [
+        entry
+        for file, found in files
+        if file.place.store == "memory"
+        for entry in found
+    ]
     unique = {entry.id: entry for entry in reversed(own) if entry.written}
     made = handout.notes(list(unique.values()))
     root = project.root
@@ -121,20 +159,29 @@ def save_notes(app: App, folder: str) -> tuple[int, int]:
 
 
 def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
-    """Make `text` the `whole` of the file `out`, or our section in it, which goes with None;
-    whether that changed anything."""
+    """Make `text` the `whole` of the file `out`, or our section in it, which goes with
+    None; whether that changed anything."""
     from memcli.storage.durable import write_output
 
-    project, root = app.project, app.project.root
+    project = app.project
+    root = app.project.root
     path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
-    if os.path.realpath(path) in {os.path.realpath(file.path) for file in project.listing.files}:
+    if os.path.realpath(path) in {
+        os.path.realpath(file.path) for file in project.listing.files
+    }:
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
-    refuse_links(path, root if root is not None and path.is_relative_to(root) else path.parent)
+    refuse_links(
+        path, root if root is not None and path.is_relative_to(root) else path.parent
+    )
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
     try:
         if text is None or whole:
-            after = f"{text}\n" if text else before and git_hooks.drop(before, git_hooks.EXPORT)
+            after = (
+                f"{text}\n"
+                if text
+                else before and git_hooks.drop(before, git_hooks.EXPORT)
+            )
         else:
             lines = text.split("\n")[1:-1]
             after = git_hooks.put(before, lines, git_hooks.EXPORT, blank=True)

@@ -1,4 +1,5 @@
-"""mem extract: learn from sessions; --premortem and --checkpoint note before and in the work."""
+"""mem extract: learn from sessions; --premortem and --checkpoint note before and in the
+work."""
 
 import os
 from pathlib import Path
@@ -19,11 +20,19 @@ from memcli.recall.answer import RecallRequest
 from memcli.sessions import speakers
 from memcli.storage.files import SMALL_BYTES
 
-__all__ = ["AfterSession", "ExtractReport", "ExtractRequest", "Learned", "MomentReport", "extract"]
+__all__ = [
+    "AfterSession",
+    "ExtractReport",
+    "ExtractRequest",
+    "Learned",
+    "MomentReport",
+    "extract",
+]
 
 
 class AfterSession(NamedTuple):
-    """What mem extract did: what was learned, the ids that were reinforced, what compaction did."""
+    """What mem extract did: what was learned, the ids that were reinforced, what
+    compaction did."""
 
     extract: ExtractReport
     reinforced: tuple[str, ...]
@@ -32,7 +41,8 @@ class AfterSession(NamedTuple):
 
 
 class MomentReport(NamedTuple):
-    """What was written where, with how many risks; `failed` says why a model added none."""
+    """What was written where, with how many risks; `failed` says why a model added
+    none."""
 
     what: str
     path: str
@@ -44,17 +54,27 @@ class MomentReport(NamedTuple):
 def premortem(
     app: App, task: str, *, job: str = "", llm: bool = False, dry_run: bool = False
 ) -> MomentReport:
-    """Write `.premortem.md`: pitfalls met before, and the risks that a language model foresees."""
+    """Write `.premortem.md`: pitfalls met before, and the risks that a language model
+    foresees."""
     if not task.strip():
         hint = 'mem extract --premortem "what you are about to do"'
         raise UsageError("there is no task to foresee", hint)
-    hits = recall(app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)).hits
-    folder, safe = folder_of(app.project, job or app.project.view.job), speakers.clean_text(task)
+    hits = recall(
+        app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
+    ).hits
+    folder = folder_of(app.project, job or app.project.view.job)
+    safe = speakers.clean_text(task)
     pitfalls = [(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe, known) if llm else ((), "")
     text = job_files.premortem(safe, pitfalls, risks, app.project.now.isoformat())
-    report = MomentReport("premortem", "", (), len(pitfalls) + len(risks), failed)
+    report = MomentReport(
+        what="premortem",
+        path="",
+        patches=(),
+        risks=len(pitfalls) + len(risks),
+        failed=failed,
+    )
     return _written(app, folder / ".premortem.md", text, report, dry_run=dry_run)
 
 
@@ -63,19 +83,24 @@ def checkpoint(
 ) -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = folder_of(app.project, job or app.project.view.job) / ".assumptions.jsonl"
-    row = job_files.checkpoint_line(found, moment(app.project.now).isoformat(timespec="seconds"))
+    row = job_files.checkpoint_line(
+        found, moment(app.project.now).isoformat(timespec="seconds")
+    )
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     report = MomentReport("checkpoint", "", ())
     return _written(app, path, before + glue + row, report, dry_run=dry_run)
 
 
-def _risks(app: App, task: str, known: list[str]) -> tuple[tuple[tuple[str, str], ...], str]:
+def _risks(
+    app: App, task: str, known: list[str]
+) -> tuple[tuple[tuple[str, str], ...], str]:
     from memcli.providers.llm import Ask
 
     model = app.providers.model or app.providers.model_of("anthropic")
     assert model is not None
-    schema, pitfalls = prompts.schema(prompts.RISK), "\n".join(f"- {text}" for text in known)
+    schema = prompts.schema(prompts.RISK)
+    pitfalls = "\n".join(f"- {text}" for text in known)
     asked = f"{prompts.fenced('task', task)}\n{prompts.fenced('pitfalls', pitfalls or 'none')}"
     ask = Ask(prompts.RISKS, asked, schema=schema, purpose="premortem")
     try:

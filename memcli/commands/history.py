@@ -1,4 +1,5 @@
-"""mem index --history, mem show HANDLE, mem forget: the record of what was said and committed."""
+"""mem index --history, mem show HANDLE, mem forget: the record of what was said and
+committed."""
 
 import datetime
 import os
@@ -38,7 +39,8 @@ class HistoryReport(NamedTuple):
 
 
 class ForgetReport(NamedTuple):
-    """The sessions and commits that are gone; (id, path, title) of what was learned from them."""
+    """The sessions and commits that are gone; (id, path, title) of what was learned
+    from them."""
 
     units: tuple[str, ...]
     entries: tuple[tuple[str, str, str], ...]
@@ -46,8 +48,8 @@ class ForgetReport(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """What a person said to put the agent right, and what was known of it before that session:
-    the heading of an entry, of an exchange or commit, "" for nothing."""
+    """What a person said to put the agent right, and what was known of it before that
+    session: the heading of an entry, of an exchange or commit, "" for nothing."""
 
     date: str
     session: str
@@ -58,7 +60,8 @@ class Correction(NamedTuple):
 
 
 class ReplayReport(NamedTuple):
-    """How many of so many sessions were replayed, the newest first, and how many were corrected."""
+    """How many of so many sessions were replayed, the newest first, and how many were
+    corrected."""
 
     sessions: int
     replayed: int
@@ -68,17 +71,27 @@ class ReplayReport(NamedTuple):
     corrections: tuple[Correction, ...]
 
 
-def add_history(app: App, progress: Progress = lambda what, done, of: None) -> HistoryReport:
+def add_history(
+    app: App, progress: Progress = lambda what, done, of: None
+) -> HistoryReport:
     """Add all that agents and git still have of this repository. Raises UsageError."""
-    path, root = record_path(app.project), app.project.root
+    path = record_path(app.project)
+    root = app.project.root
     if path is None or root is None:
-        why = "history = false" if not app.project.config.history else "no git repository here"
+        why = (
+            "history = false"
+            if not app.project.config.history
+            else "no git repository here"
+        )
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
     begun = time.monotonic()
     with _record(app, make=True) as record:
         looked = _discovered(app, root, record)
-        config, today = app.project.config, app.project.now
-        added = history.backfill(record, root, looked.found, config, today, {}, progress)
+        config = app.project.config
+        today = app.project.now
+        added = history.backfill(
+            record, root, looked.found, config, today, {}, progress
+        )
         kept = record.counts()
     took = round(time.monotonic() - begun, 1)
     counts = (kept["exchanges"], kept["sessions"], kept["commits"])
@@ -93,20 +106,30 @@ def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
     for file in (common / "worktrees").glob("*/gitdir") if common is not None else ():
         with suppress(OSError):
             trees.append(Path(os.fsdecode(file.read_bytes()).strip()).parent)
-    trees += [Path(p) for p in record.note("trees").split("\n") if p and not os.path.lexists(p)]
+    trees += [
+        Path(p)
+        for p in record.note("trees").split("\n")
+        if p and not os.path.lexists(p)
+    ]
     record.keep("trees", "\n".join(dict.fromkeys(map(str, trees[1:]))))
     return discover(app.project.environ, trees)
 
 
 def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
-    """Add what `mem extract` reads, these sessions or all, and commits; failing is a note."""
-    project, root = app.project, app.project.root
+    """Add what `mem extract` reads, these sessions or all, and commits; failing is a
+    note."""
+    project = app.project
+    root = app.project.root
     if record_path(app.project) is None or root is None:
         return
     try:
         with _record(app, make=True) as record:
             if named:
-                paths = [Path(os.path.abspath(project.cwd / name)) for name in named if name != "-"]
+                paths = [
+                    Path(os.path.abspath(project.cwd / name))
+                    for name in named
+                    if name != "-"
+                ]
                 history.add_named(record, paths, read)
                 history.add_commits(record, root, project.config.history_commits)
                 record.settle()
@@ -130,9 +153,11 @@ def _record(app: App, *, make: bool = False) -> Iterator[HistoryRecord]:
 
 
 def show_handle(app: App, handle: str) -> Doc:
-    """The exchange or commit that a handle names. Raises UsageError for none or several."""
+    """The exchange or commit that a handle names. Raises UsageError for none or
+    several."""
     with _record(app) as record:
-        unit, turn = _session(record, handle), handle.partition(".")[2]
+        unit = _session(record, handle)
+        turn = handle.partition(".")[2]
         found = [doc for _, doc in record.select("unit = ? ORDER BY turn", unit)]
     found = [doc for doc in found if turn in ("", str(doc.turn))]
     if not found:
@@ -141,24 +166,35 @@ def show_handle(app: App, handle: str) -> Doc:
 
 
 def forget(
-    app: App, *, session: str = "", before: str = "", all: bool = False, dry_run: bool = False
+    app: App,
+    *,
+    session: str = "",
+    before: str = "",
+    all: bool = False,
+    dry_run: bool = False,
 ) -> ForgetReport:
-    """Delete a session, what is older than a day, or everything; later readings pass over it."""
+    """Delete a session, what is older than a day, or everything; later readings pass
+    over it."""
     if bool(session) + bool(before) + all != 1:
         what = "say what to forget: --session ID, --before DATE or --all"
         raise UsageError(what, "mem forget --help")
     if before and not (is_day(before) and before <= app.project.now.isoformat()):
-        raise UsageError(f"--before {before}: no day that has been", "write it like 2026-03-01")
+        raise UsageError(
+            f"--before {before}: no day that has been", "write it like 2026-03-01"
+        )
     until = datetime.datetime.now(datetime.UTC).isoformat() if all else ""
     with _record(app) as record:
         units = [_session(record, session)] if session else record.units(before=before)
         if not dry_run:
-            record.forget(unit=units[0] if session else "", before=before, all_until=until)
+            record.forget(
+                unit=units[0] if session else "", before=before, all_until=until
+            )
     return ForgetReport(tuple(units), tuple(_learned(app, units)), dry_run)
 
 
 def _session(record: HistoryRecord, named: str) -> str:
-    """The one session or commit that is meant; one that is not there is forgotten beforehand."""
+    """The one session or commit that is meant; one that is not there is forgotten
+    beforehand."""
     name = named.removeprefix("s:").removeprefix("c:").partition(".")[0]
     units = record.units(name)
     if len(units) > 1:
@@ -177,8 +213,11 @@ def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def take_over(app: App, key: str) -> int:
-    """Take over the record of a repository that was moved; how much was said and committed."""
-    path, folder, name = record_path(app.project), state_dir() / FOLDER, key.removesuffix(".db")
+    """Take over the record of a repository that was moved; how much was said and
+    committed."""
+    path = record_path(app.project)
+    folder = state_dir() / FOLDER
+    name = key.removesuffix(".db")
     if path is None:
         raise UsageError("no git repository here", "mem index --help")
     source = folder / f"{name}.db"
@@ -186,7 +225,9 @@ def take_over(app: App, key: str) -> int:
         known = ", ".join(sorted(each.stem for each in folder.glob("*.db"))) or "none"
         raise UsageError(f"--from {key}: no such record", f"records: {known}")
     if source == path:
-        raise UsageError(f"--from {key}: that is this repository's own", "mem index --history")
+        raise UsageError(
+            f"--from {key}: that is this repository's own", "mem index --history"
+        )
     with opened(source) as old, opened(path, make=True) as record:
         assert old is not None and record is not None
         return record.take(old)

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.add import in_line, in_lines, is_around, new_values, read_target, target
+from memcli.commands.add import (
+    in_line,
+    in_lines,
+    is_around,
+    new_values,
+    read_target,
+    target,
+)
 from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import ImportDraft, headline, shortened
@@ -20,11 +27,13 @@ from memcli.similarity.duplicates import clusters
 from memcli.text import controls, secrets
 
 UNCONDITIONAL = ("policy", "architecture")
-"""Kinds whose own priority would show them in every recall: imported ones get medium."""
+"""Kinds whose own priority would show them in every recall: imported ones get
+medium."""
 
 
 class ImportReport(NamedTuple):
-    """What became of each draft: (id, path, title), (title, id of what is there), a source."""
+    """What became of each draft: (id, path, title), (title, id of what is there), a
+    source."""
 
     added: tuple[tuple[str, str, str], ...]
     known: tuple[tuple[str, str], ...]
@@ -39,26 +48,36 @@ class ImportReport(NamedTuple):
 def run(
     app: App, paths: Sequence[str], form: str, level: str, *, dry_run: bool = False
 ) -> ImportReport:
-    """Append what is not known yet, the format "" found out; ids follow from the sources, so that
-    twice is once."""
+    """Append what is not known yet, the format "" found out; ids follow from the
+    sources, so that twice is once."""
     level = LEVEL_WORDS.get(level, level)
     one_of("--level", level, LEVELS)
     one_of("format", form, ("", *importers.FORMS))
     target(app.project, level)  # raises where there is none
     sources = [_read(app.project, each, form) for each in paths]
     drafts = [draft for source in sources for draft in source.drafts]
-    report = app.write(lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run)
-    return report._replace(skipped=tuple(each for one in sources for each in one.problems))
+    report = app.write(
+        lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run
+    )
+    return report._replace(
+        skipped=tuple(each for one in sources for each in one.problems)
+    )
 
 
 def _read(project: Project, path: str, form: str) -> importers.ImportSource:
     full = Path(os.path.abspath(project.cwd / os.path.expanduser(path)))
-    if os.path.realpath(full) in {os.path.realpath(file.path) for file in project.listing.files}:
-        raise UsageError(f"{path}: is a memory file of mem already", "mem list shows what it holds")
+    if os.path.realpath(full) in {
+        os.path.realpath(file.path) for file in project.listing.files
+    }:
+        raise UsageError(
+            f"{path}: is a memory file of mem already", "mem list shows what it holds"
+        )
     return importers.read(full, form)
 
 
-def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def _known(
+    project: Project, level: str
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
     for file in read_known(project, project.listing.files, []):
@@ -68,7 +87,9 @@ def _known(project: Project, level: str) -> tuple[dict[str, str], list[tuple[str
         own = file.place.store in ("memory", "institutional")
         if own and is_around(project, file.place, level):
             entries = (*memory.entries, *parser.sections(memory))
-            live += [(entry.body, entry.id) for entry in entries if entry.status != "retired"]
+            live += [
+                (entry.body, entry.id) for entry in entries if entry.status != "retired"
+            ]
     return ids, live
 
 
@@ -87,10 +108,13 @@ def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
 
 def _cleaned(draft: ImportDraft) -> ImportDraft:
     title, text = (
-        controls.strip_private(controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each)))
+        controls.strip_private(
+            controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each))
+        )
         for each in (draft.title, draft.text)
     )
-    title, text = shortened(title), text.strip("\r\n")
+    title = shortened(title)
+    text = text.strip("\r\n")
     return draft._replace(
         title=title or (headline(text)[0] if text else ""), text=text,
         source=in_line(draft.source), session=in_line(draft.session),
@@ -101,10 +125,15 @@ def _cleaned(draft: ImportDraft) -> ImportDraft:
 def _unlike(
     fresh: Sequence[ImportDraft], live: Sequence[tuple[str, str]], today: str
 ) -> tuple[list[ImportDraft], list[tuple[str, str]]]:
-    """The drafts that say something new, and (title, id of what says the same) of the others."""
+    """The drafts that say something new, and (title, id of what says the same) of the
+    others."""
     ids = [*(name for _, name in live), *(draft.id for draft in fresh)]
     bodies = [*(body for body, _ in live), *(_body(draft, today) for draft in fresh)]
-    said = [(at, one) for at, one in enumerate(map(claim, bodies if fresh else ())) if one.words]
+    said = [
+        (at, one)
+        for at, one in enumerate(map(claim, bodies if fresh else ()))
+        if one.words
+    ]
     same: dict[int, int] = {}
     for cluster in clusters([one for _, one in said]):
         first, *others = (said[member][0] for member in cluster.members)
@@ -117,7 +146,8 @@ def _unlike(
 def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> ImportReport:
     today = project.now.isoformat()
     known, live = _known(project, level)
-    judged, seen = defaultdict[str, list[ImportDraft]](list), set(known)
+    judged = defaultdict[str, list[ImportDraft]](list)
+    seen = set(known)
     for draft in map(_cleaned, drafts):
         if draft.title or draft.text:
             judged[_fate(draft, level, seen)].append(draft)
@@ -125,17 +155,21 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
     name, path = target(project, level)
     memory = read_target(project, path, name)
     eol = grammar.eol_of(memory.text)
-    texts = [changes.render_entry(_values(one, today), _body(one, today), eol) for one in kept]
+    texts = [
+        changes.render_entry(_values(one, today), _body(one, today), eol)
+        for one in kept
+    ]
     after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
     before = memory.text if os.path.lexists(path) else None
     refused, injected, private = (
-        tuple(each.source for each in judged[fate]) for fate in ("refused", "injected", "private")
+        tuple(each.source for each in judged[fate])
+        for fate in ("refused", "injected", "private")
     )
     return ImportReport(
-        tuple((draft.id, name, draft.title) for draft in kept),
-        tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
-        tuple(same), refused, injected, private, (),
-        (Patch(path, before, after.text),) if kept else (),
+        added=tuple((draft.id, name, draft.title) for draft in kept),
+        known=tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
+        similar=tuple(same), refused=refused, injected=injected, private=private, skipped=(),
+        patches=(Patch(path, before, after.text),) if kept else (),
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from memcli.memory.values import Problem
 
 
 class Embedded(NamedTuple):
-    """How many of the chosen chunks have vectors of which model; why the rest `failed`."""
+    """How many of the chosen chunks have vectors of which model; why the rest
+    `failed`."""
 
     model: str
     have: int
@@ -21,7 +22,8 @@ class Embedded(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """`stale` are files that `--check` found changed or gone; `where` is "" without an index."""
+    """`stale` are files that `--check` found changed or gone; `where` is "" without an
+    index."""
 
     where: str
     files: Mapping[int, FileRow]
@@ -46,30 +48,42 @@ def index(
     """Refresh index and vectors; a failing provider is told. Raises RefusedError."""
     if not app.project.listing.files:
         return _nothing(app)
-    done = app.refresh(wait=upkeep.BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False)
+    done = app.refresh(
+        wait=upkeep.BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False
+    )
     if done.busy:
         what = f"the index is busy: another process is writing it ({app.index.path})"
         raise RefusedError(what, "run again")
     vectors = _embed(app, embedding)
     root = app.project.root
-    names = app.guarded(lambda: anchors.update(app.index, root)) if root is not None else None
-    return app.guarded(lambda: _report(app, done))._replace(vectors=vectors, names=names)
+    names = (
+        app.guarded(lambda: anchors.update(app.index, root))
+        if root is not None
+        else None
+    )
+    return app.guarded(lambda: _report(app, done))._replace(
+        vectors=vectors, names=names
+    )
 
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
-    model, failed, hint = app.project.config.embedder, "", ""
+    model = app.project.config.embedder
+    failed = ""
+    hint = ""
     try:
         embedder = app.providers.embedder if model != "none" else None
         if embedder is None or app.index.path == database.IN_MEMORY:
             return None
-        model, chosen = f"{embedder.provider}/{embedder.model}", app.chosen
+        model = f"{embedder.provider}/{embedder.model}"
+        chosen = app.chosen
         app.guarded(
             lambda: upkeep.embed_chosen(
                 app.index, embedder, chosen, wait=upkeep.BUILD_WAIT, progress=progress
             )
         )
     except (ProviderError, UsageError) as error:
-        failed, hint = error.what, error.hint
+        failed = error.what
+        hint = error.hint
     return Embedded(model, *app.index.vectors.count(app.chosen), failed, hint)
 
 
@@ -82,17 +96,34 @@ def check(app: App) -> IndexReport:
         return _report(app, database.Refreshed(), (*changed, *gone))
 
     found = app.kept.looked(compare) if app.kept.exists else None
-    return found or _nothing(app)._replace(stale=tuple(f.name for f in app.project.listing.files))
+    return found or _nothing(app)._replace(
+        stale=tuple(f.name for f in app.project.listing.files)
+    )
 
 
 def _nothing(app: App) -> IndexReport:
-    return IndexReport("", {}, 0, 0, 0, 0, (), tuple(app.project.listing.problems), ())
+    return IndexReport(
+        where="",
+        files={},
+        entries=0,
+        read=0,
+        changed=0,
+        removed=0,
+        stale=(),
+        problems=tuple(app.project.listing.problems),
+        repeated=(),
+    )
 
 
-def _report(app: App, done: database.Refreshed, stale: tuple[str, ...] = ()) -> IndexReport:
-    files, counts = app.index.everywhere(), (done.read, done.changed, done.removed)
+def _report(
+    app: App, done: database.Refreshed, stale: tuple[str, ...] = ()
+) -> IndexReport:
+    files = app.index.everywhere()
+    counts = (done.read, done.changed, done.removed)
     problems = (tuple(app.problems), repeated(app, files))
-    return IndexReport(str(app.index.path), files, files.entries, *counts, stale, *problems)
+    return IndexReport(
+        str(app.index.path), files, files.entries, *counts, stale, *problems
+    )
 
 
 def repeated(app: App, files: Mapping[int, FileRow]) -> tuple[Problem, ...]:
@@ -102,7 +133,13 @@ def repeated(app: App, files: Mapping[int, FileRow]) -> tuple[Problem, ...]:
     for entry, source, line in app.index.entries.repeated():
         row = files[source]
         here = f"{row.path}:{line}"
-        there = here if row.place.store == "archive" else first.setdefault((entry, row.tree), here)
+        there = (
+            here
+            if row.place.store == "archive"
+            else first.setdefault((entry, row.tree), here)
+        )
         if there != here:
-            found.append(Problem(row.path, line, f"id {entry} stands already in {there}"))
+            found.append(
+                Problem(row.path, line, f"id {entry} stands already in {there}")
+            )
     return tuple(found)

@@ -1,4 +1,5 @@
-"""mem init: make a repository ready, let git, agents and CI call mem, and take all of that back."""
+"""mem init: make a repository ready, let git, agents and CI call mem, and take all of
+that back."""
 
 import os
 from collections import Counter
@@ -18,11 +19,17 @@ from memcli.project.listing import Listing
 from memcli.storage.durable import discard, sweep
 from memcli.storage.files import state_dir
 
-LEARNERS = ("claude", "codex", "anthropic", "rules")  # what sessions may be learned from with
+LEARNERS = (
+    "claude",
+    "codex",
+    "anthropic",
+    "rules",
+)  # what sessions may be learned from with
 
 
 class InitRequest(NamedTuple):
-    """What is to call mem; nothing named is the repository alone (with `remove`: all of it)."""
+    """What is to call mem; nothing named is the repository alone (with `remove`: all of
+    it)."""
 
     git: bool = False
     agents: tuple[str, ...] = ()
@@ -42,21 +49,31 @@ class InitRequest(NamedTuple):
 
     @property
     def all_of_it(self) -> bool:
-        """Whether all that mem init did in the repository goes, not the user's own wiring alone."""
+        """Whether all that mem init did in the repository goes, not the user's own
+        wiring alone."""
         return self.remove and not self.named and (self.everything or not self.user)
 
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
-    """Bring every file that was asked for to its new text, all or nothing; twice is once."""
-    project, root = app.project, app.project.root
+    """Bring every file that was asked for to its new text, all or nothing; twice is
+    once."""
+    project = app.project
+    root = app.project.root
     _check(root, request)
-    if not dry_run:  # what a killed run left: there may be nothing to write that would finish it
+    if (
+        not dry_run
+    ):  # what a killed run left: there may be nothing to write that would finish it
         app.workspace.recover()
         sweep([state_dir() / "init"])
     top = git.work_tree(root) if root is not None else None
     if top is not None and not git.points_back(top):
-        named, folder = request.git_dir, git.common_dir(top)
-        if not named or folder is None or os.path.realpath(named) != os.path.realpath(folder):
+        named = request.git_dir
+        folder = git.common_dir(top)
+        if (
+            not named
+            or folder is None
+            or os.path.realpath(named) != os.path.realpath(folder)
+        ):
             raise RefusedError(
                 f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
                 f"nothing was changed; if it is yours: mem init --git-dir {folder}",
@@ -82,16 +99,23 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
 
 
 def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
-    """Take the index away, and say what stays; one that is not ours to take stays out of git."""
+    """Take the index away, and say what stays; one that is not ours to take stays out
+    of git."""
     path = root / ".memory.db"
-    own = path.exists() and app.kept.path(make=False) == path and app.kept.looked(lambda: True)
+    own = (
+        path.exists()
+        and app.kept.path(make=False) == path
+        and app.kept.looked(lambda: True)
+    )
     app.kept.close()
     if not dry_run:
         discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm") if own)
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
     names = (file.name for file in app.project.listing.files if not file.found)
-    if stay := [name for name in names if name[0] not in "~/" and (root / name).exists()]:
+    if stay := [
+        name for name in names if name[0] not in "~/" and (root / name).exists()
+    ]:
         more = " …" * (len(stay) > 3)
         app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
     return ["removed .memory.db: the index of the memory files"] if own else []
@@ -99,10 +123,14 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
 
 def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
     folders = Counter("".join(name.rpartition("/")[:2]) or name for name in found)
-    counted = (f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items())
+    counted = (
+        f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items()
+    )
     told = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
     if more := elsewhere.others(root, listing):
-        told.append(f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}")
+        told.append(
+            f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}"
+        )
     return told
 
 
@@ -113,22 +141,32 @@ def _learner(project: Project, name: str) -> Target:
     def put(text: str | None) -> str:
         after = config.with_value(text or "", "llm", value)
         if after is None:
-            raise UsageError(" cannot be changed by mem", f'write llm = "{value}" into it')
+            raise UsageError(
+                " cannot be changed by mem", f'write llm = "{value}" into it'
+            )
         return after
 
-    what = "sessions are learned from " + ("by rules" if name == "rules" else f"with {name}")
-    return Target(path, put, lambda text: text, (path.parent,), what)
+    what = "sessions are learned from " + (
+        "by rules" if name == "rules" else f"with {name}"
+    )
+    return Target(
+        path=path, put=put, drop=lambda text: text, within=(path.parent,), what=what
+    )
 
 
 def _check(root: Path | None, request: InitRequest) -> None:
     if request.learn_with and request.remove:
-        raise UsageError("--learn-with does not go with --remove", "change llm in your config.toml")
+        raise UsageError(
+            "--learn-with does not go with --remove", "change llm in your config.toml"
+        )
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     wired = bool(request.git or request.agents or request.remove)
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
     if (request.user or request.shared) and not wired:
-        raise UsageError("--user and --shared say where hooks go", "add --claude or --codex")
+        raise UsageError(
+            "--user and --shared say where hooks go", "add --claude or --codex"
+        )
     if root is None and not (request.user and (request.agents or request.remove)):
         hint = "run it inside a repository, or name one with --root"
         raise UsageError("there is no project here", hint)
@@ -139,7 +177,9 @@ def _targets(
 ) -> list[Target]:
     """Each file once, whatever the names that lead to it."""
     found: list[Target] = []
-    root, remove, everything = project.root, request.remove, request.all_of_it
+    root = project.root
+    remove = request.remove
+    everything = request.all_of_it
     if root is not None and (everything or not remove):
         found += repository.base(root, top)
     if request.learn_with:
@@ -163,7 +203,8 @@ def _targets(
 
 
 def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]:
-    """The workflow for CI, which has to know what to install; left out of "all" where it is not."""
+    """The workflow for CI, which has to know what to install; left out of "all" where
+    it is not."""
     try:
         spec = "" if request.remove else request.source or distribution.for_ci(top)
     except UsageError as error:

@@ -16,7 +16,9 @@ from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 
 ERROR = 255  # above 128 git takes the driver for failed; 1 to 127 are conflicts
-USAGE = "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
+USAGE = (
+    "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
+)
 OURS = re.compile(
     r"(?:^|/)(?:MEMORY|institutional|proxy)\.md$|\.archive\.md$|(?:^|/)(?:proxy-)?tasks/[^/]+\.md$"
 )
@@ -24,7 +26,11 @@ OURS = re.compile(
 
 def main(arguments: Sequence[str]) -> int:
     """Merge into the second file. Returns git's exit codes; never raises."""
-    odd = [name for name in arguments[:3] if os.path.exists(name) and not os.path.isfile(name)]
+    odd = [
+        name
+        for name in arguments[:3]
+        if os.path.exists(name) and not os.path.isfile(name)
+    ]
     if odd or not 3 <= len(arguments) <= 5:
         print(f"mem: {odd[0]}: not a regular file" if odd else USAGE, file=sys.stderr)
         return 2
@@ -37,7 +43,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
-    """Merge by entry, or as git does where that cannot be done; the conflicts, at most 127."""
+    """Merge by entry, or as git does where that cannot be done; the conflicts, at most
+    127."""
     ours = files[1]
     try:
         text, conflicts = _merged(files, name, size)
@@ -46,7 +53,9 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
         return min(conflicts, 127)
     except Exception as error:  # git can merge, and a driver that dies stops a rebase
         _explain(name or ours.name, error)
-    try:  # as git does without a driver; of what it cannot merge, binary content say, ours stays
+    # as git does without a driver; of what it cannot merge, binary content say, ours
+    # stays
+    try:
         text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
         ours.write_bytes(text.encode("utf-8", "surrogateescape"))
         return code
@@ -55,7 +64,8 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
 
 
 def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
-    """The merged text. Raises for what is no memory file: an attribute must not merge code."""
+    """The merged text. Raises for what is no memory file: an attribute must not merge
+    code."""
     if name and not OURS.search(name):
         path = Path.cwd() / name
         project = Project(os.environ, path.parent)
@@ -65,7 +75,9 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
     texts = [_read(path) for path in files]
     for text in texts:
         for line in conflict_lines(text):
-            raise DataError(f"has conflict markers ({name}:{line})", "resolve them first")
+            raise DataError(
+                f"has conflict markers ({name}:{line})", "resolve them first"
+            )
     return merge(*texts, path=name, merge_prose=partial(_as_git, size))
 
 

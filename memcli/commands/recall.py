@@ -10,7 +10,14 @@ from memcli.errors import DataError, ProviderError
 from memcli.history import record_of
 from memcli.index import view
 from memcli.recall import evidence
-from memcli.recall.answer import Layers, Own, RecallReport, RecallRequest, answer, composed
+from memcli.recall.answer import (
+    Layers,
+    Own,
+    RecallReport,
+    RecallRequest,
+    answer,
+    composed,
+)
 from memcli.recall.budget import Budget, Pools, Shown
 from memcli.recall.present import Hit, Showing
 from memcli.recall.search import Search
@@ -22,7 +29,8 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
-    project, filters = app.project, view.check(request.filters, app.project.now)
+    project = app.project
+    filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
     if request.shared:
         try:
@@ -33,22 +41,41 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             hint = f" ({error.hint})" if error.hint else ""
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
     if project.listing.files and request.refresh and request.history != "only":
-        app.refresh()  # before anything looks at the index: it may have to be built anew
-    history, problems = _history(app, request), tuple(project.listing.problems)
+        # before anything looks at the index: it may have to be built anew
+        app.refresh()
+    history = _history(app, request)
+    problems = tuple(project.listing.problems)
     if request.history == "only" or (history is not None and not project.listing.files):
         from memcli.recall.answer import from_history
 
-        return from_history(project.config, request.task, history)._replace(problems=problems)
+        return from_history(project.config, request.task, history)._replace(
+            problems=problems
+        )
     if not project.listing.files:
         budget = Budget(project.config.max_tokens, 0, 0)
-        return RecallReport("bm25", request.task, (), budget, problems, 0, False)
+        return RecallReport(
+            mode="bm25",
+            query=request.task,
+            hits=(),
+            budget=budget,
+            problems=problems,
+            matched=0,
+            found=False,
+        )
     if project.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
     report = app.guarded(
         lambda: answer(
-            Own(project, app.index, lambda: app.providers.embedder, app.notes), request, history
+            Own(
+                project=project,
+                memory=app.index,
+                embedder=lambda: app.providers.embedder,
+                notes=app.notes,
+            ),
+            request,
+            history,
         )
     )
     if request.session:  # what it was shown, for mem reinforce
@@ -57,14 +84,20 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             for hit in report.hits
             if hit.id and hit.layer in ("ranked", "workflows")
         ]
-        today, why = project.now.isoformat(), "the recall log was skipped"
-        app.from_state(lambda state: state.log_recall(request.session, evidence, today), None, why)
+        today = project.now.isoformat()
+        why = "the recall log was skipped"
+        app.from_state(
+            lambda state: state.log_recall(request.session, evidence, today), None, why
+        )
     return report
 
 
 def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
-    project, root = app.project, app.project.root
-    left_out = request.history == "off" or (request.history == "auto" and request.filters.by_value)
+    project = app.project
+    root = app.project.root
+    left_out = request.history == "off" or (
+        request.history == "auto" and request.filters.by_value
+    )
     path = None if left_out else record_of(project)
     if path is None or root is None:
         return None
@@ -100,20 +133,34 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         showing = Showing(search, detail=request.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(project.config, pools)
-        hits = tuple(showing.hit(item, place) for place, item in enumerate(shown.items, 1))
+        hits = tuple(
+            showing.hit(item, place) for place, item in enumerate(shown.items, 1)
+        )
     finally:
         link.close()
     return RecallReport(
-        search.mode, request.task, hits, shown.budget, (), len(ranked), bool(index.projects)
+        mode=search.mode,
+        query=request.task,
+        hits=hits,
+        budget=shown.budget,
+        problems=(),
+        matched=len(ranked),
+        found=bool(index.projects),
     )
 
 
 def write_ids(path: str, root: Path | None, report: RecallReport) -> None:
-    """The shown ids, one a line, best first: ranked, workflows, then the unconditional layers."""
+    """The shown ids, one a line, best first: ranked, workflows, then the unconditional
+    layers."""
     from memcli.storage.durable import write_output
 
     order = ("ranked", "workflows", "baseline", "episodes")
-    ids = [hit.id for layer in order for hit in report.hits if hit.layer == layer and hit.id]
+    ids = [
+        hit.id
+        for layer in order
+        for hit in report.hits
+        if hit.layer == layer and hit.id
+    ]
     write_output(Path(path), "".join(f"{i}\n" for i in dict.fromkeys(ids)), root=root)
 
 
@@ -125,11 +172,14 @@ def is_empty(app: App) -> bool:
 
 
 def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallReport:
-    """The ranked hits of all roots, by how much of the task each meets against its own memory.
+    """The ranked hits of all roots, by how much of the task each meets against its own
+    memory.
 
     Memory alone: no proxy, no history; the user's own level is looked at once."""
     request = request._replace(history="off", ranked_only=True)
-    pool, modes, found = list[tuple[float, Shown, Hit]](), set[str](), False
+    pool = list[tuple[float, Shown, Hit]]()
+    modes = set[str]()
+    found = False
     with ExitStack() as inside:
         for number, root in enumerate(roots):
             options = app.options._replace(root=root, others=())
@@ -144,20 +194,37 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
             app.notes += [f"{root}: {note}" for note in one.notes]
         pool.sort(key=lambda each: (-each[0], each[2].path))
         by_key = {item.key: hit for _, item, hit in pool}
-        shown = composed(app.project.config, Pools(ranked=[item for _, item, _ in pool]))
+        shown = composed(
+            app.project.config, Pools(ranked=[item for _, item, _ in pool])
+        )
     hits = tuple(
         by_key[item.key]._replace(rank=rank, text=item.text, head=item.head)
         for rank, item in enumerate(shown.items, 1)
     )
     mode = modes.pop() if len(modes) == 1 else "bm25"
-    return RecallReport(mode, request.task, hits, shown.budget, (), len(pool), found)
+    return RecallReport(
+        mode=mode,
+        query=request.task,
+        hits=hits,
+        budget=shown.budget,
+        problems=(),
+        matched=len(pool),
+        found=found,
+    )
 
 
-def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float, Shown, Hit]]:
+def _hits(
+    app: App, request: RecallRequest, modes: set[str]
+) -> list[tuple[float, Shown, Hit]]:
     if request.refresh:
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
-    own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
+    own = Own(
+        project=app.project,
+        memory=app.index,
+        embedder=lambda: app.providers.embedder,
+        notes=app.notes,
+    )
     layers = Layers(own, request)
     ranked = layers.search.ranked(request.task, app.project.config.limit)
     modes.add(layers.search.mode)
@@ -165,7 +232,9 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
     found = []
     for hit in ranked:
         item = layers.showing.each("ranked", [hit.item.id])[0].made
-        met = evidence.strength(evidence.together(layers.hit(item, 1).title, hit.item.text, asked))
+        met = evidence.strength(
+            evidence.together(layers.hit(item, 1).title, hit.item.text, asked)
+        )
         told = layers.hit(item, 1)._replace(project=name, score=round(met, 6))
         key = f"{item.key}@{app.project.root}"
         found.append((met, item._replace(key=key, head=f"{name}: {item.head}"), told))

@@ -1,4 +1,5 @@
-"""mem list and mem show: what is remembered, newest first; one entry with its provenance."""
+"""mem list and mem show: what is remembered, newest first; one entry with its
+provenance."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +18,9 @@ from memcli.project.context import Project
 from memcli.recall import budget, ranking
 from memcli.storage.files import Unreadable
 
-UNTITLED = 12  # so many tokens of its text stand for the title of an entry that has none
+UNTITLED = (
+    12  # so many tokens of its text stand for the title of an entry that has none
+)
 
 
 class ListRow(NamedTuple):
@@ -48,14 +51,19 @@ class ListReport(NamedTuple):
     total: int
 
 
-def list_entries(app: App, filters: view.Filters, recent: int | None = None) -> ListReport:
-    """The entries in view that pass the filters, newest first; each id once, its nearest copy."""
+def list_entries(
+    app: App, filters: view.Filters, recent: int | None = None
+) -> ListReport:
+    """The entries in view that pass the filters, newest first; each id once, its
+    nearest copy."""
     filters = view.check(filters, app.project.now)
     if not app.project.listing.files:
         return ListReport((), 0)
     app.refresh()
     listed = app.guarded(lambda: _rows(app, filters))
-    listed.sort(key=lambda row: (row.path, -row.line))  # what stands later was written later
+    listed.sort(
+        key=lambda row: (row.path, -row.line)
+    )  # what stands later was written later
     listed.sort(key=lambda row: row.date, reverse=True)
     return ListReport(tuple(listed[:recent]), len(listed))
 
@@ -63,7 +71,10 @@ def list_entries(app: App, filters: view.Filters, recent: int | None = None) -> 
 def _rows(app: App, filters: view.Filters) -> list[ListRow]:
     files = app.index.in_view(app.project.view, filters)
     where = view.select(files, filters, app.project.relative)
-    passing = {candidate.rowid: candidate.entry for candidate in app.index.entries.select(where)}
+    passing = {
+        candidate.rowid: candidate.entry
+        for candidate in app.index.entries.select(where)
+    }
     copies: dict[str, list[view.Candidate]] = {}
     for candidate in app.index.entries.copies(passing.values()):
         if candidate.source in where.files:
@@ -71,16 +82,27 @@ def _rows(app: App, filters: view.Filters) -> list[ListRow]:
     nearest = [view.nearest(same, files, app.project.view) for same in copies.values()]
     named = Counter(each.title for each in nearest)
     wanted = (each for each in nearest if each.rowid in passing)
-    return [_row(app, each, files[each.source], alone=named[each.title] == 1) for each in wanted]
+    return [
+        _row(app, each, files[each.source], alone=named[each.title] == 1)
+        for each in wanted
+    ]
 
 
 def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> ListRow:
-    values, place = c.values, file.place
-    words = budget.cut_words(" ".join(w for w in c.text.split() if w != "---"), UNTITLED)
+    values = c.values
+    place = file.place
+    words = budget.cut_words(
+        " ".join(w for w in c.text.split() if w != "---"), UNTITLED
+    )
     title = c.title if alone or values["written"] else f"{c.title}: {words}"
-    age, count = ranking.age_of(values, app.project.now), int(values["count"])
+    age = ranking.age_of(values, app.project.now)
+    count = int(values["count"])
     known = values.get("stability")
-    stable = prominence.initial_stability(values.get("surprise") or 0) if known is None else known
+    stable = (
+        prominence.initial_stability(values.get("surprise") or 0)
+        if known is None
+        else known
+    )
     given = (
         float(values["importance"]),
         c.kind,
@@ -91,9 +113,9 @@ def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> Lis
     )
     p = prominence.prominence(*given)
     return ListRow(
-        c.entry, c.date, place.level, place.store, c.type, c.kind, str(values["status"]),
-        float(values["importance"]), count, age, round(p.decay, 4), round(p.growth, 4),
-        round(p.value, 4), title if c.title else words, file.path, c.line,
+        id=c.entry, date=c.date, level=place.level, store=place.store, type=c.type, kind=c.kind, status=str(values["status"]),
+        importance=float(values["importance"]), reinforcement_count=count, age_days=age, decay=round(p.decay, 4), growth=round(p.growth, 4),
+        prominence=round(p.value, 4), title=title if c.title else words, path=file.path, line=c.line,
     )  # fmt: skip
 
 
@@ -104,7 +126,8 @@ PROVENANCE = (
 
 
 class ShowReport(NamedTuple):
-    """`raw` is the segment as it stands in the file; `copies` are other places of the same id."""
+    """`raw` is the segment as it stands in the file; `copies` are other places of the
+    same id."""
 
     entry: Entry
     path: str
@@ -119,16 +142,23 @@ class ShowReport(NamedTuple):
 
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
-    """The entry whose id is or begins with `prefix`. Raises UsageError for none or several."""
+    """The entry whose id is or begins with `prefix`. Raises UsageError for none or
+    several."""
     refresh_found(app)
     return app.guarded(lambda: _show(app, prefix, proxy))
 
 
 def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
-    index, rows = app.index, app.index.files().values()
-    files = {row.id: row for row in rows if proxy or "proxy" not in (row.place.store, row.place.of)}
+    index = app.index
+    rows = app.index.files().values()
+    files = {
+        row.id: row
+        for row in rows
+        if proxy or "proxy" not in (row.place.store, row.place.of)
+    }
     name = the_one(
-        prefix, {entry for entry, source in index.entries.ids(prefix) if source in files}
+        prefix,
+        {entry for entry, source in index.entries.ids(prefix) if source in files},
     )
     app.notes.extend(twins(index, name))
     copies = [copy for copy in index.entries.copies([name]) if copy.source in files]
@@ -137,7 +167,9 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     row = files[best.source]
     file = app.project.found(row.path)
     with suppress(Unreadable):
-        memory = app.project.read(file) if file is not None else parser.parse("", row.path)
+        memory = (
+            app.project.read(file) if file is not None else parser.parse("", row.path)
+        )
         for entry in (*memory.entries, *parser.sections(memory)):
             if entry.start == best.offset and words.clean(entry.id) == plain_id(name):
                 raw = memory.text[entry.start : entry.end]
@@ -145,28 +177,36 @@ def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
     raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
 
 
-def _report(app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]) -> ShowReport:
-    hit, extra = standing(app.project, entry, row.place.level), entry.extra
+def _report(
+    app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]
+) -> ShowReport:
+    hit = standing(app.project, entry, row.place.level)
+    extra = entry.extra
     p = hit.prominence
     factors = {
         "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,
         "level": hit.level_weight, "kind": hit.kind_weight, "score": hit.score,
     }  # fmt: skip
     return ShowReport(
-        entry, row.path, row.place.level, row.place.store, hit.item.age,
-        {key: round(value, 6) for key, value in factors.items()},
-        {key: extra[key] for key in PROVENANCE if key in extra},
-        tuple(app.index.entries.relations(entry.id)), copies, raw,
+        entry=entry, path=row.path, level=row.place.level, store=row.place.store, age_days=hit.item.age,
+        factors={key: round(value, 6) for key, value in factors.items()},
+        provenance={key: extra[key] for key in PROVENANCE if key in extra},
+        relations=tuple(app.index.entries.relations(entry.id)), copies=copies, raw=raw,
     )  # fmt: skip
 
 
 def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
-    """What a recall would multiply an entry's relevance by, as the score of relevance 1."""
+    """What a recall would multiply an entry's relevance by, as the score of relevance
+    1."""
     extra = entry.extra
-    values = {"reinforced": entry.last_reinforced, "created": entry.created_at, "date": entry.date}
+    values = {
+        "reinforced": entry.last_reinforced,
+        "created": entry.created_at,
+        "date": entry.date,
+    }
     item = ranking.RankedItem(
-        entry.id, entry.body, entry.kind, level, (), entry.importance, entry.reinforcement_count,
-        ranking.age_of(values, project.now), float(extra.get("surprise", 0.0)),
-        extra.get("stability"),
+        id=entry.id, text=entry.body, kind=entry.kind, level=level, place=(), importance=entry.importance, reinforced=entry.reinforcement_count,
+        age=ranking.age_of(values, project.now), surprise=float(extra.get("surprise", 0.0)),
+        stability=extra.get("stability"),
     )  # fmt: skip
     return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, project.config)[0]

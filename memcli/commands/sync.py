@@ -1,7 +1,9 @@
-"""mem sync: the user's own memory in step between machines, through a git repository of its own.
+"""mem sync: the user's own memory in step between machines, through a git repository of
+its own.
 
-Its git directory lies in the user's data folder; of the home folder it knows two files. A merge is
-written as mem writes everything: `BEFORE` names the commit before it until it surely was."""
+Its git directory lies in the user's data folder; of the home folder it knows two files.
+A merge is written as mem writes everything: `BEFORE` names the commit before it until
+it surely was."""
 
 import os
 import platform
@@ -23,14 +25,25 @@ from memcli.storage.workspace import Workspace
 from memcli.text.secrets import find_secrets, redact_secrets
 
 NAMES = ("MEMORY.md", "institutional.md")
-MAIN, THEIRS, BEFORE = "refs/heads/main", "refs/remotes/origin/main", "refs/mem/before"
+MAIN = "refs/heads/main"
+THEIRS = "refs/remotes/origin/main"
+BEFORE = "refs/mem/before"
 NETWORK = 60.0  # seconds that a fetch or a push may take
 SETTINGS = {
     "core.autocrlf": "false", "status.showUntrackedFiles": "no", "gc.autoDetach": "false",
     "merge.mem.name": "memory entries by id", git.DRIVER: git.DRIVER_COMMAND,
 }  # fmt: skip
-_OWN = ("GIT_SSH", "GIT_ASKPASS", "GIT_AUTHOR", "GIT_COMMITTER", "GIT_CONFIG_", "GIT_TERMINAL")
-_LOCKS = [f"{name}.lock" for name in ("index", "HEAD", "packed-refs", MAIN, THEIRS, BEFORE)]
+_OWN = (
+    "GIT_SSH",
+    "GIT_ASKPASS",
+    "GIT_AUTHOR",
+    "GIT_COMMITTER",
+    "GIT_CONFIG_",
+    "GIT_TERMINAL",
+)
+_LOCKS = [
+    f"{name}.lock" for name in ("index", "HEAD", "packed-refs", MAIN, THEIRS, BEFORE)
+]
 Texts = Mapping[str, str]
 
 
@@ -43,14 +56,18 @@ class SyncReport(NamedTuple):
 
 
 class HomeRepository:
-    """The repository of the two files: its git directory, the lock of a sync, the way to write."""
+    """The repository of the two files: its git directory, the lock of a sync, the way
+    to write."""
 
     def __init__(self, project: Project) -> None:
         self.project, self.folder = project, folder_of("data") / "home.git"
         self.paths = {name: project.home / name for name in NAMES}
-        now, single = moment(project.now), list(self.paths.values())
+        now = moment(project.now)
+        single = list(self.paths.values())
         self.files = Workspace(None, state_dir(), now, allowed=[], single=single)
-        self.lock = WriteLock(self.folder / "mem.lock", now.isoformat(timespec="seconds"))
+        self.lock = WriteLock(
+            self.folder / "mem.lock", now.isoformat(timespec="seconds")
+        )
         self.disk: dict[str, str | None] = {}  # what was read
 
     def set_up(self, url: str, *, remove: bool, dry_run: bool) -> Changes:
@@ -61,11 +78,17 @@ class HomeRepository:
                 self.folder.rename(aside)
             return Changes((f"moved {self.folder} to {aside}",) if known else (), ())
         if url.startswith("-"):
-            raise UsageError(f"{url}: no address of a repository", "mem init --home-git URL")
+            raise UsageError(
+                f"{url}: no address of a repository", "mem init --home-git URL"
+            )
         local = self.project.cwd / url
         url = os.path.realpath(local) if url and local.exists() else url
-        more = {"url": url, "fetch": "+refs/heads/*:refs/remotes/origin/*"} if url else {}
-        settings = SETTINGS | {f"remote.origin.{key}": value for key, value in more.items()}
+        more = (
+            {"url": url, "fetch": "+refs/heads/*:refs/remotes/origin/*"} if url else {}
+        )
+        settings = SETTINGS | {
+            f"remote.origin.{key}": value for key, value in more.items()
+        }
         self._read()
         if not dry_run:
             private_dir(self.folder)
@@ -80,20 +103,31 @@ class HomeRepository:
         return Changes((what,), (), ("bring it in step: mem sync",))
 
     def sync(self, *, dry_run: bool = False) -> SyncReport:
-        """Commit, fetch, merge, write, push. Raises MemError; what was committed stays."""
+        """Commit, fetch, merge, write, push. Raises MemError; what was committed
+        stays."""
         if not (self.folder / "info" / "attributes").is_file():
-            raise UsageError("your own memory has no repository", "mem init --home-git [URL]")
+            raise UsageError(
+                "your own memory has no repository", "mem init --home-git [URL]"
+            )
         with self.lock.taken("sync", wait=10.0):  # git's processes hold it to their end
             discard(self.folder / name for name in _LOCKS)
             head = self._commit(MAIN) if dry_run else self._settled()
-            mine: Texts = {**self._contents(head), **self._read()}  # what is gone comes back
+            mine: Texts = {
+                **self._contents(head),
+                **self._read(),
+            }  # what is gone comes back
             head = head if dry_run else self._committed(mine, head)
             remote = not self._git("config", "remote.origin.url")[0]
-            failed, why = self._git("fetch", "-q", "--no-tags", "--no-recurse-submodules", "origin")
+            failed, why = self._git(
+                "fetch", "-q", "--no-tags", "--no-recurse-submodules", "origin"
+            )
             theirs = self._commit(THEIRS)
             taken = self._count(theirs, head)
             texts = self._merged(mine, head, theirs) if taken else mine
-            made = (Patch(str(self.paths[n]), self.disk[n], text) for n, text in texts.items())
+            made = (
+                Patch(str(self.paths[n]), self.disk[n], text)
+                for n, text in texts.items()
+            )
             patches = tuple(patch for patch in made if patch.before != patch.after)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
@@ -106,12 +140,17 @@ class HomeRepository:
         return SyncReport(patches, sent, taken)
 
     def _git(self, *words: str, given: str | None = None) -> tuple[int, str]:
-        """The exit code of the user's own git, with its hooks, and what it said, or why not."""
-        own = {name: value for name, value in os.environ.items() if name.startswith(_OWN)}
+        """The exit code of the user's own git, with its hooks, and what it said, or why
+        not."""
+        own = {
+            name: value for name, value in os.environ.items() if name.startswith(_OWN)
+        }
         own |= {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.project.home)}
         keep = (self.lock.fd,) if self.lock.fd is not None else ()
         done = git.start(words, self.project.home, NETWORK, given, keep, **own)
-        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["failed"]
+        lines = [line for line in done.stderr.splitlines() if line.strip()] or [
+            "failed"
+        ]
         why = next((x for x in lines if x.startswith(("fatal", "error"))), lines[-1])
         return done.returncode, redact_secrets(why) if done.returncode else done.stdout
 
@@ -130,10 +169,13 @@ class HomeRepository:
         return int(self._ask("rev-list", "--count", *span)) if commit else 0
 
     def _settled(self) -> str:
-        """The commit that the files stand on; a merge that they do not show was not written."""
+        """The commit that the files stand on; a merge that they do not show was not
+        written."""
         self.files.recover()
         if before := self._commit(BEFORE):
-            old, new, disk = self._contents(before), self._contents(MAIN), self._read()
+            old = self._contents(before)
+            new = self._contents(MAIN)
+            disk = self._read()
             for name, text in new.items():
                 gained = {*text.splitlines()} - {*old.get(name, "").splitlines()}
                 if len(gained & {*disk.get(name, "").splitlines()}) * 2 < len(gained):
@@ -142,14 +184,19 @@ class HomeRepository:
         return self._commit(MAIN)
 
     def _read(self) -> Texts:
-        """The two files as they are. Raises RefusedError for a link, a conflict or a secret."""
-        self.disk = {name: text_to_write(self.project, path) for name, path in self.paths.items()}
+        """The two files as they are. Raises RefusedError for a link, a conflict or a
+        secret."""
+        self.disk = {
+            name: text_to_write(self.project, path) for name, path in self.paths.items()
+        }
         found = {name: text for name, text in self.disk.items() if text is not None}
         _refuse_conflicts(found)
         for name, text in found.items():
             for secret in find_secrets(text):
                 what = f"~/{name}:{text[: secret.start].count(chr(10)) + 1}: holds a secret"
-                raise RefusedError(f"{what} ({secret.kind})", "take it out; nothing is sent")
+                raise RefusedError(
+                    f"{what} ({secret.kind})", "take it out; nothing is sent"
+                )
         return found
 
     def _contents(self, commit: str) -> Texts:
@@ -173,14 +220,22 @@ class HomeRepository:
         return self._commit(MAIN)
 
     def _stored(self, texts: Texts) -> str:
-        blobs = {n: self._ask("hash-object", "-w", "--stdin", given=t) for n, t in texts.items()}
+        blobs = {
+            n: self._ask("hash-object", "-w", "--stdin", given=t)
+            for n, t in texts.items()
+        }
         rows = (f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items())
         return self._ask("mktree", given="".join(rows))
 
     def _merged(self, mine: Texts, head: str, theirs: str) -> Texts:
-        """Both sides by entry, prose with the lines of both; else as git does, with markers."""
+        """Both sides by entry, prose with the lines of both; else as git does, with
+        markers."""
         code, base = self._git("merge-base", head, theirs) if head else (1, "")
-        sides = (self._contents("" if code else base.strip()), mine, self._contents(theirs))
+        sides = (
+            self._contents("" if code else base.strip()),
+            mine,
+            self._contents(theirs),
+        )
         merged = {}
         for name in dict.fromkeys((*mine, *sides[2])):
             texts = [side.get(name, "") for side in sides]
@@ -191,7 +246,9 @@ class HomeRepository:
                 merged[name] = merge(*texts, path=name, merge_prose=prose)[0]
         return merged
 
-    def _written(self, patches: tuple[Patch, ...], texts: Texts, head: str, theirs: str) -> str:
+    def _written(
+        self, patches: tuple[Patch, ...], texts: Texts, head: str, theirs: str
+    ) -> str:
         commit = theirs
         if head and self._git("merge-base", "--is-ancestor", head, theirs)[0]:
             parents = ("-p", head, "-p", theirs, "-m", "Memory of two machines")
@@ -208,4 +265,6 @@ class HomeRepository:
 def _refuse_conflicts(texts: Texts) -> None:
     for name, text in texts.items():
         for line in conflict_lines(text):
-            raise RefusedError(f"~/{name}:{line}: has a conflict", "resolve it, then: mem sync")
+            raise RefusedError(
+                f"~/{name}:{line}: has a conflict", "resolve it, then: mem sync"
+            )

@@ -31,7 +31,8 @@ MOST = 6  # so many of each: one screen
 
 
 class WhyRow(NamedTuple):
-    """One thing that is known. `source` is memory, session or commit; `id` is what mem show takes.
+    """One thing that is known. `source` is memory, session or commit; `id` is what mem
+    show takes.
 
     `line` says that this commit was the last to touch the line that was asked about."""
 
@@ -56,8 +57,11 @@ class WhyReport(NamedTuple):
 def why(app: App, place: str) -> WhyReport:
     """All that is known of FILE or FILE:LINE, the newest first. Raises UsageError."""
     root = need_root(app.project)
-    name, _, number = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
-    path, line = app.project.relative(name), int(number)
+    name, _, number = (
+        place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
+    )
+    path = app.project.relative(name)
+    line = int(number)
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
         raise UsageError(f"{name}: there is no such file", "name it from where you are")
@@ -68,16 +72,18 @@ def why(app: App, place: str) -> WhyReport:
         rows += _committed(top, os.path.relpath(root / path, top), line)
     rows += _said(app, path)
     found = sorted(rows, key=lambda row: (row.line, row.date), reverse=True)
-    return WhyReport(path, line, within, tuple(found))
+    return WhyReport(path=path, line=line, within=within, rows=tuple(found))
 
 
 def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
-    """The names defined around a line: of what is indented less than all that comes between."""
+    """The names defined around a line: of what is indented less than all that comes
+    between."""
     try:
         lines = read_text(root / path, str(root), most=SMALL_BYTES).splitlines()
     except Unreadable:
         return ()
-    names, depth = [], 1_000
+    names = []
+    depth = 1_000
     for text in reversed(lines[:line]):
         found = pattern("commands/why", "definition").match(text)
         if found and len(found[1]) < depth:
@@ -90,20 +96,34 @@ def _around(root: Path, path: str, line: int) -> tuple[str, ...]:
 def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
     if not app.project.listing.files:
         return
-    root, rows = need_root(app.project), list(list_entries(app, Filters(path=(path,))).rows)
+    root = need_root(app.project)
+    rows = list(list_entries(app, Filters(path=(path,))).rows)
     app.guarded(lambda: anchors.update(app.index, root))
     naming = set[str]()
-    for entry, kind, name in app.index.db.execute("SELECT entry, kind, name FROM anchored"):
+    for entry, kind, name in app.index.db.execute(
+        "SELECT entry, kind, name FROM anchored"
+    ):
         end = "/" + name.removeprefix("./")
-        if (kind == "name" and name in within) or (kind == "path" and f"/{path}".endswith(end)):
+        if (kind == "name" and name in within) or (
+            kind == "path" and f"/{path}".endswith(end)
+        ):
             naming.add(entry)
     if naming := naming - {row.id for row in rows}:
         rows += [row for row in list_entries(app, Filters()).rows if row.id in naming]
         rows.sort(key=lambda row: row.date, reverse=True)
-    texts = {one.entry: one.text for one in app.index.entries.copies(row.id for row in rows)}
+    texts = {
+        one.entry: one.text for one in app.index.entries.copies(row.id for row in rows)
+    }
     for row in rows[: 2 * MOST]:
         text = body_of(texts[row.id], row.title)
-        yield WhyRow("memory", row.id[:8], row.date, row.kind or row.type, row.title, text)
+        yield WhyRow(
+            source="memory",
+            id=row.id[:8],
+            date=row.date,
+            who=row.kind or row.type,
+            title=row.title,
+            text=text,
+        )
 
 
 def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
@@ -117,7 +137,15 @@ def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
 
 def _commit(doc: Doc, *, line: bool = False) -> WhyRow:
     text = doc.text.removeprefix(doc.title).strip()
-    return WhyRow("commit", doc.handle, doc.date[:10], doc.who, doc.title, text, line)
+    return WhyRow(
+        source="commit",
+        id=doc.handle,
+        date=doc.date[:10],
+        who=doc.who,
+        title=doc.title,
+        text=text,
+        line=line,
+    )
 
 
 def _said(app: App, path: str) -> Iterator[WhyRow]:
@@ -127,7 +155,14 @@ def _said(app: App, path: str) -> Iterator[WhyRow]:
     with opened(place) as record:
         for doc in record.about(path, MOST) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
-            yield WhyRow("session", doc.handle, doc.date[:10], doc.who, doc.title, wanted)
+            yield WhyRow(
+                source="session",
+                id=doc.handle,
+                date=doc.date[:10],
+                who=doc.who,
+                title=doc.title,
+                text=wanted,
+            )
 
 
 COMMITS = 2000  # commits that are looked at
@@ -135,7 +170,8 @@ NOT_YET = "not committed"
 
 
 class LogRow(NamedTuple):
-    """One thing that happened: `what` as in mem diff, `commit` "" when it is not committed yet."""
+    """One thing that happened: `what` as in mem diff, `commit` "" when it is not
+    committed yet."""
 
     commit: str
     date: str
@@ -155,29 +191,49 @@ class LogReport(NamedTuple):
 
 
 def log(app: App, prefix: str) -> LogReport:
-    """What was done to the entry whose id is or begins with `prefix`. Raises UsageError."""
+    """What was done to the entry whose id is or begins with `prefix`. Raises
+    UsageError."""
     if git.work_tree(need_root(app.project)) is None:
-        raise UsageError("there is no git repository here", "mem show tells what the file says")
+        raise UsageError(
+            "there is no git repository here", "mem show tells what the file says"
+        )
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
     rows = lives(app.project, name)[name]
     if not rows:
         raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
-    return LogReport(name, next((row.title for row in rows if row.title), ""), tuple(rows))
+    return LogReport(
+        name, next((row.title for row in rows if row.title), ""), tuple(rows)
+    )
 
 
-READ = 12_000_000  # characters of versions of memory files that are read for all lives together
+# characters of versions of memory files that are read for all lives together
+READ = 12_000_000
 
 
 def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
-    """What was done to every entry (to that one) of the repository's files, newest first."""
-    root, found = project.root, defaultdict[str, list[LogRow]](list)
-    files = [file.name for file in project.listing.files if not file.name.startswith(("~", "/"))]
+    """What was done to every entry (to that one) of the repository's files, newest
+    first."""
+    root = project.root
+    found = defaultdict[str, list[LogRow]](list)
+    files = [
+        file.name
+        for file in project.listing.files
+        if not file.name.startswith(("~", "/"))
+    ]
     if root is None or git.work_tree(root) is None:
         return found
     if name:  # wherever it stood
-        words = ["log", f"-S{name}", "--format=", "--name-only", "-z", "--relative", "--"]
+        words = [
+            "log",
+            f"-S{name}",
+            "--format=",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--",
+        ]
         out = git.run([*words, ":(glob)**/*.md"], root).stdout
         files += sorted({path.strip("\n") for path in out.split("\0")} - {"", *files})
     size = sum(os.path.getsize(root / path) for path in files if (root / path).exists())
@@ -190,7 +246,9 @@ def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
         known = [path for path in texts if path in now or len(versions) <= most]
         before = {path: now.get(path, parse("", path)) for path in known}
         sides = (before, {path: after[path] for path in known})
-        for done in branch_diff.changes(*(branch_diff.version_of(project, one) for one in sides)):
+        for done in branch_diff.changes(
+            *(branch_diff.version_of(project, one) for one in sides)
+        ):
             if name in ("", done.id):
                 row = LogRow(*commit, done.what, done.detail, done.path, done.title)
                 found[done.id].insert(0, row)
@@ -204,29 +262,35 @@ Commit = tuple[str, str, str]
 def _versions(
     root: Path, files: list[str], name: str, most: int = COMMITS
 ) -> Iterator[tuple[Commit, dict[str, str]]]:
-    """Each commit of the files, the oldest first, and what stood in those it touched; then now."""
-    shape = "%x1e%H%x1f%h%x1f%cs%x1f%an%x1f"
-    words = ["log", f"--max-count={most}", "--reverse", f"--format={shape}", "--name-only"]
-    done = git.run([*words, "--no-renames", "-z", "--relative", "--", *files], root)
-    rows = (each.split("\x1f") for each in done.stdout.split("\x1e")[1:])
-    touched = [row for row in rows if len(row) == 5]  # an author may be called anything
-    wanted = [(row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")]
-    wanted = [(commit, path) for commit, path in wanted if path and "\n" not in path]
+    """Each commit of the files, the oldest first, and what stood in those it touched;
+    then now."""
+    shape = git.log_format("%H", "%h", "%cs", "%an")
+    bounds = f"--max-count={most}", "--reverse", "--no-renames", "--relative"
+    done = git.run(["log", *bounds, *shape, "--", *files], root)
+    touched = list(git.parse_log(done.stdout, 4))
+    pairs = ((each.fields[0], path) for each in touched for path in each.names)
+    wanted = [(commit, path) for commit, path in pairs if "\n" not in path]
     texts = dict(zip(wanted, branch_diff.blobs(root, wanted), strict=False))
     by_commit = defaultdict[str, dict[str, str]](dict)
     for (commit, path), text in texts.items():
         by_commit[commit][path] = _piece(text, name)
-    for commit, short, day, author, _ in touched:
+    for each in touched:
+        commit, short, day, author = each.fields
         yield (short, day, author), by_commit[commit]
     now = defaultdict[str, str](str)
     for path in files:
         with suppress(Unreadable):
-            now[path] = read_text(root / path, str(root)) if os.path.lexists(root / path) else ""
+            now[path] = (
+                read_text(root / path, str(root))
+                if os.path.lexists(root / path)
+                else ""
+            )
     yield ("", "", NOT_YET), {path: _piece(now[path], name) for path in files}
 
 
 def _piece(text: str, name: str) -> str:
-    """The entry of that id (all for "") and what follows up to the next: no more need be parsed."""
+    """The entry of that id (all for "") and what follows up to the next: no more need
+    be parsed."""
     if not name:
         return text
     text = text.replace("\r\n", "\n")

@@ -1,4 +1,5 @@
-"""Keep memory small and true: read, ask a model where that was asked for, plan, write."""
+"""Keep memory small and true: read, ask a model where that was asked for, plan,
+write."""
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,7 +31,8 @@ from memcli.project import distribution
 
 
 class CompactReport(NamedTuple):
-    """What was (or would be) done and found, what was left alone, patches, waiting episodes."""
+    """What was (or would be) done and found, what was left alone, patches, waiting
+    episodes."""
 
     done: tuple[Event, ...]
     found: tuple[Event, ...]
@@ -39,7 +41,9 @@ class CompactReport(NamedTuple):
     waiting: int = 0
 
 
-def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
+def compact(
+    app: App, request: CompactRequest, *, dry_run: bool = False
+) -> CompactReport:
     """Compact the files asked for. Raises RefusedError (exit 5) before a loss."""
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
@@ -58,7 +62,8 @@ def compact(app: App, request: CompactRequest, *, dry_run: bool = False) -> Comp
 
 
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
-    """By entry, the new names of files that git saw renamed, the index brought up before."""
+    """By entry, the new names of files that git saw renamed, the index brought up
+    before."""
     root = app.project.root
     if root is None or not app.project.listing.files:
         return {}
@@ -69,23 +74,39 @@ def renamed_files(app: App) -> dict[str, dict[str, str]]:
 
 def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
     """Count in one write what waits in these files; the entries."""
-    uses, wanted = WaitingUses(app), {os.path.realpath(path) for path in paths}
+    uses = WaitingUses(app)
+    wanted = {os.path.realpath(path) for path in paths}
 
     def plan() -> CompactReport:
         uses.read()
-        known = [file.path for file in app.project.listing.files if file.place.store != "archive"]
+        known = [
+            file.path
+            for file in app.project.listing.files
+            if file.place.store != "archive"
+        ]
         chosen = tuple(path for path in known if os.path.realpath(path) in wanted)
         if not (uses.waiting and chosen):
-            return CompactReport((), (), (), ())
+            return CompactReport(done=(), found=(), skipped=(), patches=())
         files = read_files(app.project, CompactRequest(files=chosen))
         counted = uses.count(files.sources)
-        return CompactReport(counted.done, (), (), files.patches(dict(counted.texts)))
+        return CompactReport(
+            done=counted.done,
+            found=(),
+            skipped=(),
+            patches=files.patches(dict(counted.texts)),
+        )
 
-    return tuple(entry for event in _written(app, plan, uses).done for entry in event.ids)
+    return tuple(
+        entry for event in _written(app, plan, uses).done for entry in event.ids
+    )
 
 
 def _written(
-    app: App, plan: Callable[[], CompactReport], uses: WaitingUses, *, dry_run: bool = False
+    app: App,
+    plan: Callable[[], CompactReport],
+    uses: WaitingUses,
+    *,
+    dry_run: bool = False,
 ) -> CompactReport:
     if dry_run:
         return plan()
@@ -96,7 +117,8 @@ def _written(
 
 
 def _meanings(app: App, request: CompactRequest) -> Meanings:
-    """The vectors of entries that may be merged, none of proxies; nothing is locked meanwhile."""
+    """The vectors of entries that may be merged, none of proxies; nothing is locked
+    meanwhile."""
     from memcli.index.embedding import of_texts
     from memcli.index.vectors import embedded_text
 
@@ -107,9 +129,13 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     entries = [
         (entry.title, entry.body)
         for source in read_files(app.project, request).sources
-        if source.writable and source.place.store == "memory" and source.place.of != "proxy"
+        if source.writable
+        and source.place.store == "memory"
+        and source.place.of != "proxy"
         for entry in source.memory.entries
-        if entry.status != "retired" and entry.kind != "episode" and len(entry.body) <= SIZE
+        if entry.status != "retired"
+        and entry.kind != "episode"
+        and len(entry.body) <= SIZE
         if entry.extra.get("embed") is not False
     ]
     texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
@@ -118,50 +144,77 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
 
 
 def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswers:
-    model, project = app.providers.require_model(request.asks), app.project
-    files, said = read_files(project, request), ModelAnswers()
+    model = app.providers.require_model(request.asks)
+    project = app.project
+    files = read_files(project, request)
+    said = ModelAnswers()
     if request.consolidate:
         said = app.guarded(lambda: consolidate.ask_about_episodes(model, app, files))
     if request.contradictions == "resolve":
         work = Compaction(files.sources, files.archives, project.now, meanings)
-        said = consolidate.ask_about_pairs(model, contradicting(work, request), project.now, said)
+        said = consolidate.ask_about_pairs(
+            model, contradicting(work, request), project.now, said
+        )
     if request.promote_global:
         said = consolidate.ask_the_judge(model, project, files, said)
     return said
 
 
 def _plan(
-    app: App, request: CompactRequest, said: ModelAnswers, meanings: Meanings, uses: WaitingUses
+    app: App,
+    request: CompactRequest,
+    said: ModelAnswers,
+    meanings: Meanings,
+    uses: WaitingUses,
 ) -> CompactReport:
     files = read_files(app.project, request)
     learned = _carried_out(files, said)
     used = uses.count(_with_texts(files.sources, learned.texts))
     texts = {**learned.texts, **used.texts}
     archives = files.archives | {n: t for n, t in texts.items() if n.endswith(ARCHIVE)}
-    work = Compaction(_with_texts(files.sources, texts), archives, app.project.now, meanings)
+    work = Compaction(
+        _with_texts(files.sources, texts), archives, app.project.now, meanings
+    )
     parts = learned, used, take_steps(work, request, said.verdicts)
-    if (losses := [e for part in parts for e in part.losses]) and not request.allow_loss:
+    if (
+        losses := [e for part in parts for e in part.losses]
+    ) and not request.allow_loss:
         what = f"{losses[0].detail} would leave {losses[0].path}; nothing is written"
         hint = "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)"
         raise RefusedError(what, hint)
-    patches = *files.patches({**texts, **parts[2].texts}), *(end.patch for end in request.ended)
+    patches = (
+        *files.patches({**texts, **parts[2].texts}),
+        *(end.patch for end in request.ended),
+    )
     batches = due(files.sources) if request.consolidate and request.check else ()
     waiting = sum(len(batch.episodes) for batch in batches)
     found = (*said.found, *(e for part in parts for e in part.found), *losses)
     done = tuple(e for part in parts for e in part.done)
-    return CompactReport(done, found, tuple(files.skipped), patches, waiting)
+    return CompactReport(
+        done=done,
+        found=found,
+        skipped=tuple(files.skipped),
+        patches=patches,
+        waiting=waiting,
+    )
 
 
 def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
     if not (said.lessons or said.promoted):
         return CompactOutcome({})
-    memories = {source.path: source.memory for source in files.sources if source.writable}
-    wanted = [lesson.batch.target for lesson in said.lessons] + [EVERYWHERE] * bool(said.promoted)
+    memories = {
+        source.path: source.memory for source in files.sources if source.writable
+    }
+    wanted = [lesson.batch.target for lesson in said.lessons] + [EVERYWHERE] * bool(
+        said.promoted
+    )
     for name in dict.fromkeys(wanted):
         if name not in memories and name not in files.paths:
             memory = files.memory(name, files.project.path_of(name))
             memories.update({name: memory} if memory is not None else {})
-    work = consolidate.Consolidation(memories, files.archives, files.project.now.isoformat())
+    work = consolidate.Consolidation(
+        memories, files.archives, files.project.now.isoformat()
+    )
     for lesson in said.lessons:
         work.learn(lesson)
     for item in said.promoted:
@@ -169,6 +222,8 @@ def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
     return outcome_of(work.changes)
 
 
-def _with_texts(sources: Sequence[KnownFile], texts: Mapping[str, str]) -> list[KnownFile]:
+def _with_texts(
+    sources: Sequence[KnownFile], texts: Mapping[str, str]
+) -> list[KnownFile]:
     new = {name: parse(text, name) for name, text in texts.items()}
     return [each._replace(memory=new.get(each.path, each.memory)) for each in sources]

@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.compaction import questions
 from memcli.compaction.plan import EDITED, EVERYWHERE, CompactFiles, importance_order
-from memcli.compaction.questions import EpisodeBatch, Lesson, Operation, QuotedEntry, body_of, due
+from memcli.compaction.questions import (
+    EpisodeBatch,
+    Lesson,
+    Operation,
+    QuotedEntry,
+    body_of,
+    due,
+)
 from memcli.compaction.steps import Pair
 from memcli.index import lexical
 from memcli.index.database import Index
@@ -46,41 +53,59 @@ class ModelAnswers(NamedTuple):
 
 def ask_about_episodes(model: Model, app: App, files: CompactFiles) -> ModelAnswers:
     """What the episodes that are due teach."""
-    batches = [batch for batch in due(files.sources) if _takes_facts(files, batch.target)]
+    batches = [
+        batch for batch in due(files.sources) if _takes_facts(files, batch.target)
+    ]
     if not batches:
         return ModelAnswers()
     app.refresh()
     batches = [_with_related(app.index, batch, files) for batch in batches]
     texts = questions.ask(model, "consolidate", map(questions.facts_question, batches))
-    lessons = [questions.read_lesson(t, batch) for t, batch in zip(texts, batches, strict=True)]
+    lessons = [
+        questions.read_lesson(t, batch) for t, batch in zip(texts, batches, strict=True)
+    ]
     return ModelAnswers(tuple(questions.settled(lessons)))
 
 
 def _takes_facts(files: CompactFiles, name: str) -> bool:
     known = {source.path: source.writable for source in files.sources}
-    unread = name not in known and files.memory(name, files.project.path_of(name)) is not None
+    unread = (
+        name not in known
+        and files.memory(name, files.project.path_of(name)) is not None
+    )
     return known.get(name, unread)
 
 
-def _with_related(index: Index, batch: EpisodeBatch, files: CompactFiles) -> EpisodeBatch:
-    """The batch with the entries around it that its episodes' words find, the best first."""
+def _with_related(
+    index: Index, batch: EpisodeBatch, files: CompactFiles
+) -> EpisodeBatch:
+    """The batch with the entries around it that its episodes' words find, the best
+    first."""
     own = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
     near = {
-        each.path: {entry.id: entry for entry in each.memory.entries if _is_settled(entry)}
+        each.path: {
+            entry.id: entry for entry in each.memory.entries if _is_settled(entry)
+        }
         for each in files.sources
         if each.writable and each.place.store == "memory"
         if each.place.level == "project" or each.place == own
     }
     every = {row.id: row.path for row in index.files().values()}
     names = {number: path for number, path in every.items() if path in near}
-    wanted = lexical.build("\n".join(i.words for i in batch.episodes), index.words.counts).terms
+    wanted = lexical.build(
+        "\n".join(i.words for i in batch.episodes), index.words.counts
+    ).terms
     found = index.words.best(
         wanted, None, index.words.denied(every.keys() - names.keys()), pool=POOL
     )
     candidates = index.entries.candidates(found)
     ranked = sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset))
-    places = dict.fromkeys((names[c.source], c.entry) for c in ranked if c.source in names)
-    related = [QuotedEntry(name, near[name][i]) for name, i in places if i in near[name]]
+    places = dict.fromkeys(
+        (names[c.source], c.entry) for c in ranked if c.source in names
+    )
+    related = [
+        QuotedEntry(name, near[name][i]) for name, i in places if i in near[name]
+    ]
     return batch._replace(related=tuple(related[:MOST_RELATED]))
 
 
@@ -88,12 +113,17 @@ def ask_about_pairs(
     model: Model, pairs: Sequence[Pair], today: datetime.date, said: ModelAnswers
 ) -> ModelAnswers:
     """Which of two opposite entries holds, beside what was `said` of other things."""
-    shown, left = pairs[:MOST_ASKED], pairs[MOST_ASKED:]
+    shown = pairs[:MOST_ASKED]
+    left = pairs[MOST_ASKED:]
     if not shown:
         return said
     (text,) = questions.ask(model, "resolve", [questions.pairs_question(shown)])
     more = f"{len(left)} more contradictions were not asked about: run again"
-    found = (Event("not asked", left[0].path, (), more),) if left else ()
+    found = (
+        (Event(what="not asked", path=left[0].path, ids=(), detail=more),)
+        if left
+        else ()
+    )
     verdicts = questions.read_verdicts(text, shown, today.isoformat())
     return said._replace(verdicts=verdicts, found=(*said.found, *found))
 
@@ -101,18 +131,25 @@ def ask_about_pairs(
 def ask_the_judge(
     model: Model, project: Project, files: CompactFiles, said: ModelAnswers
 ) -> ModelAnswers:
-    """Which of the project's entries hold everywhere; those that name the project are left out."""
+    """Which of the project's entries hold everywhere; those that name the project are
+    left out."""
     target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
     if target is None or project.root is None:
         return said
-    names, found, shown = _project_names(project), list(said.found), list[QuotedEntry]()
+    names = _project_names(project)
+    found = list(said.found)
+    shown = list[QuotedEntry]()
     for item in _candidates(files, target):
         if why := _kept_back(item.entry, names):
-            found.append(Event(why[0], item.path, (item.entry.id,), why[1]))
+            found.append(
+                Event(what=why[0], path=item.path, ids=(item.entry.id,), detail=why[1])
+            )
         else:
             shown.append(item)
     parts = [shown[at : at + MOST_ASKED] for at in range(0, len(shown), MOST_ASKED)]
-    prompts = [questions.question("promote", ENTRIES=[i.entry for i in part]) for part in parts]
+    prompts = [
+        questions.question("promote", ENTRIES=[i.entry for i in part]) for part in parts
+    ]
     texts = zip(questions.ask(model, "promote", prompts), parts, strict=True)
     agnostic = {i for text, part in texts for i in questions.read_judgement(text, part)}
     promoted = tuple(item for item in shown if item.entry.id in agnostic)
@@ -132,27 +169,41 @@ def _kept_back(entry: Entry, names: Sequence[str]) -> tuple[str, str] | None:
 def _project_names(project: Project) -> list[str]:
     assert project.root is not None
     found = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], project.root)
-    urls = [line.split(None, 1)[-1].strip().rstrip("/") for line in found.stdout.splitlines()]
-    remotes = [url.removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls]
+    urls = [
+        line.split(None, 1)[-1].strip().rstrip("/")
+        for line in found.stdout.splitlines()
+    ]
+    remotes = [
+        url.removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls
+    ]
     return list(dict.fromkeys(filter(None, (project.root.name, *remotes))))
 
 
 def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry]:
-    """The project's entries that a judge may see: live, not promoted, like nothing thrown out."""
-    archive = parse(files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE))
+    """The project's entries that a judge may see: live, not promoted, like nothing
+    thrown out."""
+    archive = parse(
+        files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE)
+    )
     every = (*everywhere.entries, *archive.entries)
     refuted = [claim(entry.body) for entry in every if _is_refuted(entry)]
     known = {i for e in everywhere.entries for i in (e.id, *listed(e, "promoted_from"))}
 
     def is_new(entry: Entry) -> bool:
-        copied = entry.id in known or derived_id(entry.id) in listed(entry, "promoted_to")
-        gone = refuted and any(near_duplicate(claim(entry.body), each) for each in refuted)
+        copied = entry.id in known or derived_id(entry.id) in listed(
+            entry, "promoted_to"
+        )
+        gone = refuted and any(
+            near_duplicate(claim(entry.body), each) for each in refuted
+        )
         return _is_settled(entry) and not copied and not gone
 
     found = {
         entry.id: QuotedEntry(each.path, entry)
         for each in files.sources[::-1]
-        if each.place.level == "project" and each.place.store == "memory" and each.writable
+        if each.place.level == "project"
+        and each.place.store == "memory"
+        and each.writable
         for entry in filter(is_new, each.memory.entries)
     }
     return sorted(found.values(), key=lambda item: importance_order(item.entry))
@@ -163,7 +214,8 @@ def _is_settled(entry: Entry) -> bool:
 
 
 def names_project(entry: Entry, names: Iterable[str]) -> str:
-    """The first of `names` that an entry's text or tags hold, in any spelling; "" for none."""
+    """The first of `names` that an entry's text or tags hold, in any spelling; "" for
+    none."""
     text = _copied_text(entry)
     for name in names:
         parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+", name)
@@ -175,7 +227,9 @@ def names_project(entry: Entry, names: Iterable[str]) -> str:
 
 
 def _copied_text(entry: Entry) -> str:
-    return "\n".join((entry.title, entry.body, *listed(entry, "tags"), *listed(entry, "commands")))
+    return "\n".join(
+        (entry.title, entry.body, *listed(entry, "tags"), *listed(entry, "commands"))
+    )
 
 
 class Consolidation:
@@ -191,10 +245,12 @@ class Consolidation:
         self._fresh = defaultdict[str, list[str]](list)
 
     def learn(self, lesson: Lesson) -> None:
-        """Do what a lesson says, and mark its episodes; nothing when one of them has changed."""
+        """Do what a lesson says, and mark its episodes; nothing when one of them has
+        changed."""
         batch = lesson.batch
         spots = [self._spot(item) for item in batch.episodes]
-        ids, path = [item.entry.id for item in batch.episodes], batch.episodes[0].path
+        ids = [item.entry.id for item in batch.episodes]
+        path = batch.episodes[0].path
         if batch.target not in self.files or None in spots:
             self.changes.tell("skipped", path, ids, CHANGED)
             return
@@ -207,7 +263,8 @@ class Consolidation:
             self.changes.tell("dropped", batch.target, (), f"{number} {why}")
 
     def _do(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> None:
-        target, what = operation.target, operation.what
+        target = operation.target
+        what = operation.what
         if target is None:
             self._add(operation, batch, ordinal)
             return
@@ -225,12 +282,16 @@ class Consolidation:
             by = by or operation.episodes[0]
             lost = {"superseded_by": by, "retired_because": "superseded"}
             self.changes.set(spot, status="retired", **lost)
-            self.changes.note("superseded", spot[0], (by, target.entry.id), "invalidate")
+            self.changes.note(
+                "superseded", spot[0], (by, target.entry.id), "invalidate"
+            )
 
     def _spot(self, quoted: QuotedEntry) -> Spot | None:
         file = self.files.get(quoted.path)
         for at, entry in enumerate(file.entries if file is not None else ()):
-            if entry.id == quoted.entry.id and _essence(entry) == _essence(quoted.entry):
+            if entry.id == quoted.entry.id and _essence(entry) == _essence(
+                quoted.entry
+            ):
                 return quoted.path, at
         return None
 
@@ -241,23 +302,32 @@ class Consolidation:
 
     def _update(self, spot: Spot, operation: Operation) -> None:
         entry = self.changes.entry(spot)
-        self.changes.supersede(spot, body_of(operation.title, operation.body, self.today))
-        day, supports = max(self.today, entry.last_reinforced), _supports(entry, operation.episodes)
+        self.changes.supersede(
+            spot, body_of(operation.title, operation.body, self.today)
+        )
+        day = max(self.today, entry.last_reinforced)
+        supports = _supports(entry, operation.episodes)
         self.changes.set(spot, last_reinforced=day, supports=supports)
         if operation.title and "title" in entry.extra:
             self.changes.set(spot, title=operation.title)
         self.changes.note("updated", spot[0], (entry.id, *operation.episodes))
 
     def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
-        """Add a fact; its id, that of what says the same, or "" for one thrown out before."""
-        body, path = body_of(operation.title, operation.body, self.today), batch.target
+        """Add a fact; its id, that of what says the same, or "" for one thrown out
+        before."""
+        body = body_of(operation.title, operation.body, self.today)
+        path = batch.target
         others = [item for item in batch.related if item is not operation.target]
         if (same := self._same(body, others)) is not None:
             self._reinforce(same, operation.episodes)
             return self.changes.entry(same).id
-        new = derived_id("fact", *sorted(item.entry.id for item in batch.episodes), str(ordinal))
+        new = derived_id(
+            "fact", *sorted(item.entry.id for item in batch.episodes), str(ordinal)
+        )
         if self._is_known(new, body, path):
-            self.changes.tell("dropped", path, (), "1 said already, or thrown out before")
+            self.changes.tell(
+                "dropped", path, (), "1 said already, or thrown out before"
+            )
             return ""
         self.changes.add(path, _fact_values(new, operation, batch, self.today), body)
         self._fresh[path].append(body)
@@ -275,15 +345,22 @@ class Consolidation:
 
     def _is_known(self, new: str, body: str, path: str) -> bool:
         """Whether a fact was written or done away with before, or it is said twice."""
-        entries = (*self.files[path].entries, *self.changes.file(archive_of(path)).entries)
+        entries = (
+            *self.files[path].entries,
+            *self.changes.file(archive_of(path)).entries,
+        )
         if any(new in (entry.id, *listed(entry, "merged_from")) for entry in entries):
             return True
         gone = [entry.body for entry in entries if _is_refuted(entry)]
-        return any(near_duplicate(claim(body), claim(o)) for o in (*gone, *self._fresh[path]))
+        return any(
+            near_duplicate(claim(body), claim(o)) for o in (*gone, *self._fresh[path])
+        )
 
     def promote(self, quoted: QuotedEntry, path: str) -> None:
-        """Copy an entry up to the file for every project, or reinforce what that says already."""
-        spot, entry = self._spot(quoted), quoted.entry
+        """Copy an entry up to the file for every project, or reinforce what that says
+        already."""
+        spot = self._spot(quoted)
+        entry = quoted.entry
         if spot is None or path not in self.files:
             self.changes.tell("skipped", quoted.path, [entry.id], CHANGED)
             return
@@ -299,9 +376,12 @@ class Consolidation:
             self.changes.set(spot, promoted_to=[*to, known])
 
     def _known_everywhere(self, mine: Entry, path: str) -> str | None:
-        """The id of what says the same for every project, reinforced; None without one."""
+        """The id of what says the same for every project, reinforced; None without
+        one."""
         for at, entry in enumerate(self.files[path].entries):
-            if entry.status != "retired" and near_duplicate(claim(mine.body), claim(entry.body)):
+            if entry.status != "retired" and near_duplicate(
+                claim(mine.body), claim(entry.body)
+            ):
                 known = listed(self.changes.entry((path, at)), "promoted_from")
                 united = sorted({*known, mine.id})
                 self.changes.strengthen((path, at), self.today, promoted_from=united)
@@ -317,12 +397,24 @@ def _supports(entry: Entry, episodes: Sequence[str]) -> list[str]:
 def _essence(entry: Entry) -> tuple[Any, ...]:
     """What of an entry a question shows or an answer depends on."""
     extra = entry.extra
-    return (entry.title, entry.body, entry.status, entry.kind, extra.get("consolidated_at"))
+    return (
+        entry.title,
+        entry.body,
+        entry.status,
+        entry.kind,
+        extra.get("consolidated_at"),
+    )
 
 
-def _fact_values(new: str, operation: Operation, batch: EpisodeBatch, today: str) -> dict[str, Any]:
-    episodes = [item.entry for item in batch.episodes if item.entry.id in operation.episodes]
-    sessions = [str(e.extra["session_id"]) for e in episodes if e.extra.get("session_id")]
+def _fact_values(
+    new: str, operation: Operation, batch: EpisodeBatch, today: str
+) -> dict[str, Any]:
+    episodes = [
+        item.entry for item in batch.episodes if item.entry.id in operation.episodes
+    ]
+    sessions = [
+        str(e.extra["session_id"]) for e in episodes if e.extra.get("session_id")
+    ]
     named = [str(s) for e in episodes for s in listed(e, "source") if s]
     phases = {e.phase for e in episodes}
     return {
@@ -336,7 +428,8 @@ def _fact_values(new: str, operation: Operation, batch: EpisodeBatch, today: str
 
 
 def _is_refuted(entry: Entry) -> bool:
-    """Whether an entry was retired or superseded for another reason than that its stage is over."""
+    """Whether an entry was retired or superseded for another reason than that its stage
+    is over."""
     because = str(entry.extra.get("archived_because", ""))
     gone = entry.status == "retired" or because in ("retired", "superseded")
     return gone and not str(entry.extra.get("retired_because", "")).startswith("stage")

@@ -1,7 +1,8 @@
-"""Three-way merge of two memory files by entry id; prose is merged by `merge_prose`, which is git.
+"""Three-way merge of two memory files by entry id; prose is merged by `merge_prose`,
+which is git.
 
-The outcome does not depend on which side is ours, but for the order of entries and of list items.
-"""
+The outcome does not depend on which side is ours, but for the order of entries and of
+list items."""
 
 import re
 from collections import Counter
@@ -23,7 +24,13 @@ from memcli.text.matching import pattern
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _FRONT = re.compile(r"---[ \t]*\r?\n.*?(?<=\n)---[ \t]*\r?(?:\n|\Z)", re.DOTALL)
 COUNTS = ("reinforcement_count", "success_count")
-LATER_WINS = ("last_reinforced", "promoted_at", "archived_at", "consolidated_at", "ended_at")
+LATER_WINS = (
+    "last_reinforced",
+    "promoted_at",
+    "archived_at",
+    "consolidated_at",
+    "ended_at",
+)
 EARLIER_WINS = ("created_at", "started_at")
 STATUS_RANK = {"retired": 2, "compacted": 1}
 
@@ -40,12 +47,15 @@ class Unmergeable(Exception):
 def merge(
     base: str, ours: str, theirs: str, *, path: str, merge_prose: MergeProse
 ) -> tuple[str, int]:
-    """Both sides' changes to `base` in one text, and how many conflicts its prose holds.
+    """Both sides' changes to `base` in one text, and how many conflicts its prose
+    holds.
 
     When one side has none, the other's to the byte."""
     if base in (ours, theirs) or ours == theirs:
         return _one_sided(base, ours, theirs, str), 0
-    ends = (found[0] if (found := _LINE_END.search(t)) else "" for t in (base, ours, theirs))
+    ends = (
+        found[0] if (found := _LINE_END.search(t)) else "" for t in (base, ours, theirs)
+    )
     old_end, my_end, other_end = ends
     # The line end of the merged file is ours, unless theirs alone changed it.
     eol = (other_end if old_end == my_end else my_end) or my_end or other_end or "\n"
@@ -105,7 +115,8 @@ class _Side(NamedTuple):
 
 
 def _read(text: str, path: str, eol: str) -> _Side:
-    """A text whose first line ends otherwise is converted; mixed line ends that agree are left."""
+    """A text whose first line ends otherwise is converted; mixed line ends that agree
+    are left."""
     found = _LINE_END.search(text)
     if found is not None and found[0] != eol:
         text = _LINE_END.sub(lambda _: eol, text)
@@ -120,7 +131,9 @@ def _read(text: str, path: str, eol: str) -> _Side:
         front = _FRONT.match(with_line_feeds(core))
         if front is None:
             raise Unmergeable(f"the front matter of {entry.id} has no end")
-        block = _Block(entry.id, core[: front.end()], core[front.end() :], gap)
+        block = _Block(
+            id=entry.id, front=core[: front.end()], rest=core[front.end() :], gap=gap
+        )
         if text[entry.end : stop].strip():
             below, gap = _trimmed(gap + text[entry.end : stop])
             block = block._replace(below=below, gap=gap)
@@ -134,12 +147,15 @@ def _read(text: str, path: str, eol: str) -> _Side:
             raise Unmergeable(f"id {entry.id} stands twice")
         blocks.setdefault(key, block)
     bom = "\ufeff" if text.startswith("\ufeff") else ""
-    head, gap = _trimmed(text[len(bom) : file.entries[0].start if file.entries else len(text)])
-    return _Side(bom, head, gap, blocks, _trimmed(text)[1])
+    head, gap = _trimmed(
+        text[len(bom) : file.entries[0].start if file.entries else len(text)]
+    )
+    return _Side(bom=bom, head=head, gap=gap, blocks=blocks, tail=_trimmed(text)[1])
 
 
 def _trimmed(text: str) -> tuple[str, str]:
-    """`text` up to the end of its last line with something on it, and what follows there."""
+    """`text` up to the end of its last line with something on it, and what follows
+    there."""
     at = len(text.rstrip(BLANKS))
     at += at and len(text) - at - len(text[at:].lstrip(" \t"))
     return text[:at], text[at:]
@@ -155,8 +171,12 @@ class _ProseMerge:
         """The prose of both sides; where git merged it, with `lead` before it."""
 
         def by_git() -> str:
-            bare = [side.lstrip("\r\n") if lead else side for side in (base, ours, theirs)]
-            text, conflicts = self.merge_prose(*(side + self.eol if side else "" for side in bare))
+            bare = [
+                side.lstrip("\r\n") if lead else side for side in (base, ours, theirs)
+            ]
+            text, conflicts = self.merge_prose(
+                *(side + self.eol if side else "" for side in bare)
+            )
             self.conflicts += conflicts
             return lead + _trimmed(text)[0]
 
@@ -182,10 +202,16 @@ def _verify(file: MemoryFile, head: str, blocks: Sequence[_Block]) -> None:
     def full(text: str) -> list[str]:
         return [line for line in _LINE_END.split(text) if line.strip("\ufeff" + BLANKS)]
 
-    entries = [_trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries]
-    prose = "\n".join(file.text[s.start : s.end] for s in file.segments if s.kind == "prose")
+    entries = [
+        _trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries
+    ]
+    prose = "\n".join(
+        file.text[s.start : s.end] for s in file.segments if s.kind == "prose"
+    )
     wanted = "\n".join([head, *(block.below for block in blocks)])
-    if entries != [block.text for block in blocks if block.id] or full(prose) != full(wanted):
+    if entries != [block.text for block in blocks if block.id] or full(prose) != full(
+        wanted
+    ):
         raise Unmergeable("the merged text does not read back as planned")
 
 
@@ -196,27 +222,33 @@ def _one_sided(base: T, ours: T, theirs: T, otherwise: Callable[[], T]) -> T:
 
 
 def _merge_blanks(base: str, ours: str, theirs: str) -> str:
-    return _one_sided(base, ours, theirs, lambda: max((ours, theirs), key=lambda t: (len(t), t)))
+    return _one_sided(
+        base, ours, theirs, lambda: max((ours, theirs), key=lambda t: (len(t), t))
+    )
 
 
 def _merge_blocks(
     base: _Blocks, ours: _Blocks, theirs: _Blocks, prose: _ProseMerge
 ) -> list[_Block]:
-    """Ours' order, then what theirs alone has; a second version of a body behind the first, unless
-    it was edited on: in a rebase the first of two edits becomes one, and the base of the second."""
+    """Ours' order, then what theirs alone has; a second version of a body behind the
+    first, unless it was edited on: in a rebase the first of two edits becomes one, and
+    the base of the second."""
     merged = {
         key: _merge_block(base.get(key), ours.get(key), theirs.get(key), prose)
         for key in dict.fromkeys([*ours, *theirs])
     }
     taken = {versions[0].id for versions in merged.values() if versions}
-    edited_on = (base[k] for k, versions in merged.items() if len(versions) > 1 and k in base)
+    edited_on = (
+        base[k] for k, versions in merged.items() if len(versions) > 1 and k in base
+    )
     stale = {(derived_id(block.id, block.body), block.body) for block in edited_on}
     stale = {(id, body) for id, body in stale if (id, 0) not in base}
     return [
         block
         for versions in merged.values()
         for i, block in enumerate(versions)
-        if (i == 0 or not block.id or block.id not in taken) and (block.id, block.body) not in stale
+        if (i == 0 or not block.id or block.id not in taken)
+        and (block.id, block.body) not in stale
     ]
 
 
@@ -227,7 +259,11 @@ def _merge_block(
         left = theirs if ours is None else ours
         if left is None or base is None or base.text != left.text:
             return [] if left is None else [left]
-        return [] if left.below in ("", base.below) else [_Block(gap=left.gap, below=left.below)]
+        return (
+            []
+            if left.below in ("", base.below)
+            else [_Block(gap=left.gap, below=left.below)]
+        )
     old = base or _Block()
     gap = _merge_blanks(old.gap, ours.gap, theirs.gap)
     below = prose.merged(old.below, ours.below, theirs.below, prose.eol * 2)
@@ -238,10 +274,14 @@ def _merge_block(
 
 
 def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_Block]:
-    values = _merge_values(None if base is None else base.values, ours.values, theirs.values)
+    values = _merge_values(
+        None if base is None else base.values, ours.values, theirs.values
+    )
 
     def rank(block: _Block) -> tuple[int, str]:
-        return -len(block.body), sha256(block.body.encode("utf-8", "surrogatepass")).hexdigest()
+        return -len(block.body), sha256(
+            block.body.encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
     first, second = sorted((ours, theirs), key=rank)
     versions = []
@@ -249,7 +289,10 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
         first = theirs if ours.body == base.body else ours
     elif ours.body != theirs.body:
         others = _as_list("contradicts", second.values.get("contradicts")) or []
-        changes = {"id": derived_id(second.id, second.body), "contradicts": [*others, second.id]}
+        changes = {
+            "id": derived_id(second.id, second.body),
+            "contradicts": [*others, second.id],
+        }
         versions = [_spliced(second, changes)._replace(id=str(changes["id"]), below="")]
     values["written"] = first.values.get("written")
     return [_with_body(_with_values(values, base, ours, theirs), first), *versions]
@@ -263,20 +306,29 @@ def _with_body(block: _Block, source: _Block) -> _Block:
     return block._replace(front=block.front + missing, rest=source.rest)
 
 
-def _with_values(values: Values, base: _Block | None, ours: _Block, theirs: _Block) -> _Block:
-    """The front matter of a side that loses no comment, with what it lacks spliced in."""
+def _with_values(
+    values: Values, base: _Block | None, ours: _Block, theirs: _Block
+) -> _Block:
+    """The front matter of a side that loses no comment, with what it lacks spliced
+    in."""
     comments = pattern("compaction/merge", "comment")
     old, mine, other = (
         {found[0].partition("#")[2].strip() for found in comments.finditer(block.front)}
         for block in (base or ours, ours, theirs)
     )
-    sides = [ours] * (other <= mine or other == old) + [theirs] * (mine <= other or mine == old)
+    sides = [ours] * (other <= mine or other == old) + [theirs] * (
+        mine <= other or mine == old
+    )
     if not sides:
         raise Unmergeable("both sides changed the comments of one entry")
     for block in sides:
         own = block.values
         wanted = {key: values.get(key) for key in [*values, *own]}
-        changes = {key: value for key, value in wanted.items() if not _same(value, own.get(key))}
+        changes = {
+            key: value
+            for key, value in wanted.items()
+            if not _same(value, own.get(key))
+        }
         with suppress(Unmergeable):
             return _spliced(block, changes)
     raise Unmergeable("values that cannot be spliced")
@@ -297,11 +349,20 @@ def _spliced(block: _Block, changes: Values) -> _Block:
 def _merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
     """Front matter of both sides; without a base, two insertions of one entry."""
     if base is None:
-        # What both bring with them was counted before their ways parted, say by a squashed merge.
+        # What both bring with them was counted before their ways parted, say by a
+        # squashed merge.
         both = [key for key in COUNTS if key in ours and key in theirs]
-        base = {key: min(_counted(key, ours[key]), _counted(key, theirs[key])) for key in both}
-    newer = _date_rank(ours.get("last_reinforced")), _date_rank(theirs.get("last_reinforced"))
-    preferred = "" if newer[0] == newer[1] else "ours" if newer[0] > newer[1] else "theirs"
+        base = {
+            key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
+            for key in both
+        }
+    newer = (
+        _date_rank(ours.get("last_reinforced")),
+        _date_rank(theirs.get("last_reinforced")),
+    )
+    preferred = (
+        "" if newer[0] == newer[1] else "ours" if newer[0] > newer[1] else "theirs"
+    )
     merged = {
         key: _merge_value(key, base.get(key), ours.get(key), theirs.get(key), preferred)
         for key in dict.fromkeys([*ours, *theirs])
@@ -323,17 +384,26 @@ def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) ->
         return max(0, ours + theirs - base)
     if ours is None or theirs is None:
         return theirs if ours is None else ours
-    return ours if _same(ours, theirs) else _merge_both_changed(key, ours, theirs, preferred)
+    return (
+        ours
+        if _same(ours, theirs)
+        else _merge_both_changed(key, ours, theirs, preferred)
+    )
 
 
 def _merge_both_changed(key: str, ours: Any, theirs: Any, preferred: str) -> Any:
     if key in LATER_WINS:
         return max(ours, theirs, key=_date_rank)
     if key in EARLIER_WINS:
-        return min(ours, theirs, key=lambda value: (not is_day(str(value)[:10]), str(value)))
+        return min(
+            ours, theirs, key=lambda value: (not is_day(str(value)[:10]), str(value))
+        )
     if key == "status":
-        return max(ours, theirs, key=lambda value: (STATUS_RANK.get(str(value), 0), str(value)))
-    one, two = _as_list(key, ours), _as_list(key, theirs)
+        return max(
+            ours, theirs, key=lambda value: (STATUS_RANK.get(str(value), 0), str(value))
+        )
+    one = _as_list(key, ours)
+    two = _as_list(key, theirs)
     if one is not None and two is not None:
         return [*one, *(item for item in two if item not in one)]
     if {type(ours), type(theirs)} <= {int, float}:
@@ -359,4 +429,6 @@ def _as_list(key: str, value: Any) -> list[Any] | None:
 
 
 def _same(one: Any, two: Any) -> bool:
-    return repr(one) == repr(two)  # tells 1 from true and 1.0, and holds for what is not a number
+    return repr(one) == repr(
+        two
+    )  # tells 1 from true and 1.0, and holds for what is not a number

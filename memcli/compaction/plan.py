@@ -1,4 +1,5 @@
-"""The memory files of a run, and their entries on the way through the steps of compaction."""
+"""The memory files of a run, and their entries on the way through the steps of
+compaction."""
 
 import datetime
 import os
@@ -13,21 +14,32 @@ from memcli.index import view
 from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
 from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
-from memcli.memory.values import ARCHIVE, Entry, Patch, Problem, archive_of, place, source_of
+from memcli.memory.values import (
+    ARCHIVE,
+    Entry,
+    Patch,
+    Problem,
+    archive_of,
+    place,
+    source_of,
+)
 from memcli.project.context import Project, text_of
 from memcli.project.listing import FoundFile
 from memcli.similarity.claims import Claim, claim
 from memcli.storage.files import Unreadable
 
 EVERYWHERE = "~/MEMORY.md"
-LOSS_SHARE, LOSS_LEAST = 0.25, 4  # of a file's live entries, and of how many at least
+# of a file's live entries, and of how many at least
+LOSS_SHARE = 0.25
+LOSS_LEAST = 4
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 Meanings = Mapping[tuple[str, str], bytes]
 """Vectors of entries by title and body, see memcli/providers/embed."""
 
 
 class StageEnd(NamedTuple):
-    """A stage that INTENT.md has left behind ("" for none), and the patch of `.current-stage`."""
+    """A stage that INTENT.md has left behind ("" for none), and the patch of
+    `.current-stage`."""
 
     job: str
     ended: str
@@ -36,10 +48,12 @@ class StageEnd(NamedTuple):
 
 
 class CompactRequest(NamedTuple):
-    """What to compact, and how: `files`, else what is in view of `levels`, `jobs` and `tasks`.
+    """What to compact, and how: `files`, else what is in view of `levels`, `jobs` and
+    `tasks`.
 
-    `check` asks no model; `uses` counts what agents used and no memory file counts yet; `units` are
-    the only sections to adopt, `renamed` the new names of files by entry."""
+    `check` asks no model; `uses` counts what agents used and no memory file counts yet;
+    `units` are the only sections to adopt, `renamed` the new names of files by
+    entry."""
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -71,7 +85,8 @@ class CompactRequest(NamedTuple):
 
 
 class CompactFiles(NamedTuple):
-    """By name: sources, texts of archives, absolute paths, texts of before; what was wrong."""
+    """By name: sources, texts of archives, absolute paths, texts of before; what was
+    wrong."""
 
     project: Project
     sources: list[KnownFile]
@@ -83,17 +98,35 @@ class CompactFiles(NamedTuple):
     def patches(self, texts: dict[str, str]) -> tuple[Patch, ...]:
         """The patches that bring the files to these texts."""
         rows = sorted(texts.items())
-        return tuple(Patch(self.paths[name], self.before.get(name), text) for name, text in rows)
+        return tuple(
+            Patch(self.paths[name], self.before.get(name), text) for name, text in rows
+        )
 
     def memory(self, name: str, path: str) -> MemoryFile | None:
-        """Read a file (missing: empty) and its archive; None, and a problem, if unusable."""
+        """Read a file (missing: empty) and its archive; None, and a problem, if
+        unusable."""
         try:
-            text, kept = text_of(self.project, path), text_of(self.project, archive_of(path))
+            text = text_of(self.project, path)
+            kept = text_of(self.project, archive_of(path))
         except Unreadable as error:
-            self.skipped.append(Problem(name, error.line, str(error), "unreadable"))
+            self.skipped.append(
+                Problem(
+                    path=name,
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
             return None
         if lines := conflict_lines(text or ""):
-            self.skipped.append(Problem(name, lines[0], "has conflict markers", "unreadable"))
+            self.skipped.append(
+                Problem(
+                    path=name,
+                    line=lines[0],
+                    message="has conflict markers",
+                    severity="unreadable",
+                )
+            )
             return None
         archive = archive_of(name)
         self.paths.update({name: path, archive: archive_of(path)})
@@ -106,15 +139,30 @@ class CompactFiles(NamedTuple):
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     """Read the files asked for. Raises UsageError for a name that is no memory file."""
-    files = CompactFiles(project, [], {}, {}, {}, list(project.listing.problems))
+    files = CompactFiles(
+        project=project,
+        sources=[],
+        archives={},
+        paths={},
+        before={},
+        skipped=list(project.listing.problems),
+    )
     for file in _chosen(project, wanted):
         if (memory := files.memory(file.name, file.path)) is not None:
             writable = project.may_write(file, wanted.tasks)
-            files.sources.append(KnownFile(memory, file.place, writable, file.found))
+            files.sources.append(
+                KnownFile(
+                    memory=memory, place=file.place, writable=writable, found=file.found
+                )
+            )
     name = "MEMORY.md"
     add = wanted.promote and not wanted.files and project.found(name) is None
     unread = bool(wanted.units) and name not in files.paths
-    own = files.memory(name, project.path_of(name)) if project.root and (add or unread) else None
+    own = (
+        files.memory(name, project.path_of(name))
+        if project.root and (add or unread)
+        else None
+    )
     if own is not None:
         writable = add and project.tree == ""
         files.sources.append(KnownFile(own, place("project", name), writable))
@@ -128,22 +176,31 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
     if wanted.files:
         return _named(project, files, wanted.files)
     levels = wanted.levels or ("project", "job", "task")
-    visible = view.visible(files, project.view, view.Filters(job=wanted.jobs, task=wanted.tasks))
+    visible = view.visible(
+        files, project.view, view.Filters(job=wanted.jobs, task=wanted.tasks)
+    )
     return [file for file in visible if file.place.level in levels]
 
 
-def _named(project: Project, files: Sequence[FoundFile], names: Sequence[str]) -> list[FoundFile]:
+def _named(
+    project: Project, files: Sequence[FoundFile], names: Sequence[str]
+) -> list[FoundFile]:
     by_path = {os.path.realpath(file.path): file for file in files}
     paths = {os.path.realpath(project.cwd / name): name for name in names}
-    chosen = {source_of(p) if p.endswith(ARCHIVE) else p: name for p, name in paths.items()}
+    chosen = {
+        source_of(p) if p.endswith(ARCHIVE) else p: name for p, name in paths.items()
+    }
     for name in (name for path, name in chosen.items() if path not in by_path):
         listed = ", ".join(file.name for file in files[:5]) or "there is none"
-        raise UsageError(f"{name}: no memory file of this project", f"memory files: {listed}")
+        raise UsageError(
+            f"{name}: no memory file of this project", f"memory files: {listed}"
+        )
     return [by_path[path] for path in chosen]
 
 
 class CompactOutcome(NamedTuple):
-    """New texts by path (archives included), what was done, what was found, losses to confirm."""
+    """New texts by path (archives included), what was done, what was found, losses to
+    confirm."""
 
     texts: Mapping[str, str]
     done: tuple[Event, ...] = ()
@@ -152,7 +209,8 @@ class CompactOutcome(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An entry in the run: as it was read (`original`), and as the steps so far have left it."""
+    """An entry in the run: as it was read (`original`), and as the steps so far have
+    left it."""
 
     changes: ChangeSet
     source: KnownFile
@@ -200,7 +258,9 @@ class Compaction:
         self.now = now
         self.meanings = meanings or {}
         kept = (parse(text, path) for path, text in archives.items())
-        self.changes = ChangeSet((*(s.memory for s in self.sources), *kept), now.isoformat())
+        self.changes = ChangeSet(
+            (*(s.memory for s in self.sources), *kept), now.isoformat()
+        )
         self._claim = cache(claim)  # several steps compare the same texts
         self._hold()
 
@@ -212,12 +272,15 @@ class Compaction:
         ]
 
     def adopt(self, units: Sequence[str]) -> None:
-        """Sections of prose become entries under their ids; of those in found places copies do."""
+        """Sections of prose become entries under their ids; of those in found places
+        copies do."""
         known = 0
         for i, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
                 continue
-            wanted = [s for s in sections(source.memory) if not units or _is_named(s, units)]
+            wanted = [
+                s for s in sections(source.memory) if not units or _is_named(s, units)
+            ]
             known += len(wanted)
             for section in wanted if units and source.found else ():
                 self._copy_unit(source, section)
@@ -232,14 +295,21 @@ class Compaction:
         self._hold()
 
     def _copy_unit(self, source: KnownFile, section: Entry) -> None:
-        new, title = derived_id("adopted", section.id), section.title.rpartition(" > ")[2]
+        new = derived_id("adopted", section.id)
+        title = section.title.rpartition(" > ")[2]
         own = self.changes.files.get("MEMORY.md")
         if own is None or any(entry.id == new for entry in own.entries):
             return
-        values = new_values(new, self.changes.today, type=section.type, domain=section.domain)
+        values = new_values(
+            new, self.changes.today, type=section.type, domain=section.domain
+        )
         values |= {"last_reinforced": None, "source": [source.path]}
         values["created_at"] = section.date or self.changes.today
-        body = section.body if section.body.startswith("#") else f"## {title}\n{section.body}"
+        body = (
+            section.body
+            if section.body.startswith("#")
+            else f"## {title}\n{section.body}"
+        )
         self.changes.add("MEMORY.md", values, body)
         self.changes.note("adopted", "MEMORY.md", [new])
 
@@ -255,7 +325,8 @@ class Compaction:
         return [groups[name] for name in sorted(groups)]
 
     def edited(self, held: Sequence[Held]) -> bool:
-        """Whether a person has edited one of these bodies; it is named, and stays as it is."""
+        """Whether a person has edited one of these bodies; it is named, and stays as it
+        is."""
         touched = [one for one in held if one.original.touched]
         for one in touched:
             self.tell("skipped", [one], EDITED)
@@ -266,7 +337,9 @@ class Compaction:
             self.changes.archive(one.spot, because, **more)
 
     def note(self, what: str, held: Sequence[Held], detail: str = "") -> None:
-        self.changes.note(what, held[0].spot[0], [one.original.id for one in held], detail)
+        self.changes.note(
+            what, held[0].spot[0], [one.original.id for one in held], detail
+        )
 
     def tell(self, what: str, held: Sequence[Held], detail: str = "") -> None:
         self.changes.tell(what, held[0].spot[0], [one.entry.id for one in held], detail)
@@ -278,26 +351,55 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
 
 
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
-    """New texts, what was done and found; a loss to confirm where too many entries leave."""
+    """New texts, what was done and found; a loss to confirm where too many entries
+    leave."""
     losses = []
     for path, file in sorted(changes.files.items()):
-        live = [(path, at) for at, entry in enumerate(file.entries) if entry.status != "retired"]
-        ids = tuple(changes.original(spot).id for spot in live if _is_lost(changes, spot))
+        live = [
+            (path, at)
+            for at, entry in enumerate(file.entries)
+            if entry.status != "retired"
+        ]
+        ids = tuple(
+            changes.original(spot).id for spot in live if _is_lost(changes, spot)
+        )
         if len(live) >= LOSS_LEAST and len(ids) > LOSS_SHARE * len(live):
-            losses.append(Event("loss", path, ids, f"{len(ids)} of {len(live)} live entries"))
-    return CompactOutcome(changes.texts(), tuple(changes.done), tuple(changes.found), tuple(losses))
+            losses.append(
+                Event(
+                    what="loss",
+                    path=path,
+                    ids=ids,
+                    detail=f"{len(ids)} of {len(live)} live entries",
+                )
+            )
+    return CompactOutcome(
+        texts=changes.texts(),
+        done=tuple(changes.done),
+        found=tuple(changes.found),
+        losses=tuple(losses),
+    )
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
     why = changes.leaves(spot)
-    return why in ("stale", "superseded") or (not why and changes.entry(spot).status == "retired")
+    return why in ("stale", "superseded") or (
+        not why and changes.entry(spot).status == "retired"
+    )
 
 
 def importance_order(entry: Entry) -> tuple[Any, ...]:
     """The more important first; ties: larger count, earlier creation, smaller id."""
-    return (-entry.importance, -entry.reinforcement_count, entry.created_at or "9999", entry.id)
+    return (
+        -entry.importance,
+        -entry.reinforcement_count,
+        entry.created_at or "9999",
+        entry.id,
+    )
 
 
 def body_order(entry: Entry) -> tuple[Any, ...]:
     """The longer body first; ties: smaller SHA-256."""
-    return (-len(entry.body), sha256(entry.body.encode("utf-8", "surrogatepass")).hexdigest())
+    return (
+        -len(entry.body),
+        sha256(entry.body.encode("utf-8", "surrogatepass")).hexdigest(),
+    )

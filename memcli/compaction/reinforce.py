@@ -29,7 +29,8 @@ Use = tuple[str, str]  # A session, and the id of an entry that it used
 
 
 class ReinforceRequest(NamedTuple):
-    """Ids that were typed, of a list, or of the recall log of `session`, and ratings by id.
+    """Ids that were typed, of a list, or of the recall log of `session`, and ratings by
+    id.
 
     `spoken` is the text of the session (modes aligned and rated)."""
 
@@ -67,27 +68,38 @@ class ReinforceReport(NamedTuple):
         return (*self.reinforced, *self.weakened, *self.rated)
 
 
-def reinforce(app: App, request: ReinforceRequest, *, dry_run: bool = False) -> ReinforceReport:
+def reinforce(
+    app: App, request: ReinforceRequest, *, dry_run: bool = False
+) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
-    asked, own = _checked(app, request), request.session
+    asked = _checked(app, request)
+    own = request.session
     model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
     if not app.project.listing.files:
         return ReinforceReport(skipped=tuple(app.project.listing.problems))
     with app.state() as state:
         if not request.ids and not request.listed and own:
             asked = asked._replace(listed=tuple(state.recalled(own)))
-        judged = {} if model is None else _judgement(app, asked, _done(app, state, own), model)
+        judged = (
+            {}
+            if model is None
+            else _judgement(app, asked, _done(app, state, own), model)
+        )
 
         def plan() -> ReinforceReport:
             report = _Reinforcement(app, asked, _done(app, state, own), judged).report()
             if not dry_run and own:
-                state.note("reinforced", ((own, one) for one in report.touched), "OR IGNORE")
+                state.note(
+                    "reinforced", ((own, one) for one in report.touched), "OR IGNORE"
+                )
             return report
 
         def note(report: ReinforceReport) -> tuple[str, ...]:
             return (own, *report.touched) if own else ()
 
-        with ExitStack() as held:  # written and remembered, or neither; first the other writers
+        with (
+            ExitStack() as held
+        ):  # written and remembered, or neither; first the other writers
             if own and not dry_run:
                 held.enter_context(app.workspace.hold("reinforce"))
                 held.enter_context(state.transaction())
@@ -101,15 +113,20 @@ def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
     if not request.mode and request.spoken is not None and mode != "rated":
         mode = "aligned"  # a session's words make use of themselves
     if mode in ("aligned", "rated") and request.spoken is None:
-        raise UsageError(f"mode {mode} needs the session", "name it with --transcript FILE")
+        raise UsageError(
+            f"mode {mode} needs the session", "name it with --transcript FILE"
+        )
     return request._replace(mode=mode)
 
 
 def _done(app: App, state: "State", session: str) -> set[str]:
-    """The ids that a session has reinforced; of a run that was killed, those in its note."""
+    """The ids that a session has reinforced; of a run that was killed, those in its
+    note."""
     if not session:
         return set()
-    noted = (note[1:] for note in app.workspace.notes("reinforce") if note[0] == session)
+    noted = (
+        note[1:] for note in app.workspace.notes("reinforce") if note[0] == session
+    )
     counted = {entry for own, entry in noted_uses(app.workspace) if own == session}
     return {*state.reinforced(session), *chain.from_iterable(noted), *counted}
 
@@ -126,9 +143,12 @@ def _judgement(
 
     work = _Reinforcement(app, request, done, {})
     work.report()
-    shared, shown = questions.session_text(request.spoken or ""), work.shown
+    shared = questions.session_text(request.spoken or "")
+    shown = work.shown
     rates: dict[str, str] = {}
-    for part in (shown[at : at + MOST_RATED] for at in range(0, len(shown), MOST_RATED)):
+    for part in (
+        shown[at : at + MOST_RATED] for at in range(0, len(shown), MOST_RATED)
+    ):
         asked = [questions.question("reinforce", ENTRIES=part)]
         (text,) = questions.ask(model, "reinforce", asked, shared)
         rates |= questions.read_ratings(text, part)
@@ -137,7 +157,11 @@ def _judgement(
 
 class _Reinforcement:
     def __init__(
-        self, app: App, request: ReinforceRequest, done: set[str], said: Mapping[str, str]
+        self,
+        app: App,
+        request: ReinforceRequest,
+        done: set[str],
+        said: Mapping[str, str],
     ) -> None:
         self.app = app
         self.done = done
@@ -151,15 +175,20 @@ class _Reinforcement:
         self.request = self._whole(request)
 
     def report(self) -> ReinforceReport:
-        project, typed = self.app.project, self.request.typed
+        project = self.app.project
+        typed = self.request.typed
         wanted = list(dict.fromkeys((*typed, *self.request.listed)))
         places = locate(self.app.index, project, wanted)
         self.names["unknown"] = [name for name in wanted if places.get(name) is None]
-        first = {place.entry: name for name in wanted[::-1] if (place := places.get(name))}
+        first = {
+            place.entry: name for name in wanted[::-1] if (place := places.get(name))
+        }
         for name in wanted:
             if (place := places.get(name)) and first[place.entry] == name:
                 self._judge(name, place)
-        self.names["typed_unknown"] = [name for name in self.names["unknown"] if name in typed]
+        self.names["typed_unknown"] = [
+            name for name in self.names["unknown"] if name in typed
+        ]
         named = {key: tuple(value) for key, value in self.names.items()}
         patches = patches_of(project, self.changes)
         return ReinforceReport(**named, skipped=tuple(self.skipped), patches=patches)
@@ -167,13 +196,17 @@ class _Reinforcement:
     def _whole(self, request: ReinforceRequest) -> ReinforceRequest:
         def whole(prefix: str) -> str:
             with suppress(UsageError):
-                return the_one(prefix, {key for key, _ in self.app.index.entries.ids(prefix)})
+                return the_one(
+                    prefix, {key for key, _ in self.app.index.entries.ids(prefix)}
+                )
             return prefix
 
         named = (request.ids, request.listed, request.succeeded, request.failed)
         ids, listed, good, bad = (tuple(map(whole, names)) for names in named)
         rates = {whole(name): rating for name, rating in request.rates.items()}
-        return request._replace(ids=ids, listed=listed, succeeded=good, failed=bad, rates=rates)
+        return request._replace(
+            ids=ids, listed=listed, succeeded=good, failed=bad, rates=rates
+        )
 
     def _judge(self, asked: str, place: Located) -> None:
         if place.entry in self.done or not place.writable:
@@ -185,14 +218,24 @@ class _Reinforcement:
         try:
             memory = hold(self.app.project, self.changes, place.path)
         except Unreadable as error:
-            problem = Problem(place.path, error.line, str(error), "unreadable")
+            problem = Problem(
+                path=place.path,
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
+            )
             self.skipped += [problem] if problem not in self.skipped else []
             return
-        at = next((i for i, e in enumerate(memory.entries) if e.id == plain_id(place.entry)), None)
+        at = next(
+            (i for i, e in enumerate(memory.entries) if e.id == plain_id(place.entry)),
+            None,
+        )
         if at is None or not memory.entries[at].identified:
             self.names["unknown"].append(asked)
             if at is None and asked in self.request.typed:
-                self.app.notes.append(f"{asked} is prose, not an entry: {adopt_hint(place)}")
+                self.app.notes.append(
+                    f"{asked} is prose, not an entry: {adopt_hint(place)}"
+                )
             return
         what, values = self._values({asked, place.entry}, memory.entries[at])
         if what:
@@ -201,8 +244,11 @@ class _Reinforcement:
             self.changes.set((place.path, at), **values)
 
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
-        request, today = self.request, self.changes.today
-        rating = next((request.rates[key] for key in keys if key in request.rates), None)
+        request = self.request
+        today = self.changes.today
+        rating = next(
+            (request.rates[key] for key in keys if key in request.rates), None
+        )
         if entry.status == "retired":
             return "retired", {}
         if rating is not None:
@@ -235,7 +281,8 @@ class _Reinforcement:
 
 
 def noted_uses(workspace: "Workspace") -> set[Use]:
-    """The uses that compaction has counted, also of a run that was killed before it said so."""
+    """The uses that compaction has counted, also of a run that was killed before it
+    said so."""
     notes = workspace.notes("compact")
     return {use for note in notes for use in zip(note[::2], note[1::2], strict=False)}
 
@@ -256,16 +303,22 @@ class WaitingUses:
         def look(state: "State") -> tuple[list[Use], set[Use]]:
             uses = SessionLog(state).uses()
             known = {(own, entry) for own in uses for entry in state.reinforced(own)}
-            return [(own, entry) for own, entries in uses.items() for entry in entries], known
+            return [
+                (own, entry) for own, entries in uses.items() for entry in entries
+            ], known
 
-        why, nothing = "uses that wait are not counted", (self.waiting, self.known)
+        why = "uses that wait are not counted"
+        nothing = (self.waiting, self.known)
         self.waiting, self.known = self.app.from_state(look, nothing, why, make=False)
         if self.waiting:
             self.known |= noted_uses(self.app.workspace)
 
     def count(self, sources: Sequence[KnownFile]) -> CompactOutcome:
-        """Count them in these files: once for a session and entry, none of what is retired."""
-        changes = ChangeSet((each.memory for each in sources), self.app.project.now.isoformat())
+        """Count them in these files: once for a session and entry, none of what is
+        retired."""
+        changes = ChangeSet(
+            (each.memory for each in sources), self.app.project.now.isoformat()
+        )
         spots = _spots(sources) if self.waiting else {}
         self.settled = [use for use in self.waiting if use[1] in spots]
         counts: Counter[Spot] = Counter()

@@ -1,6 +1,8 @@
-"""What compaction does to a set of memory files: pure, deterministic, whatever their order.
+"""What compaction does to a set of memory files: pure, deterministic, whatever their
+order.
 
-Each step looks at the entries as the steps before it left them; what leaves is in an archive."""
+Each step looks at the entries as the steps before it left them; what leaves is in an
+archive."""
 
 import datetime
 import re
@@ -40,8 +42,8 @@ DECAY = 0.7  # what an entry's importance is multiplied with when another contra
 class Pair(NamedTuple):
     """Two live entries that say the opposite, as earlier steps left them, and a file.
 
-    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is the id that
-    stays, and `body` what it says now, if it is to change."""
+    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is
+    the id that stays, and `body` what it says now, if it is to change."""
 
     path: str
     first: Entry
@@ -57,9 +59,12 @@ class Pair(NamedTuple):
 
 
 def take_steps(
-    work: Compaction, wanted: CompactRequest, verdicts: Mapping[frozenset[str], Pair] = {}
+    work: Compaction,
+    wanted: CompactRequest,
+    verdicts: Mapping[frozenset[str], Pair] = {},
 ) -> CompactOutcome:
-    """Compact the files of a run. A contradiction without a verdict, by its ids, is flagged."""
+    """Compact the files of a run. A contradiction without a verdict, by its ids, is
+    flagged."""
     _before_contradictions(work, wanted)
     _settle_contradictions(work, wanted.contradictions, verdicts)
     return outcome_of(work.changes)
@@ -68,7 +73,11 @@ def take_steps(
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     """The pairs that `take_steps` would name, of those that may be changed."""
     _before_contradictions(work, wanted)
-    pairs = [(a, b) for a, b, _ in _opposites(work) if a.source.writable and b.source.writable]
+    pairs = [
+        (a, b)
+        for a, b, _ in _opposites(work)
+        if a.source.writable and b.source.writable
+    ]
     return [Pair(a.source.path, a.entry, b.entry) for a, b in pairs]
 
 
@@ -90,13 +99,15 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
 
 
 def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the new names of files, by entry, into `paths` and the code spans of what mem wrote."""
+    """Write the new names of files, by entry, into `paths` and the code spans of what
+    mem wrote."""
     for held in work.held:
         names = moves.get(held.entry.id, {})
         ours = held.source.writable and held.source.place.store == "memory"
         if not (names and held.live and ours):
             continue
-        paths, body = list(held.names("paths")), held.entry.body
+        paths = list(held.names("paths"))
+        body = held.entry.body
         now = [names.get(path.strip("/"), path) for path in paths]
         text = body if held.original.touched else reduce(_renamed, names.items(), body)
         if now != paths:
@@ -104,7 +115,9 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
         if text != body:
             work.changes.replace(held.spot, text)
         if now != paths or text != body:
-            told = ", ".join(f"{old} is {new} now" for old, new in sorted(names.items()))
+            told = ", ".join(
+                f"{old} is {new} now" for old, new in sorted(names.items())
+            )
             work.note("renamed", [held], told)
 
 
@@ -120,7 +133,9 @@ def _merge_same_ids(work: Compaction) -> None:
             groups[held.source.path, held.entry.id].append(held)
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
-            best = min(group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot))
+            best = min(
+                group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot)
+            )
             rest = [held for held in group if held is not best]
             _unite_counts(best, group)
             work.leave(rest, "merged")
@@ -128,31 +143,46 @@ def _merge_same_ids(work: Compaction) -> None:
 
 
 def _merge_duplicates(work: Compaction) -> None:
-    for group in work.groups(lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)):
+    for group in work.groups(
+        lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)
+    ):
         claims = [work.claim_of(held) for held in group]
-        known = [work.meanings.get((held.entry.title, held.entry.body)) for held in group]
+        known = [
+            work.meanings.get((held.entry.title, held.entry.body)) for held in group
+        ]
         near = same_meaning(known) if work.meanings else []
         for cluster in clusters(claims, more=near):
             members = [group[i] for i in cluster.members]
             if cluster.guarded:
                 i, j, why = cluster.guarded[0]
                 work.tell("alike but different", (group[i], group[j]), why)
-            elif len({held.entry.id for held in members}) > 1 and not work.edited(members):
+            elif len({held.entry.id for held in members}) > 1 and not work.edited(
+                members
+            ):
                 _merge(work, members)
 
 
 def _merge(work: Compaction, members: list[Held]) -> None:
     best = min(members, key=lambda held: importance_order(held.entry))
-    rest = sorted((held for held in members if held is not best), key=lambda held: held.spot)
+    rest = sorted(
+        (held for held in members if held is not best), key=lambda held: held.spot
+    )
     longest = min(members, key=lambda held: body_order(held.entry)).entry
     if longest.body != best.entry.body:
         work.changes.replace(best.spot, longest.body, "merged")
     _unite_counts(best, members)
-    best.grow("created_at", min(filter(None, (h.entry.created_at for h in members)), default=""))
-    merged = {i for held in members for i in (held.entry.id, *held.names("merged_from"))}
+    best.grow(
+        "created_at",
+        min(filter(None, (h.entry.created_at for h in members)), default=""),
+    )
+    merged = {
+        i for held in members for i in (held.entry.id, *held.names("merged_from"))
+    }
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
-        united = list(dict.fromkeys(v for held in [best, *rest] for v in held.names(key)))
+        united = list(
+            dict.fromkeys(v for held in [best, *rest] for v in held.names(key))
+        )
         if united != list(best.names(key)):
             best.set(**{key: united})
     work.leave(rest, "merged")
@@ -165,25 +195,39 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
 
 
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
-    """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown vector."""
+    """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
+    vector."""
     places = [i for i, own in enumerate(vectors) if own is not None]
     if len(places) < 2:
         return []
     import numpy as np
 
     joined = np.frombuffer(b"".join(own for own in vectors if own is not None), np.int8)
-    matrix = joined.reshape(len(places), -1).astype(np.float32)  # sums of such integers are exact
+    matrix = joined.reshape(len(places), -1).astype(
+        np.float32
+    )  # sums of such integers are exact
     found: list[tuple[int, int]] = []
     for at in range(0, len(places), _BLOCK):
-        near = np.argwhere(matrix[at : at + _BLOCK] @ matrix.T > SAME_MEANING * SCALE**2)
+        near = np.argwhere(
+            matrix[at : at + _BLOCK] @ matrix.T > SAME_MEANING * SCALE**2
+        )
         found += [(places[at + i], places[j]) for i, j in near.tolist() if at + i < j]
     return found
 
 
 def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
-    """Retire the live task entries of a stage, but none that was edited; all that are of it."""
-    here = [h for h in work.held if has_stage(h.source.place, job) and h.source.writable and h.live]
-    found = [held for held in here if (held.entry.domain, held.entry.phase) == ("task", stage)]
+    """Retire the live task entries of a stage, but none that was edited; all that are
+    of it."""
+    here = [
+        h
+        for h in work.held
+        if has_stage(h.source.place, job) and h.source.writable and h.live
+    ]
+    found = [
+        held
+        for held in here
+        if (held.entry.domain, held.entry.phase) == ("task", stage)
+    ]
     for held in found:
         if not work.edited([held]):
             held.set(status="retired", retired_because=f"stage {stage}")
@@ -191,7 +235,8 @@ def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
 
 
 def has_stage(place: Place, job: str) -> bool:
-    """Whether the stage of a job, "" of the project, is that of the entries of a file."""
+    """Whether the stage of a job, "" of the project, is that of the entries of a
+    file."""
     levels = ("job", "task") if job else ("project",)
     here = place.job == job and place.level in levels
     return here and place.store in ("memory", "institutional")
@@ -212,7 +257,9 @@ def _archive_retired(work: Compaction) -> None:
             why = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
             work.leave([held], because, status="retired", retired_because=why)
-            work.note("retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}")
+            work.note(
+                "retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}"
+            )
 
 
 def is_stale(entry: Entry, now: datetime.date) -> bool:
@@ -222,8 +269,11 @@ def is_stale(entry: Entry, now: datetime.date) -> bool:
     return has_faded(age, *weights, entry.kind, entry.extra.get("priority"))
 
 
-def has_faded(age: int, importance: float, count: int, kind: str, priority: object) -> bool:
-    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or priority."""
+def has_faded(
+    age: int, importance: float, count: int, kind: str, priority: object
+) -> bool:
+    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or
+    priority."""
     weight = importance * half_life_decay(age) * (1 + count)
     lasting = kind in LASTING_KINDS or priority in LASTING_PRIORITIES
     return age > STALE_DAYS and weight < STALE_BELOW and not lasting
@@ -231,19 +281,28 @@ def has_faded(age: int, importance: float, count: int, kind: str, priority: obje
 
 def _promote_recurring(work: Compaction) -> None:
     by_type = defaultdict[str, list[Held]](list)
-    project = {held.entry.id for held in work.held if held.source.place.level == "project"}
+    project = {
+        held.entry.id for held in work.held if held.source.place.level == "project"
+    }
     for held in work.held:
-        low = held.source.place[:2] in (("job", "memory"), ("task", "memory")) and held.live
+        low = (
+            held.source.place[:2] in (("job", "memory"), ("task", "memory"))
+            and held.live
+        )
         if low and held.entry.kind != "episode" and held.entry.id not in project:
             by_type[held.entry.type].append(held)
     for _, group in sorted(by_type.items()):
         unique = _by_place(group)
         claims = [work.claim_of(held) for held in unique]
-        families = [[unique[i] for i in c.members] for c in clusters(claims) if not c.guarded]
+        families = [
+            [unique[i] for i in c.members] for c in clusters(claims) if not c.guarded
+        ]
         families += [[h] for h in unique if not any(h in family for family in families)]
         for family in families:
             jobs = {held.source.place.job for held in family if held.source.place.job}
-            sessions = {session for held in family for session in sessions_of(held.entry)}
+            sessions = {
+                session for held in family for session in sessions_of(held.entry)
+            }
             if len(jobs) >= RECURS or len(sessions) >= RECURS:
                 _promote(work, family)
 
@@ -260,7 +319,8 @@ def _promote(work: Compaction, family: list[Held]) -> None:
     if target is None:
         _copy_up(work, family, ids)
     elif not known.issuperset(ids):
-        day, united = work.now.isoformat(), sorted({*known, *ids})
+        day = work.now.isoformat()
+        united = sorted({*known, *ids})
         work.changes.strengthen(target.spot, day, promoted_from=united)
         _mark(family, target.entry.id)
         work.note("reinforced by recurrence", [target, *family])
@@ -273,7 +333,9 @@ def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
         level, store, *_ = held.source.place
         if level == "project" and store == "memory" and held.live:
             like = held.entry.type == family[0].entry.type
-            same = like and any(near_duplicate(work.claim_of(held), mine) for mine in members)
+            same = like and any(
+                near_duplicate(work.claim_of(held), mine) for mine in members
+            )
             if held.entry.id in named or same:
                 return held
     return None
@@ -284,7 +346,8 @@ def _copy_up(work: Compaction, family: list[Held], ids: list[str]) -> None:
         return
     best = min((held.entry for held in family), key=importance_order)
     body = min((held.entry for held in family), key=body_order).body
-    new, today = derived_id(*ids), work.now.isoformat()
+    new = derived_id(*ids)
+    today = work.now.isoformat()
     values = {
         **copied_values(best, new, today, ("priority", "tags", "paths", "commands")),
         "reinforcement_count": max(held.entry.reinforcement_count for held in family),
@@ -307,12 +370,15 @@ def _mark(family: Iterable[Held], target: str) -> None:
 def _settle_contradictions(
     work: Compaction, mode: str, verdicts: Mapping[frozenset[str], Pair]
 ) -> None:
-    """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts out."""
+    """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts
+    out."""
     for first, second, detail in list(_opposites(work)):
         pair = [first, second]
         key = frozenset(held.entry.id for held in pair)
         verdict = verdicts.get(key) if mode == "resolve" else None
-        if not (first.live and second.live) or (verdict and _resolve(work, pair, verdict)):
+        if not (first.live and second.live) or (
+            verdict and _resolve(work, pair, verdict)
+        ):
             continue
         unsure = verdict is not None and verdict.what == "unsure"
         work.tell("unsure" if unsure else "contradiction", pair, detail)
@@ -335,7 +401,9 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
             told.add(frozenset((unique[i].entry.id, unique[j].entry.id)))
             yield unique[i], unique[j], guard(claims[i], claims[j]) or "opposite"
     live = {held.entry.id: held for held in work.held if held.live}
-    for held in live.values():  # pairs that say it of themselves: a merge leaves them, too
+    for (
+        held
+    ) in live.values():  # pairs that say it of themselves: a merge leaves them, too
         for other in held.names("contradicts"):
             ids = frozenset((held.entry.id, other))
             if other in live and ids not in told:
@@ -346,7 +414,9 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
 def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {entry.id: entry for entry in (verdict.first, verdict.second)}
-    same = all(shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair)
+    same = all(
+        shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair
+    )
     if verdict.what == "new" and same:
         work.tell("both hold", pair)
         return True
@@ -359,7 +429,11 @@ def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
         work.changes.strengthen(winner.spot, work.now.isoformat())
     elif verdict.what == "update":
         work.changes.supersede(winner.spot, verdict.body)
-    lost = {"status": "retired", "superseded_by": winner.entry.id, "retired_because": "superseded"}
+    lost = {
+        "status": "retired",
+        "superseded_by": winner.entry.id,
+        "retired_because": "superseded",
+    }
     work.leave([loser], "superseded", **lost)
     work.note("superseded", [winner, loser], verdict.what)
     return True

@@ -1,1 +1,2 @@
-"""What `mem doctor` and `mem health` look at. `memcli/commands/doctor.py` names every check."""
+"""What `mem doctor` and `mem health` look at. `memcli/commands/doctor.py` names every
+check."""

@@ -1,4 +1,5 @@
-"""What mem doctor examines, each thing read once, and the content checks of memory files."""
+"""What mem doctor examines, each thing read once, and the content checks of memory
+files."""
 
 import os
 import re
@@ -27,14 +28,17 @@ from memcli.text.secrets import find_secrets
 Status = Literal["PASS", "WARN", "FAIL", "INFO"]
 TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
 TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
-MALFORMED = "malformed"  # the word, SQLite's own, for damage that opening a file does not show
+MALFORMED = (
+    "malformed"  # the word, SQLite's own, for damage that opening a file does not show
+)
 NAMES = "readable front-matter conflicts duplicate-ids secrets values dates ids".split()
 NAMES += ["injections", "institutional"]
 """Every content check, in the order of its rows."""
 
 
 class Check(NamedTuple):
-    """One row: what was looked at, how it stands, what was found, the command that mends it."""
+    """One row: what was looked at, how it stands, what was found, the command that
+    mends it."""
 
     name: str
     status: Status
@@ -45,8 +49,11 @@ class Check(NamedTuple):
 
 
 def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
-    """The line of a key in an entry's front matter; that of the body when it cannot be told."""
-    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(memory.text, entry.start, entry.end)
+    """The line of a key in an entry's front matter; that of the body when it cannot be
+    told."""
+    found = re.compile(rf"(?<![^\r\n]){key}[ \t]*:").search(
+        memory.text, entry.start, entry.end
+    )
     return line_at(memory.text, found.start()) if found else entry.line
 
 
@@ -56,7 +63,8 @@ def line_at(text: str, offset: int) -> int:
 
 
 class Repository(NamedTuple):
-    """What git knows here; `bare` are derived or private files that it would offer to add."""
+    """What git knows here; `bare` are derived or private files that it would offer to
+    add."""
 
     top: Path | None = None
     fault: str = ""
@@ -67,9 +75,14 @@ class Repository(NamedTuple):
 
 
 def _known(app: App, root: Path, known: Repository) -> Repository:
-    merge = git.run(["check-attr", "merge", "--", "MEMORY.md"], root, timeout=3).stdout.strip()
+    merge = git.run(
+        ["check-attr", "merge", "--", "MEMORY.md"], root, timeout=3
+    ).stdout.strip()
     driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
-    names = (".memory.db", *(f.name for f in app.project.listing.files if f.place.of == "proxy"))
+    names = (
+        ".memory.db",
+        *(f.name for f in app.project.listing.files if f.place.of == "proxy"),
+    )
     there = [n for n in names if n not in known.tracked and os.path.lexists(root / n)]
     asked = list(dict.fromkeys([*there, *(TO_COME if driver else ())]))
     ask = ["check-ignore", "-q", "--no-index", "--"]
@@ -78,7 +91,8 @@ def _known(app: App, root: Path, known: Repository) -> Repository:
 
 
 class IndexState(NamedTuple):
-    """How the index file stands: why it cannot be used, and which files it has not seen."""
+    """How the index file stands: why it cannot be used, and which files it has not
+    seen."""
 
     path: Path
     there: bool = False
@@ -90,7 +104,9 @@ class IndexState(NamedTuple):
 class Scene:
     """What is examined, read once on first use."""
 
-    def __init__(self, app: App, files: Sequence[str] = (), *, online: bool = False) -> None:
+    def __init__(
+        self, app: App, files: Sequence[str] = (), *, online: bool = False
+    ) -> None:
         self.app = app
         self.files = files
         self.online = online
@@ -101,7 +117,9 @@ class Scene:
         listing = self.app.project.listing
         named = named_files(self.app, self.files)
         problems = [] if named else list(listing.problems)
-        return list(read_known(self.app.project, named or listing.files, problems)), problems
+        return list(
+            read_known(self.app.project, named or listing.files, problems)
+        ), problems
 
     @property
     def documents(self) -> list[KnownFile]:
@@ -119,9 +137,13 @@ class Scene:
         try:
             listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
         except OSError as error:
-            return Repository(top, f"git cannot be run: {(error.strerror or str(error)).lower()}")
+            return Repository(
+                top, f"git cannot be run: {(error.strerror or str(error)).lower()}"
+            )
         if listed.returncode:
-            return Repository(top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0])
+            return Repository(
+                top, (listed.stderr.strip() or "git ls-files failed").splitlines()[0]
+            )
         tracked = frozenset(map(shown, filter(None, listed.stdout.split("\0"))))
         return _known(self.app, root, Repository(top, "", tracked))
 
@@ -136,9 +158,13 @@ class Scene:
                     return IndexState(path, True, f"{MALFORMED}: {fault}")
                 changed, gone = differing(index, self.app.project.listing.files)
                 return IndexState(path, True, behind=(*changed, *gone))
-        except Exception as error:  # whatever SQLite says of a file: it can be built anew
+        except (
+            Exception
+        ) as error:  # whatever SQLite says of a file: it can be built anew
             busy = bool(re.search("locked|busy", str(error)))
-            return IndexState(path, True, "" if busy else str(error), busy)
+            return IndexState(
+                path=path, there=True, broken="" if busy else str(error), busy=busy
+            )
 
 
 def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
@@ -157,11 +183,22 @@ def absolute(app: App, name: str) -> str:
 def _unlisted(app: App, path: str) -> FoundFile:
     folder, name = os.path.split(path)
     inside = os.path.basename(folder)
-    where = place("project", name, folder=inside if inside in ("tasks", "proxy-tasks") else "")
+    where = place(
+        "project", name, folder=inside if inside in ("tasks", "proxy-tasks") else ""
+    )
     top = git.work_tree(Path(folder))
     own = git.work_tree(app.project.root) if app.project.root is not None else None
-    tree, base = "" if top == own else str(top), base_of(app.project, path) or "/"
-    return FoundFile(path, shown_name(app, path), where, tree, 0, 0, base)
+    tree = "" if top == own else str(top)
+    base = base_of(app.project, path) or "/"
+    return FoundFile(
+        path=path,
+        name=shown_name(app, path),
+        place=where,
+        tree=tree,
+        mtime=0,
+        size=0,
+        base=base,
+    )
 
 
 def shown_name(app: App, path: str) -> str:
@@ -178,9 +215,13 @@ def text_of(path: Path) -> str | None:
 
 def check_content(scene: Scene) -> list[Check]:
     """Every rule about content, as rows."""
-    project, named = scene.app.project, {absolute(scene.app, name) for name in scene.files}
-    today, budget = project.now.isoformat(), project.config.max_tokens
-    others = [file for file in project.listing.files if named and file.path not in named]
+    project = scene.app.project
+    named = {absolute(scene.app, name) for name in scene.files}
+    today = project.now.isoformat()
+    budget = project.config.max_tokens
+    others = [
+        file for file in project.listing.files if named and file.path not in named
+    ]
     known = list(read_known(project, others, []))
     return content(*scene.read, today=today, max_tokens=budget, others=known)
 
@@ -193,13 +234,30 @@ def content(
     max_tokens: int,
     others: Sequence[KnownFile] = (),
 ) -> list[Check]:
-    """The rows of these documents, a "PASS" for each check without; ids may stand in `others`."""
+    """The rows of these documents, a "PASS" for each check without; ids may stand in
+    `others`."""
     hints: dict[str, tuple[Status, str]] = {
-        "unreadable": ("FAIL", "put a readable regular file of UTF-8 text there, or remove it"),
-        "defaulted": ("WARN", "move what is old to another folder: what is over is not found"),
+        "unreadable": (
+            "FAIL",
+            "put a readable regular file of UTF-8 text there, or remove it",
+        ),
+        "defaulted": (
+            "WARN",
+            "move what is old to another folder: what is over is not found",
+        ),
     }
     told = [(*hints[p.severity], p) for p in unreadable]
-    rows = [Check("readable", how, p.message, hint, p.path, p.line) for how, hint, p in told]
+    rows = [
+        Check(
+            name="readable",
+            status=how,
+            detail=p.message,
+            hint=hint,
+            path=p.path,
+            line=p.line,
+        )
+        for how, hint, p in told
+    ]
     for document in documents:
         for check in (_damaged, _conflicts, _unnamed, _secrets, _injections):
             rows += check(document)
@@ -211,29 +269,58 @@ def content(
 
 
 def _damaged(document: KnownFile) -> Iterator[Check]:
-    """Blocks that were meant as entries and cannot be read, and values that cannot be used."""
+    """Blocks that were meant as entries and cannot be read, and values that cannot be
+    used."""
     lines = ["", *re.split(r"\r\n|\n|\r", document.memory.text)]
     lost = "mend it there: until then it counts as prose, and its values as nothing"
     for problem in document.memory.problems:
         hidden = find_secrets(lines[problem.line])
         what = "cannot be used (it holds a secret)" if hidden else problem.message
         if problem.severity == "unreadable":
-            yield Check("front-matter", "FAIL", what, lost, document.path, problem.line)
+            yield Check(
+                name="front-matter",
+                status="FAIL",
+                detail=what,
+                hint=lost,
+                path=document.path,
+                line=problem.line,
+            )
         else:
-            yield Check("values", "WARN", what, "correct it there", document.path, problem.line)
+            yield Check(
+                name="values",
+                status="WARN",
+                detail=what,
+                hint="correct it there",
+                path=document.path,
+                line=problem.line,
+            )
 
 
 def _conflicts(document: KnownFile) -> Iterator[Check]:
     hint = "resolve it and save the file; writers leave the file alone until then"
     for line in conflict_lines(document.memory.text):
-        yield Check("conflicts", "FAIL", "a conflict is not resolved", hint, document.path, line)
+        yield Check(
+            name="conflicts",
+            status="FAIL",
+            detail="a conflict is not resolved",
+            hint=hint,
+            path=document.path,
+            line=line,
+        )
 
 
 def _unnamed(document: KnownFile) -> Iterator[Check]:
     missing = [entry for entry in document.memory.entries if not entry.identified]
     if missing and document.place.store != "archive":
         what = f"{count(len(missing), 'entry has', 'entries have')} no id"
-        yield Check("ids", "WARN", what, "mem doctor --fix", document.path, missing[0].line)
+        yield Check(
+            name="ids",
+            status="WARN",
+            detail=what,
+            hint="mem doctor --fix",
+            path=document.path,
+            line=missing[0].line,
+        )
 
 
 def _secrets(document: KnownFile) -> Iterator[Check]:
@@ -241,7 +328,14 @@ def _secrets(document: KnownFile) -> Iterator[Check]:
     hint = "take it out and revoke it: what was committed stays in git's history"
     for secret in find_secrets(document.memory.text):
         line = line_at(document.memory.text, secret.start)
-        yield Check("secrets", "FAIL", secret.kind, hint, document.path, line)
+        yield Check(
+            name="secrets",
+            status="FAIL",
+            detail=secret.kind,
+            hint=hint,
+            path=document.path,
+            line=line,
+        )
 
 
 def _injections(document: KnownFile) -> Iterator[Check]:
@@ -250,7 +344,14 @@ def _injections(document: KnownFile) -> Iterator[Check]:
     hint = "reword it or take it out; recall shows a notice in its place"
     for span in find_injections(text):
         what = f"reads like an instruction to the agent ({span.kind})"
-        yield Check("injections", "WARN", what, hint, document.path, line_at(text, span.start))
+        yield Check(
+            name="injections",
+            status="WARN",
+            detail=what,
+            hint=hint,
+            path=document.path,
+            line=line_at(text, span.start),
+        )
 
 
 def _future(document: KnownFile, today: str) -> Iterator[Check]:
@@ -259,29 +360,53 @@ def _future(document: KnownFile, today: str) -> Iterator[Check]:
             if (day := getattr(entry, key)) > today:
                 what = f"{key}: {day} lies in the future and counts as today"
                 line = key_line(document.memory, entry, key)
-                yield Check("dates", "WARN", what, "correct it there", document.path, line)
+                yield Check(
+                    name="dates",
+                    status="WARN",
+                    detail=what,
+                    hint="correct it there",
+                    path=document.path,
+                    line=line,
+                )
 
 
-def _duplicates(documents: Iterable[KnownFile], others: Iterable[KnownFile]) -> Iterator[Check]:
-    """Ids that stand twice within one git work tree; an archive keeps what stood elsewhere."""
+def _duplicates(
+    documents: Iterable[KnownFile], others: Iterable[KnownFile]
+) -> Iterator[Check]:
+    """Ids that stand twice within one git work tree; an archive keeps what stood
+    elsewhere."""
     first: dict[tuple[str, str], tuple[str, int]] = {}
-    for document, asked in (*((d, False) for d in others), *((d, True) for d in documents)):
+    for document, asked in (
+        *((d, False) for d in others),
+        *((d, True) for d in documents),
+    ):
         if document.place.store == "archive":
             continue
         for entry in document.memory.entries:
-            key, place = (document.tree, entry.id), (document.path, entry.line)
+            key = (document.tree, entry.id)
+            place = (document.path, entry.line)
             if entry.identified and first.setdefault(key, place) != place and asked:
                 path, line = first[key]
                 copy = "remove the id of the copy, then: mem doctor --fix"
                 hint = "mem compact" if path == document.path else copy
                 what = f"id {entry.id} stands already in {path}:{line}"
                 where = key_line(document.memory, entry, "id")
-                yield Check("duplicate-ids", "FAIL", what, hint, document.path, where)
+                yield Check(
+                    name="duplicate-ids",
+                    status="FAIL",
+                    detail=what,
+                    hint=hint,
+                    path=document.path,
+                    line=where,
+                )
 
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:
-    """Institutional text that, with that above it, does not fit into half of an answer."""
-    norms = [document for document in documents if document.place.store == "institutional"]
+    """Institutional text that, with that above it, does not fit into half of an
+    answer."""
+    norms = [
+        document for document in documents if document.place.store == "institutional"
+    ]
     full: list[KnownFile] = []
     fund = max_tokens // 2
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
@@ -293,5 +418,10 @@ def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[
             full.append(document)
             what = f"{size} tokens of institutional text, {fund} are shown (half of max_tokens)"
             yield Check(
-                "institutional", "WARN", what, "shorten it, or raise max_tokens", document.path, 1
+                name="institutional",
+                status="WARN",
+                detail=what,
+                hint="shorten it, or raise max_tokens",
+                path=document.path,
+                line=1,
             )

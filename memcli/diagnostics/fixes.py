@@ -1,4 +1,5 @@
-"""What mem doctor --fix mends (derived, or undone at will), and memory held against the code."""
+"""What mem doctor --fix mends (derived, or undone at will), and memory held against the
+code."""
 
 import json
 import os
@@ -38,12 +39,14 @@ from memcli.storage.files import ONE_OF, Unreadable, read_file
 from memcli.text.secrets import find_secrets
 
 REWRITTEN = 0.5
-"""From this share of new lines on, a file is another than the entry was written about."""
+"""From this share of new lines on, a file is another than the entry was written
+about."""
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 
 class Mended(NamedTuple):
-    """What was mended, one line each, the patches of it, and a row for each attempt that failed."""
+    """What was mended, one line each, the patches of it, and a row for each attempt
+    that failed."""
 
     done: Sequence[str] = ()
     patches: Sequence[Patch] = ()
@@ -56,19 +59,27 @@ Remedy = Callable[[Scene, bool], Mended]
 def mend(
     app: App, names: Sequence[str], remedies: Mapping[str, Remedy], *, dry_run: bool
 ) -> Mended:
-    """Try every remedy; one that fails is a row and does not keep the others from being tried."""
-    done, patches, failed = list[str](), list[Patch](), list[Check]()
+    """Try every remedy; one that fails is a row and does not keep the others from being
+    tried."""
+    done = list[str]()
+    patches = list[Patch]()
+    failed = list[Check]()
     for name, remedy in remedies.items():
         try:
             mended = remedy(Scene(app, names), dry_run)
-            done, patches = [*done, *mended.done], [*patches, *mended.patches]
+            done = [*done, *mended.done]
+            patches = [*patches, *mended.patches]
             failed += mended.failed
         except Exception as error:  # of the system or of SQLite, too
-            what, hint = str(error), "mend what it names"
+            what = str(error)
+            hint = "mend what it names"
             if isinstance(error, MemError):
-                what, hint = error.what, error.hint
+                what = error.what
+                hint = error.hint
             status: Status = "FAIL" if name == "index" else "WARN"
-            failed.append(Check(name, status, f"not mended: {what}", hint))
+            failed.append(
+                Check(name=name, status=status, detail=f"not mended: {what}", hint=hint)
+            )
     return Mended(done, patches, failed)
 
 
@@ -76,37 +87,48 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
     """Interrupted writes, and temporary files whose writer is no more."""
     rows = _leftovers(scene.app)
     for what, path in rows:
-        where, hint = shown_name(scene.app, path), "mem doctor --fix (so does the next write)"
-        yield Check("leftovers", "WARN", what, hint, where)
+        where = shown_name(scene.app, path)
+        hint = "mem doctor --fix (so does the next write)"
+        yield Check(name="leftovers", status="WARN", detail=what, hint=hint, path=where)
     if not rows:
         yield Check("leftovers", "PASS", "no interrupted write")
 
 
 def _leftovers(app: App) -> list[tuple[str, str]]:
-    """Journals of this root or of nobody knows which, files of dead writers beside memory."""
-    root, found = app.project.root, list[tuple[str, str]]()
+    """Journals of this root or of nobody knows which, files of dead writers beside
+    memory."""
+    root = app.project.root
+    found = list[tuple[str, str]]()
     for path in sorted((files.state_dir() / "pending").glob("*.json")):
         with suppress(Unreadable, ValueError, KeyError, TypeError):
-            if json.loads(read_file(path).data)["root"] != str(root.resolve() if root else ""):
+            if json.loads(read_file(path).data)["root"] != str(
+                root.resolve() if root else ""
+            ):
                 continue
         found.append(("a write was interrupted", str(path)))
     folders = {os.path.dirname(file.path) for file in app.project.listing.files}
     for folder in sorted({*folders, *map(str, filter(None, (root, app.project.home)))}):
         with suppress(OSError):
             names = filter(durable.is_stale, sorted(os.listdir(folder)))
-            found += [("a temporary file was left behind", f"{folder}/{name}") for name in names]
+            found += [
+                ("a temporary file was left behind", f"{folder}/{name}")
+                for name in names
+            ]
     return found
 
 
 def _mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
-    app, rows = scene.app, _leftovers(scene.app)
+    app = scene.app
+    rows = _leftovers(scene.app)
     if not rows or dry_run:
         return Mended([f"mend that {what}: {path}" for what, path in rows])
     done = app.workspace.recover()
     with app.workspace.hold("doctor"):
         durable.sweep({Path(path).parent for _, path in rows})
     app.project.relist()
-    return Mended([*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))])
+    return Mended(
+        [*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))]
+    )
 
 
 def mend_ids(scene: Scene, dry_run: bool) -> Mended:
@@ -115,26 +137,46 @@ def mend_ids(scene: Scene, dry_run: bool) -> Mended:
 
 
 def _plan_ids(scene: Scene) -> Mended:
-    project, failed = scene.app.project, list[Check]()
-    done, patches = list[str](), list[Patch]()
-    listed = {f.name: f for f in named_files(scene.app, scene.files) or project.listing.files}
+    project = scene.app.project
+    failed = list[Check]()
+    done = list[str]()
+    patches = list[Patch]()
+    listed = {
+        f.name: f for f in named_files(scene.app, scene.files) or project.listing.files
+    }
     for document in scene.documents:
-        file, memory, changes = listed[document.path], document.memory, _missing_ids(document)
+        file = listed[document.path]
+        memory = document.memory
+        changes = _missing_ids(document)
         if file.place.store == "archive" or not changes or not project.may_write(file):
             continue
         try:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
             done.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
-            failed.append(Check("ids", "WARN", f"not mended: {error.what}", error.hint, file.name))
+            failed.append(
+                Check(
+                    name="ids",
+                    status="WARN",
+                    detail=f"not mended: {error.what}",
+                    hint=error.hint,
+                    path=file.name,
+                )
+            )
     return Mended(done, patches, failed)
 
 
 def _missing_ids(document: KnownFile) -> list[EntryChange]:
-    """The id of each entry without one; none where undo would keep a copy of a secret."""
-    memory, changes = document.memory, list[EntryChange]()
+    """The id of each entry without one; none where undo would keep a copy of a
+    secret."""
+    memory = document.memory
+    changes = list[EntryChange]()
     taken = {entry.id for entry in memory.entries if entry.identified}
-    without = [(at, entry.id) for at, entry in enumerate(memory.entries) if not entry.identified]
+    without = [
+        (at, entry.id)
+        for at, entry in enumerate(memory.entries)
+        if not entry.identified
+    ]
     if not without or conflict_lines(memory.text) or find_secrets(memory.text):
         return []
     for at, name in without:
@@ -150,7 +192,9 @@ def _mend_ignored(scene: Scene, dry_run: bool) -> Mended:
     if root is None or top is None or not bare:
         return Mended()
     patterns = [] if set(bare).isdisjoint(TO_COME) else [*git.EXCLUDED, *git.MOMENTS]
-    for name in (os.path.relpath(root / name, top) for name in bare if name not in TO_COME):
+    for name in (
+        os.path.relpath(root / name, top) for name in bare if name not in TO_COME
+    ):
         folder = os.path.dirname(name)
         whole = folder + "/" if os.path.basename(folder) == "proxy-tasks" else name
         patterns.append("/" + re.sub(r"([*?\[\\])", r"\\\1", whole))
@@ -167,11 +211,14 @@ def _mend_merge_driver(scene: Scene, dry_run: bool) -> Mended:
 
 
 def _mend_index(scene: Scene, dry_run: bool) -> Mended:
-    app, state = scene.app, scene.index
+    app = scene.app
+    state = scene.index
     if not state.there or state.busy or not (state.broken or state.behind):
         return Mended()
     if not dry_run:
-        told, index = len(app.notes), app.index  # what is no index of ours is moved aside, and told
+        # what is no index of ours is moved aside, and told
+        told = len(app.notes)
+        index = app.index
         if MALFORMED in state.broken and len(app.notes) == told:
             index.repair(index.db.DatabaseError(state.broken))
         if app.refresh().busy:
@@ -194,45 +241,69 @@ def check_names(scene: Scene) -> Iterator[Check]:
     found = _gone(scene)
     if found:
         what = f"{count(len(found), 'entry names', 'entries name')} what the code has no more"
-        yield Check("stale", "WARN", what, "mem doctor --stale")
+        yield Check(name="stale", status="WARN", detail=what, hint="mem doctor --stale")
     elif found is not None:
         yield Check("stale", "PASS", "no entry names what the code has no more")
 
 
 def check_stale(scene: Scene) -> Iterator[Check]:
-    """A row for each entry that names what is gone or moved, or a file that was rewritten since."""
+    """A row for each entry that names what is gone or moved, or a file that was
+    rewritten since."""
     found = _gone(scene, update=True)
     if found is None:
-        yield Check("stale", "INFO", "there is no git history here to hold memory against")
+        yield Check(
+            "stale", "INFO", "there is no git history here to hold memory against"
+        )
         return
     moves = anchors.moves(found)
     for entry, path, line, title, _ in _standing(scene, found):
-        detail = "; ".join(gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry])
+        detail = "; ".join(
+            gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry]
+        )
         hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
-        yield Check("stale", "WARN", f"{title}: {detail}", hint, path, line)
-    untold = scene.app.index.db.execute("SELECT count(*) FROM anchors WHERE state = 'untold'")
+        yield Check(
+            name="stale",
+            status="WARN",
+            detail=f"{title}: {detail}",
+            hint=hint,
+            path=path,
+            line=line,
+        )
+    untold = scene.app.index.db.execute(
+        "SELECT count(*) FROM anchors WHERE state = 'untold'"
+    )
     if number := untold.fetchone()[0]:
         what = f"what became of {count(number, 'name')} could not be told: git took too long,"
         what += " or has only a part of the history"
-        yield Check("stale", "INFO", what, "git fetch --unshallow")
+        yield Check(
+            name="stale", status="INFO", detail=what, hint="git fetch --unshallow"
+        )
     elif not found:
         yield Check("stale", "PASS", "no entry names what the code has no more")
     yield from _rewritten(scene, found)
 
 
 def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
-    """By entry, what it names that is gone, as the index has it or brought up; None without git."""
-    app, root = scene.app, scene.app.project.root
+    """By entry, what it names that is gone, as the index has it or brought up; None
+    without git."""
+    app = scene.app
+    root = scene.app.project.root
     if scene.repository.top is None or root is None or not app.project.listing.files:
         return None
     if not update:
-        return app.kept.looked(lambda: anchors.gone(app.index)) if app.kept.exists else None
+        return (
+            app.kept.looked(lambda: anchors.gone(app.index))
+            if app.kept.exists
+            else None
+        )
     app.refresh(embed=False)
     app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
     return anchors.gone(app.index)
 
 
-def _standing(scene: Scene, entries: Iterable[str]) -> Iterator[tuple[str, str, int, str, str]]:
+def _standing(
+    scene: Scene, entries: Iterable[str]
+) -> Iterator[tuple[str, str, int, str, str]]:
     yield from scene.app.index.db.execute(
         "SELECT entry, path, line, title, json_extract(metadata, '$.created') FROM chunks"
         f" JOIN file_meta ON file_meta.id = source WHERE part = 0 AND live = 1 AND entry"
@@ -253,13 +324,23 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
         files[entry].add(name)
     for entry, path, line, title, day in _standing(scene, files.keys() - set(told)):
         for name, share in sorted(shares(day).items()) if day else ():
-            if share >= REWRITTEN and any(f"/{name}".endswith(f"/{n}") for n in files[entry]):
+            if share >= REWRITTEN and any(
+                f"/{name}".endswith(f"/{n}") for n in files[entry]
+            ):
                 what = f"{title}: {name} is new in {share:.0%} of its lines since {day}"
-                yield Check("stale", "INFO", what, f"mem edit {entry[:8]}", path, line)
+                yield Check(
+                    name="stale",
+                    status="INFO",
+                    detail=what,
+                    hint=f"mem edit {entry[:8]}",
+                    path=path,
+                    line=line,
+                )
 
 
 def mend_names(scene: Scene, dry_run: bool) -> Mended:
-    """Write the new name of a renamed file into `paths` and the code spans of what mem wrote."""
+    """Write the new name of a renamed file into `paths` and the code spans of what mem
+    wrote."""
     app = scene.app
     moves = anchors.moves(_gone(scene, update=not dry_run and app.kept.exists) or {})
 

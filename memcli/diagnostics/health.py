@@ -21,8 +21,10 @@ from memcli.project.context import View
 from memcli.recall import budget, ranking
 from memcli.storage.state import SessionLog, State
 
-ASKED, FIRST = 20, 12
-"""How many entries are recalled by their titles, and how many of the best chunks are looked at."""
+ASKED = 20
+FIRST = 12
+"""How many entries are recalled by their titles, and how many of the best chunks are
+looked at."""
 LEDGER_DAYS = 30  # how far back calls of language models are summed
 PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
 
@@ -38,7 +40,8 @@ class Snapshot(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What language models did here in the last `days` days: tokens as counted, cost in USD."""
+    """What language models did here in the last `days` days: tokens as counted, cost in
+    USD."""
 
     days: int
     calls: int = 0
@@ -68,7 +71,8 @@ class HealthReport(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """What the index holds; `broken` when rows are gone, so that a search would be wrong."""
+    """What the index holds; `broken` when rows are gone, so that a search would be
+    wrong."""
 
     entries: Sequence[Candidate] = ()
     archived: Sequence[Candidate] = ()
@@ -83,18 +87,27 @@ class _Held(NamedTuple):
 
 
 def health(app: App) -> HealthReport:
-    """The health of the project and the global level; writes the index and a snapshot a day."""
+    """The health of the project and the global level; writes the index and a snapshot a
+    day."""
     if app.project.listing.files:
         app.refresh()
         return app.guarded(lambda: _health(app))
     problems = tuple(app.project.listing.problems)
     nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
-    return HealthReport(nothing, _counts(_Held()), (), problems, False, _spent(app))
+    return HealthReport(
+        health=nothing,
+        counts=_counts(_Held()),
+        history=(),
+        problems=problems,
+        found=False,
+        spent=_spent(app),
+    )
 
 
 def _health(app: App) -> HealthReport:
     held = _held(app)
-    live, none = held.live, list[Any]()
+    live = held.live
+    none = list[Any]()
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(LoggedHit._make, log))
     linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
@@ -104,13 +117,15 @@ def _health(app: App) -> HealthReport:
     counts = _counts(held)
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     return HealthReport(
-        found,
-        counts,
-        _remember(app, found, counts) if live else (),
-        tuple(app.problems),
-        True,
-        _spent(app),
-        app.from_state(lambda state: SessionLog(state).prompts_since(newest), 0, make=False),
+        health=found,
+        counts=counts,
+        history=_remember(app, found, counts) if live else (),
+        problems=tuple(app.problems),
+        found=True,
+        spent=_spent(app),
+        unwritten=app.from_state(
+            lambda state: SessionLog(state).prompts_since(newest), 0, make=False
+        ),
     )
 
 
@@ -118,31 +133,46 @@ def _measured(
     app: App, held: _Held, items: Sequence[LiveEntry], shown: Sequence[LoggedHit]
 ) -> Health:
     promoted = {item.id for item in items if item.promoted}
-    places, vectors = None, None
+    places = None
+    vectors = None
     if not held.broken:
         places = _places(app, held, promoted) if len(shown) < EVIDENCE else []
     if held.indexed.embedded:
-        vectors = dict(neighbours.copies(app.index.db, metrics.sample(held.texts, metrics.POOL)))
+        vectors = dict(
+            neighbours.copies(app.index.db, metrics.sample(held.texts, metrics.POOL))
+        )
     return metrics.health(items, held.indexed, shown, places, vectors)
 
 
 def _held(app: App) -> _Held:
-    known, every = app.index.files(), View()
+    known = app.index.files()
+    every = View()
     rows = view.visible(known.values(), every, view.Filters())
-    files = {row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)}
+    files = {
+        row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)
+    }
     stores: dict[str, dict[str, list[Candidate]]] = {"memory": {}, "archive": {}}
     for candidate in app.index.entries.copies():
         store = files[candidate.source].place.store if candidate.source in files else ""
         if store in stores:
             stores[store].setdefault(candidate.entry, []).append(candidate)
-    memory, archive = stores["memory"], stores["archive"]
+    memory = stores["memory"]
+    archive = stores["archive"]
     entries = [view.nearest(copies, files, every) for copies in memory.values()]
     archived = [copies[0] for name, copies in archive.items() if name not in memory]
     whole = app.index.entries.text
     texts = {e.entry: e.text if len(e.text) < SIZE else whole(e) for e in entries}
-    indexed, count = _indexed(app, files.values()), sum(map(len, memory.values()))
+    indexed = _indexed(app, files.values())
+    count = sum(map(len, memory.values()))
     broken = count < indexed.eligible - indexed.missing_files
-    return _Held(entries, archived, files, indexed._replace(entries=count), texts, broken)
+    return _Held(
+        entries=entries,
+        archived=archived,
+        files=files,
+        indexed=indexed._replace(entries=count),
+        texts=texts,
+        broken=broken,
+    )
 
 
 def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
@@ -150,12 +180,20 @@ def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
     expected = sum(row.entries for row in rows if row.place.store == "memory")
     known = {row.path for row in app.index.files().values()}
     lost = {file.name for file in app.project.listing.files} - known
-    lost |= {problem.path for problem in app.problems if problem.severity == "unreadable"}
-    return Indexed(0, expected + len(lost), len(lost), _embedded(app))
+    lost |= {
+        problem.path for problem in app.problems if problem.severity == "unreadable"
+    }
+    return Indexed(
+        entries=0,
+        eligible=expected + len(lost),
+        missing_files=len(lost),
+        embedded=_embedded(app),
+    )
 
 
 def _embedded(app: App) -> tuple[int, int] | None:
-    """(chunks that have a vector of the embedder, chunks that should); None without an embedder."""
+    """(chunks that have a vector of the embedder, chunks that should); None without an
+    embedder."""
     try:
         embedder = app.providers.embedder
     except MemError as error:
@@ -171,13 +209,25 @@ def _embedded(app: App) -> tuple[int, int] | None:
 
 def _spent(app: App) -> Spent:
     since = (app.project.now - datetime.timedelta(days=LEDGER_DAYS - 1)).isoformat()
-    why, none = "the ledger was not read", Spent(LEDGER_DAYS)
-    return app.from_state(lambda s: Spent(LEDGER_DAYS, *s.calls(since)), none, why, make=False)
+    why = "the ledger was not read"
+    none = Spent(LEDGER_DAYS)
+    return app.from_state(
+        lambda s: Spent(LEDGER_DAYS, *s.calls(since)), none, why, make=False
+    )
 
 
-def _remember(app: App, found: Health, counts: Mapping[str, Any]) -> tuple[Snapshot, ...]:
-    values, day = {n: m.value for n, m in found.metrics.items()}, app.project.now.isoformat()
-    today = Snapshot(day, found.score, counts["live"], counts["tokens"], values)
+def _remember(
+    app: App, found: Health, counts: Mapping[str, Any]
+) -> tuple[Snapshot, ...]:
+    values = {n: m.value for n, m in found.metrics.items()}
+    day = app.project.now.isoformat()
+    today = Snapshot(
+        day=day,
+        score=found.score,
+        entries=counts["live"],
+        tokens=counts["tokens"],
+        metrics=values,
+    )
 
     def kept(state: State) -> tuple[Snapshot, ...]:
         state.note("health", [(*today[:-1], json.dumps(today[-1]))], "OR REPLACE")
@@ -188,19 +238,24 @@ def _remember(app: App, found: Health, counts: Mapping[str, Any]) -> tuple[Snaps
 
 def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
     edges = {e.entry: {*_named(e, "supports"), *_named(e, "contradicts")} for e in live}
-    own = {e.entry for e in live if any(map(e.values.get, PROVENANCE)) or edges[e.entry] & known}
+    own = {
+        e.entry
+        for e in live
+        if any(map(e.values.get, PROVENANCE)) or edges[e.entry] & known
+    }
     return own.union(*edges.values())
 
 
 def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
-    here, config = {entry.entry for entry in held.live}, app.project.config
-    gone, rule = (
-        app.index.entries.gone(here),
-        Rule("half-life", config.half_life, config.half_life_by_kind),
-    )
+    here = {entry.entry for entry in held.live}
+    config = app.project.config
+    gone = app.index.entries.gone(here)
+    rule = Rule("half-life", config.half_life, config.half_life_by_kind)
     items = []
     for entry in held.live:
-        name, values, age = entry.entry, entry.values, ranking.age_of(entry.values, app.project.now)
+        name = entry.entry
+        values = entry.values
+        age = ranking.age_of(entry.values, app.project.now)
         weights = float(values["importance"]), int(values["count"])
         faded = has_faded(age, *weights, entry.kind, values["priority"])
         promoted = not here.isdisjoint(_named(entry, "promoted_to"))
@@ -212,7 +267,8 @@ def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
 
 
 def _shelf(held: _Held, entry: Candidate) -> str:
-    """The entries that compaction compares this one with; prose and episodes stand alone."""
+    """The entries that compaction compares this one with; prose and episodes stand
+    alone."""
     if not entry.values["written"] or entry.kind == "episode":
         return entry.entry
     level, store, job, task, _ = held.files[entry.source].place
@@ -225,19 +281,27 @@ def _named(entry: Candidate, key: str) -> list[str]:
 
 
 def _places(app: App, held: _Held, promoted: set[str]) -> list[int]:
-    """At which place each of a sample comes when asked for by its title; 0: not among the first."""
+    """At which place each of a sample comes when asked for by its title; 0: not among
+    the first."""
     titled = {e.entry: e for e in held.live if e.title and e.entry not in promoted}
     stores = {row.id: row.place.store for row in app.index.files().values()}
     hidden = (n for n, of in stores.items() if of != "memory" or n not in held.files)
-    denied, places = app.index.words.denied(hidden), []
+    denied = app.index.words.denied(hidden)
+    places = []
     for name in metrics.sample(titled, ASKED):
-        scores = app.index.words.best(lexical.build(titled[name].title).terms, None, denied, FIRST)
+        scores = app.index.words.best(
+            lexical.build(titled[name].title).terms, None, denied, FIRST
+        )
         best = defaultdict[str, float](float)
         for candidate in app.index.entries.candidates(scores):
             if candidate.entry not in promoted:
-                best[candidate.entry] = max(best[candidate.entry], scores[candidate.rowid])
+                best[candidate.entry] = max(
+                    best[candidate.entry], scores[candidate.rowid]
+                )
         own = best.pop(name, None)
-        ahead = sum(own is not None and score >= own * (1 - 1e-9) for score in best.values())
+        ahead = sum(
+            own is not None and score >= own * (1 - 1e-9) for score in best.values()
+        )
         places.append(0 if own is None else 1 + ahead)
     return places
 
@@ -246,7 +310,9 @@ def _counts(held: _Held) -> dict[str, Any]:
     levels = Counter(held.files[entry.source].place.level for entry in held.entries)
 
     def tally(values: Iterable[str]) -> dict[str, int]:
-        return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))
+        return dict(
+            sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
+        )
 
     return {
         "entries": len(held.entries),

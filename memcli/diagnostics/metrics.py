@@ -1,4 +1,5 @@
-"""Is the memory good? Five metrics, their weighted score, its band (docs/guide.md). Pure."""
+"""Is the memory good? Five metrics, their weighted score, its band (docs/guide.md).
+Pure."""
 
 import heapq
 import math
@@ -21,9 +22,12 @@ WEIGHTS = {
     "efficiency": 0.15,
     "reachability": 0.15,
 }
-YELLOW, GREEN = 50, 75
-EVIDENCE, RECENT = 10, 1000
-"""So many shown entries the recall log must hold to be believed; so many of the latest count."""
+YELLOW = 50
+GREEN = 75
+EVIDENCE = 10
+RECENT = 1000
+"""So many shown entries the recall log must hold to be believed; so many of the latest
+count."""
 FOUND_AT = 3
 LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
@@ -32,23 +36,28 @@ LEARN = "mem extract"
 GROWTH = (BEGIN, CONFIRM, LEARN)
 """What raises a metric in time. Other advice names work that is there to be done."""
 FEW = 20  # so many entries a memory should have before its growth is worth advice
-SAMPLE, POOL = 200, 4000
-"""How many entries are compared, and with how many: samples, the first within the second."""
+SAMPLE = 200
+POOL = 4000
+"""How many entries are compared, and with how many: samples, the first within the
+second."""
 NEIGHBOURS = 3
 AKIN = 0.25
-"""Weighted word overlap that earns a neighbour the whole point: of unrelated texts it is 0.06, of
-the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real sets)."""
+"""Weighted word overlap that earns a neighbour the whole point: of unrelated texts it
+is 0.06, of the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real
+sets)."""
 AKIN_COSINE = 0.8  # the same where there are vectors: the cosine of a `similar` edge
 NEAR = 12
-"""So many of an entry's rarest words find its possible neighbours; so many of them are compared."""
+"""So many of an entry's rarest words find its possible neighbours; so many of them are
+compared."""
 
 
 class LiveEntry(NamedTuple):
     """One live entry as the metrics see it.
 
-    `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale` archives;
-    compaction merges near-duplicates of one `shelf`. Of what is `promoted` recall shows the copy
-    that it became; `outdated` is what names something that the code has no more."""
+    `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale`
+    archives; compaction merges near-duplicates of one `shelf`. Of what is `promoted`
+    recall shows the copy that it became; `outdated` is what names something that the
+    code has no more."""
 
     id: str
     title: str
@@ -63,7 +72,8 @@ class LiveEntry(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command line."""
+    """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command
+    line."""
 
     value: float | None
     reason: str
@@ -72,7 +82,8 @@ class Metric(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """Entries indexed and on disk (unreadable files count as one), chunks embedded of how many."""
+    """Entries indexed and on disk (unreadable files count as one), chunks embedded of
+    how many."""
 
     entries: int
     eligible: int
@@ -81,7 +92,8 @@ class Indexed(NamedTuple):
 
 
 class LoggedHit(NamedTuple):
-    """One row of the recall log, in order; `place` counts from 1 within one answer's layer."""
+    """One row of the recall log, in order; `place` counts from 1 within one answer's
+    layer."""
 
     session: str
     entry: str
@@ -108,25 +120,31 @@ def health(
 ) -> Health:
     """All metrics of the live entries, whatever their order.
 
-    `places` are those of a `sample` recalled by their titles (0: not found), None when the index
-    cannot be searched; `vectors` those of the entries by id, of many those of a `sample`."""
+    `places` are those of a `sample` recalled by their titles (0: not found), None when
+    the index cannot be searched; `vectors` those of the entries by id, of many those of
+    a `sample`."""
     items = sorted(items)
     if not items:
         unread = indexed.missing_files
         files = f"There is no live entry: {count(unread, 'file')} cannot be read."
         why = files if unread else "There is no live entry yet: begin with mem add."
-        return weighed(dict.fromkeys(WEIGHTS, Metric(0.0, why, "mem doctor" if unread else BEGIN)))
+        return weighed(
+            dict.fromkeys(WEIGHTS, Metric(0.0, why, "mem doctor" if unread else BEGIN))
+        )
     values = [freshness(items), coverage(indexed), coherence(items, vectors)]
     values += [efficiency(shown, places), reachability(items)]
     return weighed(dict(zip(WEIGHTS, values, strict=True)))
 
 
 def weighed(measured: Mapping[str, Metric]) -> Health:
-    """The score: the weighted sum of the metrics that can be had, their weights rescaled to 1."""
+    """The score: the weighted sum of the metrics that can be had, their weights
+    rescaled to 1."""
     had = {name: m.value for name, m in measured.items() if m.value is not None}
     total = sum(WEIGHTS[name] for name in had) or 1.0
     rescaled = {
-        name: measured[name]._replace(value=round(value, 1), weight=round(WEIGHTS[name] / total, 4))
+        name: measured[name]._replace(
+            value=round(value, 1), weight=round(WEIGHTS[name] / total, 4)
+        )
         for name, value in had.items()
     }
     score = round(sum(WEIGHTS[name] * value for name, value in had.items()) / total, 1)
@@ -139,33 +157,48 @@ def band(score: float) -> str:
 
 
 def freshness(items: Sequence[LiveEntry]) -> Metric:
-    """The median of what decay leaves of the live entries, of an outdated one half of it."""
+    """The median of what decay leaves of the live entries, of an outdated one half of
+    it."""
     value = 100 * median(item.decay / (1 + item.outdated) for item in items)
-    outdated, stale = sum(item.outdated for item in items), sum(item.stale for item in items)
+    outdated = sum(item.outdated for item in items)
+    stale = sum(item.stale for item in items)
     age = count(round(median(item.age for item in items)), "day")
     reason = f"The median age of {count(len(items), *LIVE)} is {age}"
     reason += f"; {stale} would leave as stale" if stale else ""
     if outdated:
         names = "names" if outdated == 1 else "name"
         reason += f"; {outdated} of them {names} what the code has lost"
-    mend = "mem doctor --stale" if outdated else "mem compact --stale" if stale else CONFIRM
+    mend = (
+        "mem doctor --stale"
+        if outdated
+        else "mem compact --stale"
+        if stale
+        else CONFIRM
+    )
     return Metric(value, f"{reason}.", mend)
 
 
 def coverage(indexed: Indexed) -> Metric:
-    """The share of the entries on disk that the index holds, times that of its vectors."""
-    value = 100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
+    """The share of the entries on disk that the index holds, times that of its
+    vectors."""
+    value = (
+        100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
+    )
     of = count(indexed.eligible, "entry on disk is", "entries on disk are")
     reason = f"{indexed.entries} of {of} indexed"
     if indexed.embedded is not None:
         have, should = indexed.embedded
         value *= have / should if should else 1.0
-        reason += f", {have} of {count(should, 'chunk has a vector', 'chunks have a vector')}"
+        reason += (
+            f", {have} of {count(should, 'chunk has a vector', 'chunks have a vector')}"
+        )
     if indexed.missing_files:
         reason += f"; {count(indexed.missing_files, 'file')} could not be read whole"
         return Metric(value, f"{reason}.", "mem doctor")
     missing = indexed.entries < indexed.eligible
-    return Metric(value, f"{reason}.", "mem index --rebuild" if missing else "mem index")
+    return Metric(
+        value, f"{reason}.", "mem index --rebuild" if missing else "mem index"
+    )
 
 
 def reachability(items: Sequence[LiveEntry]) -> Metric:
@@ -177,7 +210,8 @@ def reachability(items: Sequence[LiveEntry]) -> Metric:
 
 
 def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metric:
-    """Whether recalls are distinct and relevant: from the log, else by the titles of a sample."""
+    """Whether recalls are distinct and relevant: from the log, else by the titles of a
+    sample."""
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
     if places is None:
@@ -194,7 +228,8 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
-    best, shares = 0.0, list[float]()
+    best = 0.0
+    shares = list[float]()
     for row in sorted(shown, key=lambda row: row.session):
         if row.layer == "ranked" and row.score is not None and math.isfinite(row.score):
             best = row.score if row.place == 1 else max(best, row.score)
@@ -208,21 +243,28 @@ def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     return Metric(50 * (new + relevant), f"{reason}.", mend)
 
 
-def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = None) -> Metric:
+def coherence(
+    items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = None
+) -> Metric:
     """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
 
-    Similarity is the cosine where there are vectors of all, else the Jaccard overlap of content
-    words weighed by idf; it earns its share of what counts as akin, at most 1. A near-duplicate
-    takes a neighbour's place and earns nothing."""
+    Similarity is the cosine where there are vectors of all, else the Jaccard overlap of
+    content words weighed by idf; it earns its share of what counts as akin, at most 1.
+    A near-duplicate takes a neighbour's place and earns nothing."""
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
     items = [by_id[name] for name in sample(by_id, POOL)]
-    first, near = min(SAMPLE, len(items)), min(NEIGHBOURS, len(items) - 1)
+    first = min(SAMPLE, len(items))
+    near = min(NEIGHBOURS, len(items) - 1)
     known = [vectors.get(item.id, b"") for item in items] if vectors else [b""]
-    akin, how = (AKIN_COSINE, "by their vectors") if all(known) else (AKIN, "by their words")
+    akin, how = (
+        (AKIN_COSINE, "by their vectors") if all(known) else (AKIN, "by their words")
+    )
     bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in items]
-    pairs = nearest(known, first, near) if all(known) else _nearest_words(bags, first, near)
+    pairs = (
+        nearest(known, first, near) if all(known) else _nearest_words(bags, first, near)
+    )
     twins = _twins(items, bags, [(i, j) for i, j, _ in pairs])
     apart = [likeness for i, j, likeness in pairs if (i, j) not in twins]
     share, value = (
@@ -232,7 +274,9 @@ def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = 
     of = (f"{SAMPLE} of " if len(by_id) > SAMPLE else "") + count(len(by_id), *LIVE)
     reason = f"{of} are {share:.0%} like their nearest {how} ({akin:.0%} is related)"
     copies = len({i for i, _ in twins})
-    reason += f"; {copies or 'none'} {'of them have' if copies else 'has'} a near-duplicate."
+    reason += (
+        f"; {copies or 'none'} {'of them have' if copies else 'has'} a near-duplicate."
+    )
     merge = any(items[i].shelf == items[j].shelf for i, j in twins)
     return Metric(100 * value, reason, "mem compact" if merge else BEGIN)
 
@@ -240,37 +284,56 @@ def coherence(items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = 
 def sample(ids: Iterable[str], size: int) -> list[str]:
     """At most `size` ids, always the same ones: those whose hashes are smallest."""
     return heapq.nsmallest(
-        size, ids, key=lambda name: (blake2b(name.encode("utf-8", "replace")).digest(), name)
+        size,
+        ids,
+        key=lambda name: (blake2b(name.encode("utf-8", "replace")).digest(), name),
     )
 
 
-def nearest(vectors: Sequence[bytes], first: int, most: int) -> list[tuple[int, int, float]]:
+def nearest(
+    vectors: Sequence[bytes], first: int, most: int
+) -> list[tuple[int, int, float]]:
     """(i, j, cosine) of the `most` vectors nearest to each of the `first` ones."""
     import numpy as np
 
-    matrix = np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), -1).astype(np.float32)
+    matrix = (
+        np.frombuffer(b"".join(vectors), np.int8)
+        .reshape(len(vectors), -1)
+        .astype(np.float32)
+    )
     products = matrix[:first] @ matrix.T
     products[np.arange(first), np.arange(first)] = -np.inf
     order = np.argsort(-products, axis=1, kind="stable")[:, :most]
-    found = [(i, j, float(products[i, j])) for i, near in enumerate(order.tolist()) for j in near]
+    found = [
+        (i, j, float(products[i, j]))
+        for i, near in enumerate(order.tolist())
+        for j in near
+    ]
     return [(i, j, product / SCALE / SCALE) for i, j, product in found]
 
 
 def _twins(
-    items: Sequence[LiveEntry], bags: Sequence[frozenset[str]], pairs: Iterable[tuple[int, int]]
+    items: Sequence[LiveEntry],
+    bags: Sequence[frozenset[str]],
+    pairs: Iterable[tuple[int, int]],
 ) -> set[tuple[int, int]]:
     from memcli.similarity.claims import claim
     from memcli.similarity.duplicates import near_duplicate
 
     likely = [p for p in pairs if overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]
     claims = {i: claim(items[i].text) for pair in likely for i in pair}
-    return {(i, j) for i, j in likely if near_duplicate(claims[min(i, j)], claims[max(i, j)])}
+    return {
+        (i, j)
+        for i, j in likely
+        if near_duplicate(claims[min(i, j)], claims[max(i, j)])
+    }
 
 
 def _nearest_words(
     bags: Sequence[frozenset[str]], first: int, most: int
 ) -> list[tuple[int, int, float]]:
-    """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared words."""
+    """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared
+    words."""
     held = Counter(chain.from_iterable(bags))
     weights = {word: idf(n, len(bags)) for word, n in held.items()}
     holders = defaultdict[str, list[int]](list)
@@ -279,7 +342,9 @@ def _nearest_words(
             holders[word].append(j)
     pairs: list[tuple[int, int, float]] = []
     for i, bag in enumerate(bags[:first]):
-        rare = heapq.nsmallest(NEAR, (w for w in bag if held[w] > 1), key=lambda w: (held[w], w))
+        rare = heapq.nsmallest(
+            NEAR, (w for w in bag if held[w] > 1), key=lambda w: (held[w], w)
+        )
         shared = Counter(j for word in rare for j in holders[word] if j != i)
         likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
         found = [(i, j, _likeness(bag, bags[j], weights)) for j in likely]
@@ -287,6 +352,10 @@ def _nearest_words(
     return pairs
 
 
-def _likeness(one: frozenset[str], two: frozenset[str], weights: Mapping[str, float]) -> float:
-    both, either = (math.fsum(weights[word] for word in words) for words in (one & two, one | two))
+def _likeness(
+    one: frozenset[str], two: frozenset[str], weights: Mapping[str, float]
+) -> float:
+    both, either = (
+        math.fsum(weights[word] for word in words) for words in (one & two, one | two)
+    )
     return both / (either or 1.0)

@@ -1,4 +1,5 @@
-"""Memory at two commits: what a branch adds to it and takes from it; and as it was at one."""
+"""Memory at two commits: what a branch adds to it and takes from it; and as it was at
+one."""
 
 import os
 import re
@@ -23,12 +24,14 @@ from memcli.storage.files import Unreadable, cache_dir, decode, read_text
 
 WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
-"""Where a branch is taken to have come from; the first one that exists and is not HEAD itself."""
+"""Where a branch is taken to have come from; the first one that exists and is not HEAD
+itself."""
 _ORDER = "added restored moved changed reinforced weakened retired merged archived removed".split()
 
 
 class EntryDiff(NamedTuple):
-    """One thing that happened to an entry; `detail` says which keys, from where, or why."""
+    """One thing that happened to an entry; `detail` says which keys, from where, or
+    why."""
 
     what: str
     id: str
@@ -40,7 +43,8 @@ class EntryDiff(NamedTuple):
 
 
 class ProseDiff(NamedTuple):
-    """How many sections of a file's prose came, went, or say something else below their heading."""
+    """How many sections of a file's prose came, went, or say something else below their
+    heading."""
 
     path: str
     added: int
@@ -72,7 +76,15 @@ class BranchSide(NamedTuple):
 
     def is_now(self, what: str, detail: str) -> EntryDiff:
         e = self.entry
-        return EntryDiff(what, e.id, e.title, e.kind or e.type, self.path, self.level, detail)
+        return EntryDiff(
+            what=what,
+            id=e.id,
+            title=e.title,
+            kind=e.kind or e.type,
+            path=self.path,
+            level=self.level,
+            detail=detail,
+        )
 
 
 class BranchVersion(NamedTuple):
@@ -85,26 +97,48 @@ class BranchVersion(NamedTuple):
 
 def diff(app: App, revisions: str = "") -> DiffReport:
     """What the branch itself did since the histories parted. Raises UsageError."""
-    project, root = app.project, app.project.root
+    project = app.project
+    root = app.project.root
     if root is None or git.work_tree(root) is None:
         hint = "run it inside one, or name it with --root"
         raise UsageError("there is no git repository here", hint)
     base, head = _ends(root, revisions)
     places = {name: placed(project, name) for name in _changed(root, base, head)}
-    changed = [n for n, where in places.items() if where and "proxy" not in (where.store, where.of)]
-    # What comes back from an archive leaves it as it is, so that no difference would show it.
-    names = sorted({*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))})
+    changed = [
+        n
+        for n, where in places.items()
+        if where and "proxy" not in (where.store, where.of)
+    ]
+    # What comes back from an archive leaves it as it is, so that no difference would
+    # show it.
+    names = sorted(
+        {*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))}
+    )
     problems: list[Problem] = []
-    before, after = (_version(project, names, commit, problems) for commit in (base, head))
+    before, after = (
+        _version(project, names, commit, problems) for commit in (base, head)
+    )
     order = {what: at for at, what in enumerate(_ORDER)}
-    found = sorted(changes(before, after), key=lambda c: (c.path, order[c.what], c.title, c.id))
+    found = sorted(
+        changes(before, after), key=lambda c: (c.path, order[c.what], c.title, c.id)
+    )
     fresh = frozenset(one.id for one in found if one.what in ("added", "changed"))
-    fresh |= {unit for name in names for unit in _units(after, name) - _units(before, name)}
+    fresh |= {
+        unit for name in names for unit in _units(after, name) - _units(before, name)
+    }
     commits = [each for each in (base, head) if each]
     short = [_git(root, "rev-parse", "--short", each).strip() for each in commits]
     told = review(root, base, head, list(_standing(project, head)), fresh)
-    prose, faults = tuple(_prose(before, after)), tuple(dict.fromkeys(problems))
-    return DiffReport(short[0], [*short, WORKING][1], told, tuple(found), prose, faults)
+    prose = tuple(_prose(before, after))
+    faults = tuple(dict.fromkeys(problems))
+    return DiffReport(
+        base=short[0],
+        head=[*short, WORKING][1],
+        findings=told,
+        changes=tuple(found),
+        prose=prose,
+        problems=faults,
+    )
 
 
 def _units(side: BranchVersion, name: str) -> set[str]:
@@ -119,7 +153,9 @@ def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
         if file.place.store == "memory" and not file.name.startswith(("~", "/")):
             with suppress(Unreadable):
                 memory = parse(_text(project.root, head, file.name), file.name)
-                yield from ((file.name, one) for one in (*memory.entries, *sections(memory)))
+                yield from (
+                    (file.name, one) for one in (*memory.entries, *sections(memory))
+                )
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -127,20 +163,27 @@ def _git(root: Path, *arguments: str) -> str:
     try:
         done = git.run(arguments, root)
     except OSError as error:
-        raise RefusedError(f"git cannot be run: {error.strerror}", "install git") from None
+        raise RefusedError(
+            f"git cannot be run: {error.strerror}", "install git"
+        ) from None
     return "" if done.returncode else done.stdout
 
 
 def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
     name = f"{revision}^{{commit}}"
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name).strip()
+    found = _git(
+        root, "rev-parse", "--verify", "--quiet", "--end-of-options", name
+    ).strip()
     if needed and not found:
-        raise UsageError(f"{revision}: unknown revision", "git branch -a shows what there is")
+        raise UsageError(
+            f"{revision}: unknown revision", "git branch -a shows what there is"
+        )
     return found
 
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
-    """The commit where the histories part (else the base), and the other end ("": files)."""
+    """The commit where the histories part (else the base), and the other end ("":
+    files)."""
     first, dots, last = revisions.partition("..." if "..." in revisions else "..")
     head = _commit(root, last or "HEAD") if dots else ""
     base = now = _commit(root, first or "HEAD")
@@ -156,7 +199,9 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
     options = ("--name-only", "--no-renames", "--relative", "-z")
     done = git.run(["diff", *options, *ends, "--", "."], root)
     if done.returncode:
-        raise UsageError(f"git cannot compare {' and '.join(ends)}", "git diff says why")
+        raise UsageError(
+            f"git cannot compare {' and '.join(ends)}", "git diff says why"
+        )
     out = done.stdout
     if not head:
         out += _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
@@ -165,22 +210,33 @@ def _changed(root: Path, base: str, head: str) -> list[str]:
 
 def _text(root: Path, commit: str, name: str) -> str:
     if commit:
-        return decode(_git(root, "show", f"{commit}:./{name}").encode("utf-8", "surrogateescape"))
+        return decode(
+            _git(root, "show", f"{commit}:./{name}").encode("utf-8", "surrogateescape")
+        )
     path = root / name
     there = path.exists() and not path.is_symlink()
     return read_text(path, root).replace("\r\n", "\n") if there else ""
 
 
 def blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The text of each (commit, path), "" where it was not there."""
-    asked = "".join(f"{commit}:./{path}\n" for commit, path in wanted)
-    done = git.run(["cat-file", "--batch"], root, given=asked)
+    """The text of each (commit, path), "" where it was not there.
+
+    Git is asked by lines, so a name that holds a line end is not asked for."""
+    names = [f"{commit}:./{path}" for commit, path in wanted]
+    asked = [name for name in names if "\n" not in name]
+    done = git.run(
+        ["cat-file", "--batch"], root, given="".join(map("{}\n".format, asked))
+    )
     rest = done.stdout.encode("utf-8", "surrogateescape")
-    while rest:
-        head, _, rest = rest.partition(b"\n")
-        size = int(head.split()[-1]) if head.split()[1:2] == [b"blob"] else -1
-        yield rest[: max(size, 0)].decode("utf-8", "replace")
-        rest = rest[size + 1 :]
+    for name in names:
+        text = b""
+        if "\n" not in name:
+            head, _, rest = rest.partition(b"\n")
+            if found := re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", head):
+                size = int(found[2])
+                text = rest[:size] if found[1] == b"blob" else b""
+                rest = rest[size + 1 :]
+        yield text.decode("utf-8", "replace")
 
 
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
@@ -188,13 +244,17 @@ _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
 
 def placed(project: Project, name: str) -> Place | None:
-    """The place of a file from its name relative to the root; None when it is no memory file."""
+    """The place of a file from its name relative to the root; None when it is no memory
+    file."""
     job = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
     patterns = [
         ("task", rf"{job}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
         ("job", f"{job}/{_ANY}"),
         ("task", rf"(?:projects/[^/]+/)?\.sessions/(?P<task>[^/]+)/{_ANY}"),
-        ("project", rf"{_OWN}|proxy(?:\.archive)?\.md|(?P<folder>tasks|proxy-tasks)/[^/]+\.md"),
+        (
+            "project",
+            rf"{_OWN}|proxy(?:\.archive)?\.md|(?P<folder>tasks|proxy-tasks)/[^/]+\.md",
+        ),
     ]
     for level, pattern in patterns:
         if found := re.fullmatch(pattern, name):
@@ -215,7 +275,14 @@ def _version(
         try:
             files[name] = parse(_text(project.root, commit, name), name)
         except Unreadable as error:
-            problems.append(Problem(name, error.line, str(error), "unreadable"))
+            problems.append(
+                Problem(
+                    path=name,
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
     return version_of(project, files)
 
 
@@ -234,8 +301,10 @@ def version_of(project: Project, files: dict[str, MemoryFile]) -> BranchVersion:
 
 
 def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
-    """Entries that stay in their file first; what then is left on one side came, went or moved."""
-    old, new = before.entries, after.entries
+    """Entries that stay in their file first; what then is left on one side came, went
+    or moved."""
+    old = before.entries
+    new = after.entries
     for key in old.keys() & new.keys():
         yield from _kept(old[key], new[key])
     come = [new[key] for key in sorted(new.keys() - old.keys())]
@@ -248,7 +317,8 @@ def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
             yield to.is_now("moved", f"from {key[1]}")
             yield from _kept(old[key], to)
     for one in come:
-        name, promoted = one.entry.id, one.entry.extra.get("promoted_from")
+        name = one.entry.id
+        promoted = one.entry.extra.get("promoted_from")
         copies = [path for entry, path in old if entry == name]
         if name in before.archived:
             yield one.is_now("restored", "from the archive")
@@ -263,7 +333,9 @@ def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
     name = one.entry.id
     for into in after.entries.values():
         if name in into.entry.extra.get("merged_from", ()):
-            return one.is_now("merged", f"into {into.entry.title} (id {into.entry.id[:8]})")
+            return one.is_now(
+                "merged", f"into {into.entry.title} (id {into.entry.id[:8]})"
+            )
     if name in after.archived:
         because = after.archived[name].entry.extra.get("archived_because", "")
         return one.is_now("archived", str(because))
@@ -271,14 +343,16 @@ def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
 
 
 def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
-    old, new = before.entry, after.entry
+    old = before.entry
+    new = after.entry
     said = {"reinforcement_count", "written"}
     if old.status != new.status and "retired" in (old.status, new.status):
         said |= {"status", "retired_because"}
         gone = new.status == "retired"
         because = str(new.extra.get("retired_because") or "") if gone else ""
         yield after.is_now("retired" if gone else "restored", because)
-    was, now = old.reinforcement_count, new.reinforcement_count
+    was = old.reinforcement_count
+    now = new.reinforcement_count
     if was != now:
         said.add("last_reinforced")
         yield after.is_now("reinforced" if now > was else "weakened", f"{was} → {now}")
@@ -297,12 +371,20 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
         if name.endswith(ARCHIVE):
             continue
         files = (side.files.get(name) or parse("", name) for side in (before, after))
-        old, new = (Counter((s.title, s.body) for s in sections(memory)) for memory in files)
-        gone, come = old - new, new - old
+        old, new = (
+            Counter((s.title, s.body) for s in sections(memory)) for memory in files
+        )
+        gone = old - new
+        come = new - old
         both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
         changed = both.total()
         if gone or come:
-            yield ProseDiff(name, come.total() - changed, gone.total() - changed, changed)
+            yield ProseDiff(
+                path=name,
+                added=come.total() - changed,
+                removed=gone.total() - changed,
+                changed=changed,
+            )
 
 
 KEPT = 8  # so many commits stay laid out
@@ -310,16 +392,19 @@ KEPT = 8  # so many commits stay laid out
 
 @contextmanager
 def seen_at(app: App, moment: str) -> Iterator[App]:
-    """The project with the memory files of a commit, or of the last one of a day, and its date.
+    """The project with the memory files of a commit, or of the last one of a day, and
+    its date.
 
-    Nothing in the work tree is touched; the level of the user is as it is today. Raises UsageError.
-    """
+    Nothing in the work tree is touched; the level of the user is as it is today. Raises
+    UsageError."""
     if not moment:
         yield app
         return
     root = app.project.root
     if root is None or git.work_tree(root) is None:
-        raise UsageError("there is no git repository here", "--at takes what git remembers")
+        raise UsageError(
+            "there is no git repository here", "--at takes what git remembers"
+        )
     commit = _commit_at(app, root, moment)
     day = _git(root, "show", "-s", "--format=%cs", commit).strip()
     folder = _laid_out(root, commit)
@@ -331,14 +416,20 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
 
 
 def _commit_at(app: App, root: Path, moment: str) -> str:
-    commit, why = "", "unknown revision"
+    commit = ""
+    why = "unknown revision"
     if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
-        day, why = day_of("at", moment, app.project.now), "no commit is that old"
-        commit = _git(root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD").strip()
+        day = day_of("at", moment, app.project.now)
+        why = "no commit is that old"
+        commit = _git(
+            root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD"
+        ).strip()
     else:
         commit = _commit(root, moment, needed=False)
     if not commit:
-        raise UsageError(f"--at {moment}: {why}", "give a commit, a tag, 2026-03-01 or 30d")
+        raise UsageError(
+            f"--at {moment}: {why}", "give a commit, a tag, 2026-03-01 or 30d"
+        )
     return commit
 
 
@@ -355,9 +446,14 @@ def _laid_out(root: Path, commit: str) -> Path:
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
     listed = (
-        row.partition("\t") for row in _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
+        row.partition("\t")
+        for row in _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
     )
-    wanted = [(commit, name) for mode, _, name in listed if mode[:3] == "100" and _is_read(name)]
+    wanted = [
+        (commit, name)
+        for mode, _, name in listed
+        if mode[:3] == "100" and _is_read(name)
+    ]
     for (_, name), text in zip(wanted, blobs(root, wanted), strict=True):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text, encoding="utf-8", newline="")
@@ -369,6 +465,7 @@ def _laid_out(root: Path, commit: str) -> Path:
 
 
 def _is_read(name: str) -> bool:
-    """Whether a file of a commit is looked at; none whose name leads out of its folder."""
+    """Whether a file of a commit is looked at; none whose name leads out of its
+    folder."""
     safe = ".." not in name.split("/") and "\n" not in name and not os.path.isabs(name)
     return safe and (name.endswith(".md") or name == ".mem.toml")

@@ -1,4 +1,5 @@
-"""Memory as a marked section of CLAUDE.md or AGENTS.md, and as linked notes for Obsidian. Pure."""
+"""Memory as a marked section of CLAUDE.md or AGENTS.md, and as linked notes for
+Obsidian. Pure."""
 
 import json
 import re
@@ -14,7 +15,8 @@ from memcli.text import matching
 from memcli.text.controls import for_prompt, strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
-BEGIN, END = EXPORT.begin(), EXPORT.end
+BEGIN = EXPORT.begin()
+END = EXPORT.end
 HEAD = matching.table("exchange/handout.md").rstrip("\n").split("\n")
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
@@ -25,7 +27,8 @@ _pattern = partial(matching.pattern, "exchange/exporter")
 
 
 class ExportNote(NamedTuple):
-    """One entry to hand out, or (with `group` norms) the text of one institutional file."""
+    """One entry to hand out, or (with `group` norms) the text of one institutional
+    file."""
 
     group: str
     title: str
@@ -34,7 +37,8 @@ class ExportNote(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """The section with its marks, how many notes are in it, and how many found no room."""
+    """The section with its marks, how many notes are in it, and how many found no
+    room."""
 
     text: str
     shown: int
@@ -42,15 +46,18 @@ class Handout(NamedTuple):
 
 
 def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
-    """The notes that fit, best first: norms in half of the room, rules in half of the rest."""
+    """The notes that fit, best first: norms in half of the room, rules in half of the
+    rest."""
     frame = [BEGIN, *HEAD, "", _more(10**6), END]
-    body, shown = list[str](), 0
+    body = list[str]()
+    shown = 0
     for group, share in (("norms", 2), ("rules", 2), ("lessons", 1)):
         mine = [note for note in notes if note.group == group]
         left = size - _size(frame) - _size(body)
         room = (lines - len(frame) - len(body)) // share
         found, count = _group(group, mine, room, left // share)
-        body, shown = body + found * bool(count), shown + count
+        body = body + found * bool(count)
+        shown = shown + count
     more = len(notes) - shown
     tail = ["", _more(more)] if more else []
     return Handout("\n".join([BEGIN, *HEAD, *body, *tail, END]) + "\n", shown, more)
@@ -64,14 +71,19 @@ def _more(number: int) -> str:
     return f"({number} more: `mem list`)"
 
 
-def _group(group: str, notes: Sequence[ExportNote], lines: int, size: int) -> tuple[list[str], int]:
-    out, shown = ["", TITLES[group], ""], 0
+def _group(
+    group: str, notes: Sequence[ExportNote], lines: int, size: int
+) -> tuple[list[str], int]:
+    out = ["", TITLES[group], ""]
+    shown = 0
     size -= _size(out)
     for note in notes:
         room = (lines - len(out), size)
         found = _norm(note, *room) if group == "norms" else _entry(note)
         if found and len(found) <= room[0] and _size(found) <= size:
-            out, shown, size = out + found, shown + 1, size - _size(found)
+            out = out + found
+            shown = shown + 1
+            size = size - _size(found)
     return out, shown
 
 
@@ -85,12 +97,19 @@ def _entry(note: ExportNote) -> list[str]:
         lines.append(fences[-1])
     safe = safe_text("\n".join(lines)) if lines else ""
     title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
-    return [f"- **{title}** ({note.facts})", *(f"  {line}" for line in safe.split("\n") if safe)]
+    return [
+        f"- **{title}** ({note.facts})",
+        *(f"  {line}" for line in safe.split("\n") if safe),
+    ]
 
 
 def _norm(note: ExportNote, room: int, size: int) -> list[str]:
     text = safe_text(note.text)
-    text = _pattern("hashes").sub(lambda found: "#" * min(6, len(found[1]) + 3), text).strip()
+    text = (
+        _pattern("hashes")
+        .sub(lambda found: "#" * min(6, len(found[1]) + 3), text)
+        .strip()
+    )
     missing = f"({note.title}: more stands in the file)"
     kept: list[str] = []
     for part in filter(None, re.split(r"\n[ \t]*\n", text)):
@@ -102,9 +121,11 @@ def _norm(note: ExportNote, room: int, size: int) -> list[str]:
 
 
 def safe_text(text: str) -> str:
-    """Text for a file that agents obey: no secrets, no commands, no `@path` outside code."""
+    """Text for a file that agents obey: no secrets, no commands, no `@path` outside
+    code."""
     text = for_prompt(text).replace("<!--", "&lt;!--")
-    parts, at = [], 0
+    parts = []
+    at = 0
     for start, end in fenced(text):
         parts += [_without_imports(text[at:start]), text[start:end]]
         at = end
@@ -112,24 +133,30 @@ def safe_text(text: str) -> str:
 
 
 def fenced(text: str) -> Iterator[tuple[int, int]]:
-    """The stretches of fenced code that are closed, with their fences, as CommonMark has them."""
-    start, fence = 0, ""
+    """The stretches of fenced code that are closed, with their fences, as CommonMark
+    has them."""
+    start = 0
+    fence = ""
     for mark in _pattern("mark").finditer(text):
-        own, info = mark[1] or mark[3], mark[2] or mark[4]
+        own = mark[1] or mark[3]
+        info = mark[2] or mark[4]
         if not fence:
-            start, fence = mark.start(), own
+            start = mark.start()
+            fence = own
         elif own.startswith(fence) and not (info or "").strip():
             yield start, mark.end()
             fence = ""
 
 
 def _without_imports(text: str) -> str:
-    """Text without `@path`, but in code spans, where the backticks tell for sure what is one."""
+    """Text without `@path`, but in code spans, where the backticks tell for sure what
+    is one."""
     sure = all(ticks == "`" for ticks in _pattern("ticks").findall(text))
     sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
     parts = _pattern("span").split(text) if sure else [text]
     return "".join(
-        part if i % 2 else _pattern("at").sub("&#64;", part) for i, part in enumerate(parts)
+        part if i % 2 else _pattern("at").sub("&#64;", part)
+        for i, part in enumerate(parts)
     )
 
 
@@ -144,7 +171,11 @@ def notes(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _note_name(title: str, id: str) -> str:
-    words = _pattern("unsafe").sub(" ", redact_secrets(strip_controls(title)))[:80].strip(". ")
+    words = (
+        _pattern("unsafe")
+        .sub(" ", redact_secrets(strip_controls(title)))[:80]
+        .strip(". ")
+    )
     return f"{words} {_pattern('unsafe').sub(' ', strip_controls(id))[:40]}".strip(". ")
 
 
@@ -158,7 +189,9 @@ def _note_text(entry: Entry, names: dict[str, str]) -> str:
         known = (names[id] for id in listed(entry, key) if id in names)
         values[key] = [f"[[{name}]]" for name in known]
     rows = [
-        f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items() if v not in ("", [])
+        f"{k}: {json.dumps(v, ensure_ascii=False)}"
+        for k, v in values.items()
+        if v not in ("", [])
     ]
     body = redact_secrets(strip_controls(strip_private(entry.body))).strip()
     return "\n".join(["---", *map(redact_secrets, rows), "---", body, ""])

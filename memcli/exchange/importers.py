@@ -1,4 +1,5 @@
-"""What other memories know, as drafts: rules for agents, and Claude Code's own memory."""
+"""What other memories know, as drafts: rules for agents, and Claude Code's own
+memory."""
 
 import os
 import re
@@ -20,7 +21,8 @@ _MARKS = "#>*-+ \t"
 
 
 class ImportDraft(NamedTuple):
-    """One thing another memory knows; `key` makes it the same thing when it is read again."""
+    """One thing another memory knows; `key` makes it the same thing when it is read
+    again."""
 
     source: str
     key: tuple[str, ...]
@@ -35,12 +37,14 @@ class ImportDraft(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of the entry that is made of it: the same on every machine and in every run."""
+        """The id of the entry that is made of it: the same on every machine and in
+        every run."""
         return grammar.derived_id("import", "\0".join(self.key))
 
 
 class Section(NamedTuple):
-    """A stretch of a text below one heading; `path` are the headings above it and its own."""
+    """A stretch of a text below one heading; `path` are the headings above it and its
+    own."""
 
     path: tuple[str, ...]
     text: str
@@ -48,7 +52,8 @@ class Section(NamedTuple):
 
 
 def split_front(text: str) -> tuple[dict[str, Any], str]:
-    """The values of a text's front matter, and the rest; what is no YAML is read line by line."""
+    """The values of a text's front matter, and the rest; what is no YAML is read line
+    by line."""
     found = _pattern("front matter").match(text)
     if found is None:
         return {}, text.removeprefix("\ufeff")
@@ -62,10 +67,13 @@ def split_front(text: str) -> tuple[dict[str, Any], str]:
 
 
 def split_sections(text: str, name: str) -> list[Section]:
-    """The sections of a text without their headings; what stands above the first has no path."""
+    """The sections of a text without their headings; what stands above the first has no
+    path."""
     parts = []
     for one in parser.sections(parser.parse(text, name)):
-        path = tuple(one.title.split(" > ")) if _pattern("heading").match(one.body) else ()
+        path = (
+            tuple(one.title.split(" > ")) if _pattern("heading").match(one.body) else ()
+        )
         body = _pattern("heading").sub("", one.body, count=1).strip("\r\n")
         if body.strip():
             parts.append(Section(path, body, one.date))
@@ -73,7 +81,8 @@ def split_sections(text: str, name: str) -> list[Section]:
 
 
 def headline(text: str) -> tuple[str, str]:
-    """A title and the rest: the first line; of a long one the beginning, and the whole text."""
+    """A title and the rest: the first line; of a long one the beginning, and the whole
+    text."""
     first, _, rest = text.strip().partition("\n")
     title = first.strip(_MARKS).replace("**", "")
     if len(title) <= TITLE:
@@ -92,7 +101,11 @@ def shortened(title: str) -> str:
 
 def words(value: object) -> tuple[str, ...]:
     """A list, or a text with commas, as texts without blanks around them."""
-    items = value if isinstance(value, (list, tuple)) else str(value or "").strip("[]").split(",")
+    items = (
+        value
+        if isinstance(value, (list, tuple))
+        else str(value or "").strip("[]").split(",")
+    )
     known = (str(item) for item in items if isinstance(item, (str, int, float)))
     return tuple(text for item in known if (text := item.strip().strip("'\"")))
 
@@ -105,19 +118,25 @@ RULE_WORDS = 4  # A list item of fewer words is no rule by itself
 
 
 def rules(name: str, text: str) -> Iterator[ImportDraft]:
-    """The rules of one file, without comments, imports of other files and what `mem` put there."""
+    """The rules of one file, without comments, imports of other files and what `mem`
+    put there."""
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
     ends = ("<!-- mem: end -->", "<!-- mem: export end -->")
-    body = _cut("comment", _cut("own section", body.replace("\r\n", "\n"), *ends), "-->")
+    body = _cut(
+        "comment", _cut("own section", body.replace("\r\n", "\n"), *ends), "-->"
+    )
     for part in split_sections(_pattern("import line").sub("", body), name):
-        made = [_rule(name, part, item) for item in _items(part.text)] or [_whole(name, part)]
+        made = [_rule(name, part, item) for item in _items(part.text)] or [
+            _whole(name, part)
+        ]
         yield from (each._replace(created=part.date, paths=paths) for each in made)
 
 
 def _cut(kind: str, text: str, *ends: str) -> str:
-    """`text` without what is of a kind; behind the last of its `ends` nothing is looked at."""
+    """`text` without what is of a kind; behind the last of its `ends` nothing is looked
+    at."""
     last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
     rest = text[last:].lstrip(" \t")
     last = len(text) - len(rest) + rest.startswith("\n") if last else 0
@@ -145,7 +164,14 @@ def _rule(name: str, part: Section, item: str) -> ImportDraft:
     heading = part.path[-1] if part.path else ""
     key = (RULES, name, heading, item)
     kind = "policy" if _pattern("strict").search(item) else "preference"
-    return ImportDraft(f"{RULES}:{name}", key, title, text, kind, tags=_tags(heading))
+    return ImportDraft(
+        source=f"{RULES}:{name}",
+        key=key,
+        title=title,
+        text=text,
+        kind=kind,
+        tags=_tags(heading),
+    )
 
 
 def _whole(name: str, part: Section) -> ImportDraft:
@@ -155,7 +181,14 @@ def _whole(name: str, part: Section) -> ImportDraft:
     kind = "policy" if _pattern("strict").search(prose) else kind
     key = (RULES, name, " > ".join(part.path), part.text)
     tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
-    return ImportDraft(f"{RULES}:{name}", key, title, part.text, kind, tags=tags)
+    return ImportDraft(
+        source=f"{RULES}:{name}",
+        key=key,
+        title=title,
+        text=part.text,
+        kind=kind,
+        tags=tags,
+    )
 
 
 def _tags(heading: str) -> tuple[str, ...]:
@@ -169,7 +202,8 @@ def is_topic(values: Mapping[str, Any]) -> bool:
 
 
 def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
-    """One draft a topic, and one a section of notes; not lines that only point to a topic."""
+    """One draft a topic, and one a section of notes; not lines that only point to a
+    topic."""
     known = {*files, *(f"./{name}" for name in files)}
     for name, text in files.items():
         values, body = split_front(text)
@@ -177,11 +211,19 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             yield _topic(name, values, body.strip())
             continue
         if name == "MEMORY.md":
-            body = _pattern("pointer").sub(lambda at: "" if at[1] in known else at[0], body)
+            body = _pattern("pointer").sub(
+                lambda at: "" if at[1] in known else at[0], body
+            )
         for part in split_sections(body, name):
             title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
             key = (CLAUDE, name, title, part.text)
-            yield ImportDraft(f"{CLAUDE}:{name}", key, title, part.text, created=part.date)
+            yield ImportDraft(
+                source=f"{CLAUDE}:{name}",
+                key=key,
+                title=title,
+                text=part.text,
+                created=part.date,
+            )
 
 
 def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -191,11 +233,13 @@ def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
     more = _more(values)
-    named, described = str(values["name"]), str(values.get("description") or "")
-    kind, title = str(more["type"]), named if " " in named or not described else described
+    named = str(values["name"])
+    described = str(values.get("description") or "")
+    kind = str(more["type"])
+    title = named if " " in named or not described else described
     day = str(more.get("modified") or values.get("date") or "")[:10]
     return ImportDraft(
-        f"{CLAUDE}:{name}", (CLAUDE, name, body), shortened(title), body or described,
+        source=f"{CLAUDE}:{name}", key=(CLAUDE, name, body), title=shortened(title), text=body or described,
         kind="preference" if kind == "feedback" else "fact",
         created=day if is_day(day) else "",
         session=str(more.get("originSessionId") or ""), tags=(kind,), private=kind == "user",
@@ -203,7 +247,8 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
 
 
 class ImportSource(NamedTuple):
-    """What one path holds: its format, its drafts in order, and files that could not be read."""
+    """What one path holds: its format, its drafts in order, and files that could not be
+    read."""
 
     form: str
     drafts: tuple[ImportDraft, ...]
@@ -213,8 +258,14 @@ class ImportSource(NamedTuple):
 def read(path: Path, form: str = "") -> ImportSource:
     """All of `path`, in the format named or found. Raises UsageError."""
     if not path.exists():
-        raise UsageError(f"{path}: there is no such file or folder", "name what is to be imported")
-    if path.name == "MEMORY.md" and path.parent.name == "memory" and form in ("", CLAUDE):
+        raise UsageError(
+            f"{path}: there is no such file or folder", "name what is to be imported"
+        )
+    if (
+        path.name == "MEMORY.md"
+        and path.parent.name == "memory"
+        and form in ("", CLAUDE)
+    ):
         path = path.parent
     files: dict[str, str] = {}
     problems = []
@@ -222,12 +273,23 @@ def read(path: Path, form: str = "") -> ImportSource:
         try:
             files[name] = read_text(file, path if path.is_dir() else "")
         except Unreadable as error:
-            problems.append(Problem(str(file), error.line, str(error), "unreadable"))
+            problems.append(
+                Problem(
+                    path=str(file),
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
     form = form or _form(path, files)
     if form not in FORMS or not (files or problems):
-        raise UsageError(f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}")
+        raise UsageError(
+            f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}"
+        )
     each = (draft for name, text in files.items() for draft in rules(name, text))
-    return ImportSource(form, tuple(topics(files) if form == CLAUDE else each), tuple(problems))
+    return ImportSource(
+        form, tuple(topics(files) if form == CLAUDE else each), tuple(problems)
+    )
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:
@@ -239,7 +301,9 @@ def _files(path: Path, form: str) -> list[tuple[Path, str]]:
             return found
     if (path / "memory" / "MEMORY.md").is_file() and form in ("", CLAUDE):
         path = path / "memory"
-    return [(file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))]
+    return [
+        (file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))
+    ]
 
 
 def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
@@ -268,7 +332,11 @@ def _form(path: Path, files: dict[str, str]) -> str:
         if name.rpartition("/")[2] in NAMES or name.endswith(".mdc") or in_folder:
             return RULES
     for name, text in files.items():
-        index = name == "MEMORY.md" and path.is_dir() and not parser.parse(text, name).entries
+        index = (
+            name == "MEMORY.md"
+            and path.is_dir()
+            and not parser.parse(text, name).entries
+        )
         if index or is_topic(split_front(text)[0]):
             return CLAUDE
     return ""

@@ -1,4 +1,5 @@
-"""What a branch does to what memory rests on, and what it adds that nobody should want."""
+"""What a branch does to what memory rests on, and what it adds that nobody should
+want."""
 
 import os
 import re
@@ -32,9 +33,11 @@ class Resting(NamedTuple):
 
 
 class BranchFinding(NamedTuple):
-    """`what` is removes, moves, rewrites, untold, opposes, secret or order, of these `entries`.
+    """`what` is removes, moves, rewrites, untold, opposes, secret or order, of these
+    `entries`.
 
-    `name` is what the branch removes, `detail` its new name or the share of new lines."""
+    `name` is what the branch removes, `detail` its new name or the share of new
+    lines."""
 
     what: str
     name: str
@@ -48,9 +51,11 @@ Standing = Sequence[tuple[str, Entry]]  # entries with the file that each stands
 def review(
     root: Path, base: str, head: str, entries: Standing, fresh: frozenset[str]
 ) -> tuple[BranchFinding, ...]:
-    """What a reviewer should know of a branch, beside its changes. `fresh` are the ids it writes.
+    """What a reviewer should know of a branch, beside its changes. `fresh` are the ids
+    it writes.
 
-    `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not told."""
+    `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not
+    told."""
     top = git.work_tree(root)
     if top is None:
         return ()
@@ -61,16 +66,26 @@ def review(
                 named[anchor].append((path, entry))
     tree = Codebase(top, root, time.monotonic() + SECONDS, head)
     found = [
-        BranchFinding(what, anchor.text, detail, tuple(_resting(named[anchor])))
+        BranchFinding(
+            what=what,
+            name=anchor.text,
+            detail=detail,
+            entries=tuple(_resting(named[anchor])),
+        )
         for anchor, what, detail in _taken(tree, base, head, sorted(named))
     ]
     if time.monotonic() > tree.deadline:
-        found.append(BranchFinding("untold", "", f"{SECONDS}", ()))
+        found.append(
+            BranchFinding(what="untold", name="", detail=f"{SECONDS}", entries=())
+        )
     return (*found, *_opposed(entries, fresh), *_unwanted(entries, fresh))
 
 
 def _resting(entries: Iterable[tuple[str, Entry]]) -> Iterator[Resting]:
-    return (Resting(entry.id, entry.title, path, entry.line) for path, entry in entries)
+    return (
+        Resting(id=entry.id, title=entry.title, path=path, line=entry.line)
+        for path, entry in entries
+    )
 
 
 def _taken(
@@ -78,7 +93,8 @@ def _taken(
 ) -> Iterator[tuple[Anchor, str, str]]:
     ends = [base, head] if head else [base]
     status = (tree.git("diff", "--name-status", "-M70%", "-z", *ends) or "").split("\0")
-    moved, gone = dict[str, str](), set[str]()
+    moved = dict[str, str]()
+    gone = set[str]()
     at = 0
     while at + 1 < len(status):
         if status[at][:1] == "R":
@@ -100,7 +116,9 @@ def _taken(
             old = next((p for p in (*gone, *moved) if _is(anchor, p)), "")
             if old and not tree.has(anchor):
                 yield anchor, "moves" if old in moved else "removes", moved.get(old, "")
-            elif share := max((s for p, s in shares.items() if _is(anchor, p)), default=0):
+            elif share := max(
+                (s for p, s in shares.items() if _is(anchor, p)), default=0
+            ):
                 yield anchor, "rewrites", f"{share:.0%}"
 
 
@@ -111,7 +129,8 @@ def _is(anchor: Anchor, path: str) -> bool:
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
     out = tree.git("diff", "-U0", "--no-renames", *ends) or ""
-    words, prose = set[str](), False
+    words = set[str]()
+    prose = False
     for line in out.splitlines():
         if line.startswith("--- "):
             prose = is_prose(line)
@@ -124,7 +143,9 @@ def _had_target(tree: Codebase, base: str, anchor: Anchor) -> bool:
     names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
     inner = os.path.relpath(tree.root, tree.top)
     paths = (os.path.normpath(os.path.join(inner, name)) for name in names)
-    return any(has_target(anchor.text, tree.git("show", f"{base}:{p}") or "") for p in paths)
+    return any(
+        has_target(anchor.text, tree.git("show", f"{base}:{p}") or "") for p in paths
+    )
 
 
 def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
@@ -135,7 +156,9 @@ def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding
         pair = sorted((live[i], live[j]), key=lambda one: one[1].id not in fresh)
         (_, new), (_, old) = pair
         if new.id in fresh and new.id != old.id and new.type == old.type:
-            yield BranchFinding("opposes", "", "", tuple(_resting(pair)))
+            yield BranchFinding(
+                what="opposes", name="", detail="", entries=tuple(_resting(pair))
+            )
 
 
 def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
@@ -144,4 +167,9 @@ def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFindin
             for what, find in (("secret", find_secrets), ("order", find_injections)):
                 if spans := find(entry.body):
                     kinds = ", ".join(sorted({span.kind for span in spans}))
-                    yield BranchFinding(what, "", kinds, tuple(_resting([(path, entry)])))
+                    yield BranchFinding(
+                        what=what,
+                        name="",
+                        detail=kinds,
+                        entries=tuple(_resting([(path, entry)])),
+                    )

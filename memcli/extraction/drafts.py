@@ -1,4 +1,5 @@
-"""Findings, and what a job noted, on their way into a file: ids, safe words, whose words. Pure."""
+"""Findings, and what a job noted, on their way into a file: ids, safe words, whose
+words. Pure."""
 
 import json
 import re
@@ -14,9 +15,15 @@ from memcli.sessions.speakers import clean_text, day_of, key_of, line, rough
 from memcli.text import model_output
 from memcli.text.controls import neutralise
 
-DETAIL_LENGTH, WORD_LENGTH, ERROR_LENGTH, VALUE_LENGTH, MOST_WORDS = 2000, 120, 200, 300, 12
-NEAR = 40  # so many turns before and after a finding's are looked at for where its words come from
-TAINTED = 0.6  # share of a finding's words that outside text has, and more than the session's own
+DETAIL_LENGTH = 2000
+WORD_LENGTH = 120
+ERROR_LENGTH = 200
+VALUE_LENGTH = 300
+MOST_WORDS = 12
+# so many turns before and after a finding's are looked at for where its words come from
+NEAR = 40
+# share of a finding's words that outside text has, and more than the session's own
+TAINTED = 0.6
 _CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")
 _SAID = ("text", "message", "content", "intervention", "description", "reason")
 _WHEN = ("timestamp", "time", "created_at", "at")
@@ -25,7 +32,8 @@ REFUSED = {"secret": "holds a secret", "injection": _ORDER, "empty": "says nothi
 
 
 class FindingDraft(NamedTuple):
-    """A finding with the id it would have, the key of the turn it comes from, when it was said."""
+    """A finding with the id it would have, the key of the turn it comes from, when it
+    was said."""
 
     id: str
     finding: Finding
@@ -36,43 +44,80 @@ class FindingDraft(NamedTuple):
     detail: str = ""
 
 
-def drafts_of(session: Session, findings: Sequence[Finding], today: str) -> list[FindingDraft]:
+def drafts_of(
+    session: Session, findings: Sequence[Finding], today: str
+) -> list[FindingDraft]:
     """The findings with their ids: uuid5(session, scope, key of the turn, ordinal)."""
     counts: Counter[tuple[str, str]] = Counter()
     found = []
     for finding in findings:
         turn = session.turns[min(max(finding.turn, 0), len(session.turns) - 1)]
-        name = derived_id(session.id, finding.scope, turn.key, str(counts[finding.scope, turn.key]))
+        name = derived_id(
+            session.id, finding.scope, turn.key, str(counts[finding.scope, turn.key])
+        )
         counts[finding.scope, turn.key] += 1
-        found.append(FindingDraft(name, finding, turn.key, day_of(turn.time, today)))
+        found.append(
+            FindingDraft(
+                id=name, finding=finding, key=turn.key, day=day_of(turn.time, today)
+            )
+        )
     return found
 
 
-def episode(session: Session, segment: Stretch, told: EpisodeDraft, today: str) -> FindingDraft:
+def episode(
+    session: Session, segment: Stretch, told: EpisodeDraft, today: str
+) -> FindingDraft:
     """The episode of a segment. Its source names the last turn of the segment."""
-    turns, kept = session.turns[segment.start : segment.end], []
+    turns = session.turns[segment.start : segment.end]
+    kept = []
     times = [turn.time for turn in turns if turn.time] or [""]
-    extra = {"started_at": times[0], "ended_at": times[-1], "surprise": round(segment.surprise, 3)}
+    extra = {
+        "started_at": times[0],
+        "ended_at": times[-1],
+        "surprise": round(segment.surprise, 3),
+    }
     title = neutralise(line(told.title, model_output.TITLE_LENGTH))
     summary = neutralise(clean_text(told.summary))
-    finding = Finding("episode", title, summary, segment.start, tags=told.tags)
+    finding = Finding(
+        scope="episode", title=title, body=summary, turn=segment.start, tags=told.tags
+    )
     name = derived_id(session.id, "episode", turns[0].key, "0")
     for row in told.key_text.splitlines():
         with suppress(model_output.Refused):
             kept.append(model_output.safe_line(clean_text(row), longest=DETAIL_LENGTH))
-    day, detail = day_of(times[-1], today), "\n".join(filter(None, kept))[:DETAIL_LENGTH]
-    return FindingDraft(name, finding, turns[-1].key, day, told.outcome, extra, detail)
+    day = day_of(times[-1], today)
+    detail = "\n".join(filter(None, kept))[:DETAIL_LENGTH]
+    return FindingDraft(
+        id=name,
+        finding=finding,
+        key=turns[-1].key,
+        day=day,
+        outcome=told.outcome,
+        extra=extra,
+        detail=detail,
+    )
 
 
-def interventions(text: str, folder: str, session: str, today: str) -> list[FindingDraft]:
-    """One draft a line of `.interventions.jsonl`, those that name another session left out."""
+def interventions(
+    text: str, folder: str, session: str, today: str
+) -> list[FindingDraft]:
+    """One draft a line of `.interventions.jsonl`, those that name another session left
+    out."""
     found = []
     for raw in _records(text):
         named = str(raw.get("session_id") or raw.get("session") or "")
-        said = {key: clean_text(raw[key]).strip() for key in _SAID if isinstance(raw.get(key), str)}
-        first, _, rest = "\n".join(dict.fromkeys(filter(None, said.values()))).partition("\n")
+        said = {
+            key: clean_text(raw[key]).strip()
+            for key in _SAID
+            if isinstance(raw.get(key), str)
+        }
+        first, _, rest = "\n".join(
+            dict.fromkeys(filter(None, said.values()))
+        ).partition("\n")
         if first and not (named and key_of(named) != session):
-            finding = Finding("interventions", first, rest or first, -1)
+            finding = Finding(
+                scope="interventions", title=first, body=rest or first, turn=-1
+            )
             found.append(_noted(finding, folder, raw, today))
     return found
 
@@ -80,19 +125,39 @@ def interventions(text: str, folder: str, session: str, today: str) -> list[Find
 def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     """One draft for each pair of checkpoints between which an assumption changed."""
     found: list[FindingDraft] = []
-    before, last = dict[str, Any](), "the start"
+    before = dict[str, Any]()
+    last = "the start"
     for raw in _records(text):
-        given, advice = raw.get("assumptions"), raw.get("recommendation")
+        given = raw.get("assumptions")
+        advice = raw.get("recommendation")
         after = given if isinstance(given, dict) else {}
         milestone = line(str(raw.get("milestone", "")), VALUE_LENGTH) or "a checkpoint"
-        if moved := [name for name in after if name in before and before[name] != after[name]]:
+        if moved := [
+            name for name in after if name in before and before[name] != after[name]
+        ]:
             title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
-            told = [(line(str(of[name]), VALUE_LENGTH) for of in (before, after)) for name in moved]
-            rows = [f"- {n}: {' -> '.join(both)}" for n, both in zip(moved, told, strict=True)]
-            rows += [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
+            told = [
+                (line(str(of[name]), VALUE_LENGTH) for of in (before, after))
+                for name in moved
+            ]
+            rows = [
+                f"- {n}: {' -> '.join(both)}"
+                for n, both in zip(moved, told, strict=True)
+            ]
+            rows += (
+                [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
+            )
             body = "\n".join([f"Between {last} and {milestone}:", *rows])
-            found.append(_noted(Finding("in-flight", title, body, -1), folder, raw, today))
-        before, last = {**before, **after}, milestone
+            found.append(
+                _noted(
+                    Finding(scope="in-flight", title=title, body=body, turn=-1),
+                    folder,
+                    raw,
+                    today,
+                )
+            )
+        before = {**before, **after}
+        last = milestone
     return found
 
 
@@ -103,38 +168,58 @@ def _records(text: str) -> Iterator[dict[str, Any]]:
                 yield raw
 
 
-def _noted(finding: Finding, folder: str, raw: Mapping[str, Any], today: str) -> FindingDraft:
+def _noted(
+    finding: Finding, folder: str, raw: Mapping[str, Any], today: str
+) -> FindingDraft:
     name = derived_id(finding.scope, folder, json.dumps(raw, sort_keys=True))
     day = day_of(str(next(filter(None, map(raw.get, _WHEN)), "")), today)
-    return FindingDraft(name, finding, finding.scope, day)
+    return FindingDraft(id=name, finding=finding, key=finding.scope, day=day)
 
 
 def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None, str]:
-    """The draft with safe texts, else why it is dropped; an episode is a receipt and stays."""
+    """The draft with safe texts, else why it is dropped; an episode is a receipt and
+    stays."""
     finding = draft.finding
     try:
-        title, body = model_output.safe_text(clean_text(finding.title), clean_text(finding.body))
-        tags, paths, commands = map(_safe_lines, (finding.tags, finding.paths, finding.commands))
+        title, body = model_output.safe_text(
+            clean_text(finding.title), clean_text(finding.body)
+        )
+        tags, paths, commands = map(
+            _safe_lines, (finding.tags, finding.paths, finding.commands)
+        )
     except model_output.Refused as refused:
         if finding.scope != "episode":
             return None, REFUSED[str(refused)]
-        bland = Finding("episode", f"A session of {draft.day}", "", -1)
+        bland = Finding(
+            scope="episode", title=f"A session of {draft.day}", body="", turn=-1
+        )
         return draft._replace(finding=bland, detail=""), ""
-    below = [p for p in paths if not p.startswith(("/", "~")) and ".." not in p.split("/")]
+    below = [
+        p for p in paths if not p.startswith(("/", "~")) and ".." not in p.split("/")
+    ]
     # `*` would match every command: a glob has to say something.
-    told = [tuple(g for g in each if len(re.findall(r"\w", g)) >= 3) for each in (below, commands)]
-    safe = finding._replace(title=title, body=body, tags=tags, paths=told[0], commands=told[1])
+    told = [
+        tuple(g for g in each if len(re.findall(r"\w", g)) >= 3)
+        for each in (below, commands)
+    ]
+    safe = finding._replace(
+        title=title, body=body, tags=tags, paths=told[0], commands=told[1]
+    )
     tainted = finding.tainted or is_tainted(finding, session)
     return draft._replace(finding=safe._replace(tainted=tainted)), ""
 
 
 def _safe_lines(values: Iterable[str]) -> tuple[str, ...]:
-    lines = (model_output.safe_line(clean_text(value), longest=WORD_LENGTH) for value in values)
+    lines = (
+        model_output.safe_line(clean_text(value), longest=WORD_LENGTH)
+        for value in values
+    )
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_WORDS]
 
 
 def is_tainted(finding: Finding, session: Session) -> bool:
-    """Whether advice is in words of a tool, a file or the web; quotes and short errors aside."""
+    """Whether advice is in words of a tool, a file or the web; quotes and short errors
+    aside."""
     if not 0 <= finding.turn < len(session.turns):
         return False
     turn = session.turns[finding.turn]
@@ -151,4 +236,6 @@ def is_tainted(finding: Finding, session: Session) -> bool:
 
 def _is_outside(turn: Turn) -> bool:
     """Whether a turn is in neither the person's nor the agent's words."""
-    return not turn.human and (turn.role != "assistant" or turn.origin in ("web", "file"))
+    return not turn.human and (
+        turn.role != "assistant" or turn.origin in ("web", "file")
+    )

@@ -1,4 +1,5 @@
-"""Finding what a session teaches: by rules, or by asking a language model. What fails is named."""
+"""Finding what a session teaches: by rules, or by asking a language model. What fails
+is named."""
 
 import os
 import re
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from memcli.providers.llm import Ask, Model
 
 OVER = "over the most that one session may leave"
-ODD, UNPLACED = "not as asked for", "names no turn that was shown"
+ODD = "not as asked for"
+UNPLACED = "names no turn that was shown"
 REPLY_TOKENS = 4000
 
 
 class EngineInput(NamedTuple):
-    """What an engine looks at: the turns from `first` on; by rules, `left` lessons may be left."""
+    """What an engine looks at: the turns from `first` on; by rules, `left` lessons may
+    be left."""
 
     session: Session
     first: int
@@ -39,7 +42,8 @@ class EngineInput(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What an engine found and told, by segment; `more`: over the most; `drafts`: to be placed."""
+    """What an engine found and told, by segment; `more`: over the most; `drafts`: to be
+    placed."""
 
     findings: Sequence[Finding] = ()
     told: Mapping[int, EpisodeDraft] = {}
@@ -51,28 +55,44 @@ class Findings(NamedTuple):
     drafts: tuple[FindingDraft, ...] = ()
 
 
-def find(given: EngineInput, runs: Sequence[ExtractionScope], model: "Model | None") -> Findings:
-    """What the scopes find: by the model, else, or where its reply is of no use, by rules."""
+def find(
+    given: EngineInput, runs: Sequence[ExtractionScope], model: "Model | None"
+) -> Findings:
+    """What the scopes find: by the model, else, or where its reply is of no use, by
+    rules."""
     asked = [scope for scope in runs if scope.looks_for]
-    answers, names = Findings(), {scope.name for scope in runs}
+    answers = Findings()
+    names = {scope.name for scope in runs}
     if model is not None and asked:
         answers = _by_model(model, given, asked)
         if not answers.replied:
             return answers
-    if model is None or not asked or (answers.failed and not (answers.findings or answers.told)):
-        answers = _by_rules(given, names)._replace(failed=answers.failed, cut=answers.cut)
+    if (
+        model is None
+        or not asked
+        or (answers.failed and not (answers.findings or answers.told))
+    ):
+        answers = _by_rules(given, names)._replace(
+            failed=answers.failed, cut=answers.cut
+        )
         names |= {"by rules"}
     return answers._replace(drafts=tuple(_drafts(given, names, answers)))
 
 
-def _drafts(given: EngineInput, names: set[str], answers: Findings) -> Iterator[FindingDraft]:
-    session, folder, today = given.session, given.folder, given.today
+def _drafts(
+    given: EngineInput, names: set[str], answers: Findings
+) -> Iterator[FindingDraft]:
+    session = given.session
+    folder = given.folder
+    today = given.today
     yield from drafts.drafts_of(session, answers.findings, today)
     if "interventions" in names:
         noted = given.inputs[".interventions.jsonl"]
         yield from drafts.interventions(noted, folder, session.id, today)
     if names >= {"in-flight", "by rules"}:
-        yield from drafts.moved_assumptions(given.inputs[".assumptions.jsonl"], folder, today)
+        yield from drafts.moved_assumptions(
+            given.inputs[".assumptions.jsonl"], folder, today
+        )
     for at, segment in enumerate(given.segments if "episode" in names else ()):
         told = answers.told.get(at) or episodes.told(session, segment, answers.findings)
         if told is not None:
@@ -81,9 +101,13 @@ def _drafts(given: EngineInput, names: set[str], answers: Findings) -> Iterator[
 
 def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
     found, more = rules.find(given.session)
-    fresh = [_below(given, f) for f in found if f.scope in wanted and f.turn >= given.first]
+    fresh = [
+        _below(given, f) for f in found if f.scope in wanted and f.turn >= given.first
+    ]
     more = (*(f.title for f in fresh[given.left :]), *more)
-    return Findings(fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more)
+    return Findings(
+        fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more
+    )
 
 
 def _corrected(given: EngineInput, one: Finding) -> Finding:
@@ -97,11 +121,16 @@ def _corrected(given: EngineInput, one: Finding) -> Finding:
 
 def _below(given: EngineInput, one: Finding) -> Finding:
     """With those of its files that are there, as they are called from the root."""
-    root, found = given.root, dict[str, None]()
+    root = given.root
+    found = dict[str, None]()
     for path in one.paths:  # one alone: the session ran elsewhere
         full = os.path.join(root, given.session.turns[one.turn].cwd, path)
-        names = (name for name in (*names_of(root, full), path) if (root / name).is_file())
-        found |= {re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)}
+        names = (
+            name for name in (*names_of(root, full), path) if (root / name).is_file()
+        )
+        found |= {
+            re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)
+        }
     return one._replace(paths=tuple(found))
 
 
@@ -109,7 +138,10 @@ def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
     """What a model would be sent: the system text once, then each call."""
     asks = _asks(given, [scope for scope in runs if scope.looks_for])
     parts = [f"=== system\n{prompts.SYSTEM}"] if asks else []
-    return [*parts, *(f"=== {ask.purpose}\n{ask.shared}{ask.prompt}" for ask, _ in asks)]
+    return [
+        *parts,
+        *(f"=== {ask.purpose}\n{ask.shared}{ask.prompt}" for ask, _ in asks),
+    ]
 
 
 def _asks(
@@ -119,13 +151,24 @@ def _asks(
 
     prompt = prompts.instruction(runs, given.inputs, given.segments)
     schema = prompts.schema(prompts.ITEM, [scope.name for scope in runs])
-    ask = Ask(prompts.SYSTEM, prompt, "", schema, True, REPLY_TOKENS, "extract")
+    ask = Ask(
+        system=prompts.SYSTEM,
+        prompt=prompt,
+        shared="",
+        schema=schema,
+        by_item=True,
+        max_tokens=REPLY_TOKENS,
+        purpose="extract",
+    )
     parts = prompts.transcript(given.session.turns, given.first)
     return [(ask._replace(shared=part.text), part) for part in parts]
 
 
-def _by_model(model: "Model", given: EngineInput, runs: Sequence[ExtractionScope]) -> Findings:
-    found, dropped = Findings(), Counter[str]()
+def _by_model(
+    model: "Model", given: EngineInput, runs: Sequence[ExtractionScope]
+) -> Findings:
+    found = Findings()
+    dropped = Counter[str]()
     names = [scope.name for scope in runs]
     for ask, part in _asks(given, runs):
         cut = (*found.cut, *part.cut)
@@ -133,30 +176,51 @@ def _by_model(model: "Model", given: EngineInput, runs: Sequence[ExtractionScope
             parsed = prompts.parse_reply(model.ask(ask).text, names, part.numbers)
             general = _general(model, given, parsed.findings)
         except ProviderError as error:
-            replied = isinstance(error, ReplyError) or bool(found.findings or found.told)
+            replied = isinstance(error, ReplyError) or bool(
+                found.findings or found.told
+            )
             failed = tuple((name, error.what) for name in names)
             return found._replace(failed=failed, replied=replied, cut=cut)
         dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
-        kept = [f for f in parsed.findings if f.scope not in ("global", "episode") or f in general]
+        kept = [
+            f
+            for f in parsed.findings
+            if f.scope not in ("global", "episode") or f in general
+        ]
         findings = [*found.findings, *(_corrected(given, f) for f in kept)]
         told = {**found.told, **_told(given, parsed)}
-        found = Findings(findings, told, (), dict(dropped), (*cut, *parsed.odd))
+        found = Findings(
+            findings=findings,
+            told=told,
+            failed=(),
+            dropped=dict(dropped),
+            cut=(*cut, *parsed.odd),
+        )
     return found
 
 
-def _general(model: "Model", given: EngineInput, findings: Sequence[Finding]) -> list[Finding]:
-    """Of the scope global, what a second look calls project-agnostic and does not name this one."""
+def _general(
+    model: "Model", given: EngineInput, findings: Sequence[Finding]
+) -> list[Finding]:
+    """Of the scope global, what a second look calls project-agnostic and does not name
+    this one."""
     from memcli.providers.llm import Ask
 
-    asked, name = [f for f in findings if f.scope == "global"], given.root.name.casefold()
+    asked = [f for f in findings if f.scope == "global"]
+    name = given.root.name.casefold()
     if not asked:
         return []
     rows = (f"[{i}] {f.title}: {f.body}" for i, f in enumerate(asked, 1))
-    prompt = prompts.fenced("lessons", "\n".join(rows)) + "\ngeneral: the numbers of those that do."
+    prompt = (
+        prompts.fenced("lessons", "\n".join(rows))
+        + "\ngeneral: the numbers of those that do."
+    )
     ask = Ask(prompts.JUDGE, prompt, schema=prompts.VERDICTS, purpose="judge")
     numbers, _ = read_items(model.ask(ask).text, prompts.VERDICTS, "general")
     told = [f for i, f in enumerate(asked, 1) if i in numbers]
-    return [f for f in told if len(name) < 3 or name not in f"{f.title} {f.body}".casefold()]
+    return [
+        f for f in told if len(name) < 3 or name not in f"{f.title} {f.body}".casefold()
+    ]
 
 
 def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
@@ -166,6 +230,14 @@ def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]
             inside = segment.start <= finding.turn < segment.end
             if finding.scope == "episode" and inside and at not in told:
                 own = episodes.key_text(given.session, segment)
-                end = ended or episodes.outcome(given.session.turns[segment.start : segment.end])
-                told[at] = EpisodeDraft(finding.title, finding.body, end, finding.tags, own)
+                end = ended or episodes.outcome(
+                    given.session.turns[segment.start : segment.end]
+                )
+                told[at] = EpisodeDraft(
+                    title=finding.title,
+                    summary=finding.body,
+                    outcome=end,
+                    tags=finding.tags,
+                    key_text=own,
+                )
     return told

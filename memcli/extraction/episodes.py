@@ -1,4 +1,5 @@
-"""A session cut where one subject ends, and a stretch told as an episode in its words. Pure."""
+"""A session cut where one subject ends, and a stretch told as an episode in its words.
+Pure."""
 
 import math
 from collections import Counter
@@ -11,7 +12,13 @@ from typing import NamedTuple
 
 from memcli.extraction.rules import of_manner, title, words
 from memcli.extraction.rules.commands import command_of, results
-from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
+from memcli.extraction.rules.words import (
+    SpokenSentence,
+    content,
+    fold,
+    sentences,
+    spoken,
+)
 from memcli.memory.words import cosine
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.tools import changed_by
@@ -20,21 +27,30 @@ from memcli.text.secrets import find_secrets
 
 GAP = 3 * 3600  # seconds without a turn after which something new begins
 KEY = 0.85  # distance from what came before from which a turn is a key moment
-WINDOW, LEAST, SHORTEST = 3, 8, 3  # exchanges beside a break, of a talk that is cut, of a segment
-MOST, UNIT = 12, 40  # segments of a session, turns with words of an exchange
+# exchanges beside a break, of a talk that is cut, of a segment
+WINDOW = 3
+LEAST = 8
+SHORTEST = 3
+# segments of a session, turns with words of an exchange
+MOST = 12
+UNIT = 40
 ALIKE = 0.15  # similarity from which neighbouring windows are about one thing
 HEARD = 400  # characters of a turn that are compared
 DECAY = 0.85  # what is left of the running event after one more turn
 SCALE = ((0.0, 0.0), (0.68, 0.35), (0.82, 0.85), (1.0, 1.0))
-"""Mean distances and the surprise they are: the median of real sessions, and their top tenth."""
+"""Mean distances and the surprise they are: the median of real sessions, and their top
+tenth."""
 
 _Heard = Callable[[int], tuple[str, ...]]  # of a turn by its index, each kept once
-_Exchange = tuple[int, Counter[str]]  # a person's turn and the answers: its start, its words
+_Exchange = tuple[
+    int, Counter[str]
+]  # a person's turn and the answers: its start, its words
 
 
 def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
-    """`turns`, the first at `at` in its session, cut at gaps over 3 h and at the deepest valleys of
-    the similarity of neighbouring windows (after Hearst's TextTiling), at most 12 stretches."""
+    """`turns`, the first at `at` in its session, cut at gaps over 3 h and at the
+    deepest valleys of the similarity of neighbouring windows (after Hearst's
+    TextTiling), at most 12 stretches."""
 
     @cache
     def heard(i: int) -> tuple[str, ...]:
@@ -53,13 +69,22 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
         best = sorted(zip(surprises, said, strict=True), key=lambda one: -one[0])[:6]
         keys = {i for surprise, i in best if surprise >= KEY} | {*said[:1], *said[-1:]}
         spots = tuple(sorted(key + at for key in keys))
-        found.append(Stretch(start + at, end + at, _on_scale(surprises[1:]), spots))
+        found.append(
+            Stretch(
+                start=start + at,
+                end=end + at,
+                surprise=_on_scale(surprises[1:]),
+                key_turns=spots,
+            )
+        )
     return tuple(found)
 
 
 def _gaps(turns: Sequence[Turn]) -> Iterator[tuple[float, int]]:
-    """(minus its seconds, index of the turn after it) of every gap that is long enough."""
-    last, hour = -math.inf, ""
+    """(minus its seconds, index of the turn after it) of every gap that is long
+    enough."""
+    last = -math.inf
+    hour = ""
     for i, turn in enumerate(turns):
         if turn.time[:13] == hour:  # a time is only read where the hour changes
             continue
@@ -74,16 +99,24 @@ def _gaps(turns: Sequence[Turn]) -> Iterator[tuple[float, int]]:
         last = max(last, now)
 
 
-def _exchanges(turns: Sequence[Turn], forced: set[int], heard: _Heard) -> Iterator[_Exchange]:
+def _exchanges(
+    turns: Sequence[Turn], forced: set[int], heard: _Heard
+) -> Iterator[_Exchange]:
     start = said = 0
     for i, turn in enumerate([*turns, None]):
         if turn is None or (i > start and (i in forced or turn.human or said >= UNIT)):
-            yield start, Counter(word for at in moments(turns, start, i) for word in heard(at))
-            start, said = i, 0
+            yield (
+                start,
+                Counter(word for at in moments(turns, start, i) for word in heard(at)),
+            )
+            start = i
+            said = 0
         said += turn is not None and spoken(turn)
 
 
-def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, float]) -> list[int]:
+def _valleys(
+    units: Sequence[_Exchange], split: set[int], rare: Mapping[str, float]
+) -> list[int]:
     """The turns of the topic breaks, the deepest first, none too near to another."""
 
     def bag(start: int, end: int) -> dict[str, float]:
@@ -94,15 +127,26 @@ def _valleys(units: Sequence[_Exchange], split: set[int], rare: Mapping[str, flo
     alike = [cosine(bag(i - WINDOW, i), bag(i, i + WINDOW)) for i in places]
     # How far similarity falls from the peaks on both sides.
     depths = [
-        max(alike[max(0, i - 2 * WINDOW) : i + 1]) + max(alike[i : i + 2 * WINDOW + 1]) - 2 * like
+        max(alike[max(0, i - 2 * WINDOW) : i + 1])
+        + max(alike[i : i + 2 * WINDOW + 1])
+        - 2 * like
         for i, like in enumerate(alike)
     ]
     (mean, spread), (usual, around) = _spread(depths), _spread(alike)
-    deep, low = mean + spread, min(usual - around, ALIKE)
-    taken = {0, len(units)} | {i for i, (start, _) in enumerate(units) if start in split}
+    deep = mean + spread
+    low = min(usual - around, ALIKE)
+    taken = {0, len(units)} | {
+        i for i, (start, _) in enumerate(units) if start in split
+    }
     found: list[int] = []
-    for like, depth, i in sorted(zip(alike, depths, places, strict=True), key=lambda one: -one[1]):
-        if all(abs(i - other) >= SHORTEST for other in taken) and depth > deep and like < low:
+    for like, depth, i in sorted(
+        zip(alike, depths, places, strict=True), key=lambda one: -one[1]
+    ):
+        if (
+            all(abs(i - other) >= SHORTEST for other in taken)
+            and depth > deep
+            and like < low
+        ):
             taken.add(i)
             found.append(units[i][0])
     return found
@@ -115,13 +159,17 @@ def _spread(values: Sequence[float]) -> tuple[float, float]:
 
 def _on_scale(surprises: Sequence[float]) -> float:
     mean = sum(surprises) / max(1, len(surprises))
-    (low, least), (high, most) = next(pair for pair in pairwise(SCALE) if mean <= pair[1][0])
+    (low, least), (high, most) = next(
+        pair for pair in pairwise(SCALE) if mean <= pair[1][0]
+    )
     return round(least + (mean - low) * (most - least) / (high - low), 3)
 
 
 def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
-    """The turns that may be key: what a person said, the agent's last words of each exchange."""
-    found, last = [], -1
+    """The turns that may be key: what a person said, the agent's last words of each
+    exchange."""
+    found = []
+    last = -1
     for i in range(start, end):
         if turns[i].human:
             found += [last, i] if last >= 0 else [i]
@@ -132,14 +180,22 @@ def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
 
 
 def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[float]:
-    """The share of each text's words, by rarity, that is new to the fading mean of those before."""
-    event: dict[str, tuple[float, int]] = {}  # the weight of a word when it was last said, and when
+    """The share of each text's words, by rarity, that is new to the fading mean of
+    those before."""
+    event: dict[
+        str, tuple[float, int]
+    ] = {}  # the weight of a word when it was last said, and when
     found = []
     for now, bag in enumerate(said):
         held = {word: event.get(word, (0.0, now)) for word in bag}
-        left = {word: weight * DECAY ** (now - 1 - at) for word, (weight, at) in held.items()}
+        left = {
+            word: weight * DECAY ** (now - 1 - at)
+            for word, (weight, at) in held.items()
+        }
         total = sum(rare.get(word, 1.0) for word in bag)
-        known = sum(rare.get(word, 1.0) * min(1.0, 2 * weight) for word, weight in left.items())
+        known = sum(
+            rare.get(word, 1.0) * min(1.0, 2 * weight) for word, weight in left.items()
+        )
         fresh = (1 - known / total) * min(1.0, len(bag) / 8) if event and total else 0.0
         found.append(min(1.0, max(0.0, fresh)))
         for word, weight in left.items():
@@ -147,14 +203,22 @@ def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[fl
     return found
 
 
-DETAIL, TITLE, WORDS = 2000, 110, (5, 15)  # characters of detail and title, words of a title
-WORKED_OVER = 4  # turns of a person from which a talk that changed nothing is an episode
-EXCHANGES = 60  # closing turns of a stretch, the latest, that are looked at for its title
+# characters of detail and title, words of a title
+DETAIL = 2000
+TITLE = 110
+WORDS = (5, 15)
+WORKED_OVER = (
+    4  # turns of a person from which a talk that changed nothing is an episode
+)
+EXCHANGES = (
+    60  # closing turns of a stretch, the latest, that are looked at for its title
+)
 _BACK = {"begins: points", "begins: corrects", "begins: asks"}
 
 
 class EpisodeDraft(NamedTuple):
-    """An episode in the session's own words. `outcome` is success, failure, partial or unknown."""
+    """An episode in the session's own words. `outcome` is success, failure, partial or
+    unknown."""
 
     title: str
     summary: str
@@ -163,20 +227,34 @@ class EpisodeDraft(NamedTuple):
     key_text: str
 
 
-def told(session: Session, segment: Stretch, findings: Sequence[Finding]) -> EpisodeDraft | None:
+def told(
+    session: Session, segment: Stretch, findings: Sequence[Finding]
+) -> EpisodeDraft | None:
     """The segment told in its own words; None when nothing came of it."""
     turns = session.turns[segment.start : segment.end]
-    taught = [f for f in findings if segment.start <= f.turn < segment.end and not f.about_person]
+    taught = [
+        f
+        for f in findings
+        if segment.start <= f.turn < segment.end and not f.about_person
+    ]
     said = {turn.text for turn in turns if turn.human and content(turn.text.lower())}
     talked_over = len(said) >= WORKED_OVER and any(map(spoken, turns))
     if not (taught or talked_over or any(map(_changes, turns))):
         return None
-    named, summary = _title(turns) or title(session.name, TITLE), _summary(turns, taught)
-    return EpisodeDraft(named, summary, outcome(turns), _tags(turns), key_text(session, segment))
+    named = _title(turns) or title(session.name, TITLE)
+    summary = _summary(turns, taught)
+    return EpisodeDraft(
+        title=named,
+        summary=summary,
+        outcome=outcome(turns),
+        tags=_tags(turns),
+        key_text=key_text(session, segment),
+    )
 
 
 def _changes(turn: Turn) -> bool:
-    """Whether a turn changed something: an edit, a commit, an edit that a chat's tool reports."""
+    """Whether a turn changed something: an edit, a commit, an edit that a chat's tool
+    reports."""
     if turn.role == "assistant" and turn.tool:
         edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
@@ -186,11 +264,19 @@ def _changes(turn: Turn) -> bool:
 
 def _title(turns: Sequence[Turn]) -> str:
     said = [turns[i] for i in moments(turns, 0, len(turns))]
-    heard = [*map(_is_correction, said[1:]), False][: len(said)]  # a corrected one is no title
-    stands = (turn for turn, wrong in zip(said, heard, strict=True) if not (turn.human or wrong))
+    heard = [*map(_is_correction, said[1:]), False][
+        : len(said)
+    ]  # a corrected one is no title
+    stands = (
+        turn
+        for turn, wrong in zip(said, heard, strict=True)
+        if not (turn.human or wrong)
+    )
     closings = list(stands)[-EXCHANGES:]
     often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
-    common = {w for w in sorted(often, key=lambda w: (-often[w], w))[:40] if often[w] > 1}
+    common = {
+        w for w in sorted(often, key=lambda w: (-often[w], w))[:40] if often[w] > 1
+    }
 
     def worth(found: tuple[float, SpokenSentence]) -> float:
         value, one = found
@@ -217,11 +303,15 @@ def _tellings(
             if len(subject.split()) >= 4:
                 yield 8, SpokenSentence(subject, fold(subject))
         yield from _asked(turn) if turn.human or turn.origin == "agent" else ()
-    if edited := list(dict.fromkeys(path for turn in turns for path in changed_by(turn))):
+    if edited := list(
+        dict.fromkeys(path for turn in turns for path in changed_by(turn))
+    ):
         more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
         named = ", ".join(f"`{path}`" for path in edited[:3])
         yield 1.0, SpokenSentence(f"Changed {named}{more}", fold(" ".join(edited)))
-    for at, turn in enumerate(closings, 1):  # what was done last counts more than what was tried
+    for at, turn in enumerate(
+        closings, 1
+    ):  # what was done last counts more than what was tried
         told = ((_reported(one), one) for one in sentences(turn.text)[:30])
         yield from ((value + at / len(closings), one) for value, one in told if value)
 
@@ -232,31 +322,41 @@ def _asked(turn: Turn) -> Iterator[tuple[float, SpokenSentence]]:
         yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
     for one in sentences(turn.text, typed=True)[:3] if turn.human else ():
         shown = words.begins(one.low)
-        orders = "begins: tasks" in shown and not words.listed("idle") & {*one.low.split()[:3]}
+        orders = "begins: tasks" in shown and not words.listed("idle") & {
+            *one.low.split()[:3]
+        }
         if _tells(one) and (orders or not _BACK & shown):
             yield (2.0 if orders else -0.5), one
 
 
 def _reported(one: SpokenSentence) -> float:
-    """The worth of a sentence in which an agent says what it did, or will do, else 0."""
-    did, promised = words.pattern("did").match(one.low), words.pattern("promised").match(one.low)
+    """The worth of a sentence in which an agent says what it did, or will do, else
+    0."""
+    did = words.pattern("did").match(one.low)
+    promised = words.pattern("promised").match(one.low)
     verb = did[1] if did else ""
     if not _tells(one) or words.says("generic", one.low):
         return 0.0
-    if verb in words.listed("did") or (verb[-2:] == "ed" and not words.says("looked", f" {verb} ")):
+    if verb in words.listed("did") or (
+        verb[-2:] == "ed" and not words.says("looked", f" {verb} ")
+    ):
         return 4.0 + (not one.mark) + ("done" in words.kinds_of(one.low))
     return 2.5 if promised and promised[1] not in words.listed("idle") else 0.0
 
 
 def _tells(one: SpokenSentence) -> bool:
-    ends = one.text.rstrip("*_ ").endswith((":", "：", "?", "？", "吗", "か", "{", "(", "["))
+    ends = one.text.rstrip("*_ ").endswith(
+        (":", "：", "?", "？", "吗", "か", "{", "(", "[")
+    )
     tells = not ends and 4 <= _count(one) <= 40 and len(content(one.low)) >= 3
     return tells and "[secret removed" not in one.text
 
 
 def _count(one: SpokenSentence) -> int:
     """Words; of scripts without spaces, pairs of letters."""
-    return max(len(one.low.split()), 0 if one.low.isascii() else len(content(one.low)) // 2)
+    return max(
+        len(one.low.split()), 0 if one.low.isascii() else len(content(one.low)) // 2
+    )
 
 
 def _clause(text: str) -> str:
@@ -271,16 +371,23 @@ def _clause(text: str) -> str:
 
 def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
     last = next((turn.text for turn in reversed(turns) if spoken(turn)), "")
-    closing = [one for one in sentences(last) if len(content(one.low)) >= 3 and _is_open(one)]
+    closing = [
+        one for one in sentences(last) if len(content(one.low)) >= 3 and _is_open(one)
+    ]
     lessons = [finding.body for finding in taught if len(finding.body) <= 300][:2]
-    said = [one.text for one in closing if not one.mark and one.text[-1] not in "?？:："]
+    said = [
+        one.text for one in closing if not one.mark and one.text[-1] not in "?？:："
+    ]
     said = said or [one.text for one in closing if one.mark == "-"]
     parts = [_plain(part) for part in [*said[:2], *lessons]]
-    return " ".join(dict.fromkeys(p if p[-1] in ".!?。！？…" else f"{p}." for p in parts if p))
+    return " ".join(
+        dict.fromkeys(p if p[-1] in ".!?。！？…" else f"{p}." for p in parts if p)
+    )
 
 
 def _is_open(one: SpokenSentence) -> bool:
-    """Whether a sentence tells nothing that is private: what held a secret is left out whole."""
+    """Whether a sentence tells nothing that is private: what held a secret is left out
+    whole."""
     return "[secret removed" not in one.text and not find_secrets(one.text)
 
 
@@ -290,17 +397,24 @@ def _plain(text: str) -> str:
 
 
 def outcome(turns: Sequence[Turn]) -> str:
-    """success, failure, partial or unknown: by the person's last word, tests, commits."""
+    """success, failure, partial or unknown: by the person's last word, tests,
+    commits."""
     # A person's judgement counts when the agent did not go on working after it.
     heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
     low = fold(heard.text[:300]) if heard is not None and heard.human else ""
-    bad, good = words.says("bad", low), words.says("good", low)
+    bad = words.says("bad", low)
+    good = words.says("good", low)
     if bad != good:
         return "success" if good else "failure"
-    last = next((turn.text.lower()[-3000:] for turn in reversed(turns) if spoken(turn)), "")
-    passed, failed = words.pattern("passed").search(last), words.pattern("failed").search(last)
+    last = next(
+        (turn.text.lower()[-3000:] for turn in reversed(turns) if spoken(turn)), ""
+    )
+    passed = words.pattern("passed").search(last)
+    failed = words.pattern("failed").search(last)
     tests = words.pattern("tests")
-    ran = [not error for call, _, error in results(turns, []) if tests.search(call.command)]
+    ran = [
+        not error for call, _, error in results(turns, []) if tests.search(call.command)
+    ]
     signs = [*ran[-1:], *([failed is None] if passed or failed else [])]
     if not signs:
         return "unknown"
@@ -308,17 +422,21 @@ def outcome(turns: Sequence[Turn]) -> str:
 
 
 def _tags(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Up to five words that the person and the agent said in most turns, of the first 200."""
+    """Up to five words that the person and the agent said in most turns, of the first
+    200."""
     counts: Counter[str] = Counter()
     for turn in islice((turn for turn in turns if turn.human or spoken(turn)), 200):
-        counts.update({word for word in content(turn.text[:400].lower()) if len(word) > 3})
+        counts.update(
+            {word for word in content(turn.text[:400].lower()) if len(word) > 3}
+        )
     often = sorted((-count, word) for word, count in counts.items() if count >= 3)
     return tuple(word for _, word in often[:5])
 
 
 def key_text(session: Session, segment: Stretch) -> str:
     """The key turns, a line each, without what is about the person."""
-    lines, room = [], DETAIL
+    lines = []
+    room = DETAIL
     for turn in (session.turns[i] for i in segment.key_turns):
         spoken_here = filter(_is_open, sentences(turn.text, typed=turn.human)[:8])
         said = " ".join(one.text for one in spoken_here)

@@ -1,4 +1,5 @@
-"""Learn from finished sessions: read, find, and write what was found, each session by itself."""
+"""Learn from finished sessions: read, find, and write what was found, each session by
+itself."""
 
 import os
 from collections import Counter
@@ -18,7 +19,13 @@ from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import Entry, Patch, Problem, listed
 from memcli.project import context, git
-from memcli.project.context import current_stage, job_folder, need_root, task_folder, text_of
+from memcli.project.context import (
+    current_stage,
+    job_folder,
+    need_root,
+    task_folder,
+    text_of,
+)
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.storage.files import Unreadable, digest
@@ -30,11 +37,14 @@ if TYPE_CHECKING:
 FILE_LENGTH = 12_000  # characters of INTENT.md and the notes of a job that are read
 PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
 LEVELS = ("task", "job", "project")
-NO_MODEL = 'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
+NO_MODEL = (
+    'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
+)
 
 
 class ExtractRequest(NamedTuple):
-    """What to learn from: files ("-" is `text`), else what is new; `again` asks a model anew."""
+    """What to learn from: files ("-" is `text`), else what is new; `again` asks a model
+    anew."""
 
     transcripts: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
@@ -50,7 +60,8 @@ class ExtractRequest(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over the most."""
+    """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over
+    the most."""
 
     turns: int
     session: str
@@ -68,7 +79,8 @@ class Learned(NamedTuple):
 
 
 class ExtractReport(NamedTuple):
-    """What was learned; `more` are sessions not read, `turns` what was new in those that were."""
+    """What was learned; `more` are sessions not read, `turns` what was new in those
+    that were."""
 
     sessions: tuple[Learned, ...]
     engine: str
@@ -81,7 +93,9 @@ class ExtractReport(NamedTuple):
     read: Mapping[str, Sequence[Session]] = {}  # path -> what stands there
 
 
-def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> ExtractReport:
+def extract(
+    app: App, request: ExtractRequest, *, dry_run: bool = False
+) -> ExtractReport:
     """Learn from the sessions asked for: one write for each, all of it or nothing."""
     for name in request.scopes:
         one_of("--scope", name, scopes.NAMES)
@@ -91,15 +105,31 @@ def extract(app: App, request: ExtractRequest, *, dry_run: bool = False) -> Extr
     engine, why, model = _engine(app, request)
     run = _Extraction(app, request, model, llm=engine == "llm", dry_run=dry_run)
     more = run.all()
-    path_of, after = app.project.path_of, sorted(run.after.items())
-    patches = tuple(Patch(path_of(name), run.before[name], text) for name, text in after)
-    learned, problems, shown = tuple(run.learned), tuple(run.problems), tuple(run.shown)
+    path_of = app.project.path_of
+    after = sorted(run.after.items())
+    patches = tuple(
+        Patch(path_of(name), run.before[name], text) for name, text in after
+    )
+    learned = tuple(run.learned)
+    problems = tuple(run.problems)
+    shown = tuple(run.shown)
     read = run.transcripts.whole
-    return ExtractReport(learned, engine, why, more, problems, shown, patches, run.turns, read)
+    return ExtractReport(
+        sessions=learned,
+        engine=engine,
+        why=why,
+        more=more,
+        problems=problems,
+        prompts=shown,
+        patches=patches,
+        turns=run.turns,
+        read=read,
+    )
 
 
 def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]":
-    """The engine, why it is that one, and its model. Naming the engine is consent for one run."""
+    """The engine, why it is that one, and its model. Naming the engine is consent for
+    one run."""
     name = app.project.config.llm
     if request.engine == "rules":
         return "rules", "asked for", None
@@ -107,17 +137,32 @@ def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]
         return "rules", NO_MODEL, None
     why = "enabled by the configuration (--engine rules does without)"
     if request.engine == "llm":
-        name, why = "anthropic" if name == "none" else name, "asked for"
-    return "llm", f"{name}, {why}", None if request.show_prompt else app.providers.model_of(name)
+        name = "anthropic" if name == "none" else name
+        why = "asked for"
+    return (
+        "llm",
+        f"{name}, {why}",
+        None if request.show_prompt else app.providers.model_of(name),
+    )
 
 
 class _Extraction:
-    """One run over several sessions; with `dry_run` each sees what the earlier ones would leave."""
+    """One run over several sessions; with `dry_run` each sees what the earlier ones
+    would leave."""
 
     def __init__(
-        self, app: App, request: ExtractRequest, model: "Model | None", *, llm: bool, dry_run: bool
+        self,
+        app: App,
+        request: ExtractRequest,
+        model: "Model | None",
+        *,
+        llm: bool,
+        dry_run: bool,
     ) -> None:
-        self.app, self.request, self.model, self.llm = app, request, model, llm
+        self.app = app
+        self.request = request
+        self.model = model
+        self.llm = llm
         self.project, self.root = app.project, need_root(app.project)
         self.dry_run = dry_run or request.show_prompt
         self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
@@ -129,12 +174,16 @@ class _Extraction:
         self.after: dict[str, str] = {}
 
     def all(self) -> tuple[str, ...]:
-        """Learn from every session asked for; the names of those that are left for later."""
-        request, more = self.request, tuple[str, ...]()
+        """Learn from every session asked for; the names of those that are left for
+        later."""
+        request = self.request
+        more = tuple[str, ...]()
         named = dict.fromkeys(request.transcripts)
         sources = [(self.transcripts.path(name), name) for name in named]
         if not sources:
-            found, more = self.transcripts.discovered(every=request.all, finished=request.finished)
+            found, more = self.transcripts.discovered(
+                every=request.all, finished=request.finished
+            )
             sources = [(path, path) for path in found]
         for path, name in sources:
             try:
@@ -142,7 +191,11 @@ class _Extraction:
             except DataError as error:
                 if request.transcripts and len(sources) == 1:
                     raise
-                self.problems.append(Problem(name, 1, error.what, "unreadable"))
+                self.problems.append(
+                    Problem(
+                        path=name, line=1, message=error.what, severity="unreadable"
+                    )
+                )
         return more
 
     def _transcript(self, path: str, name: str) -> None:
@@ -155,57 +208,100 @@ class _Extraction:
 
     def _has_receipt(self, known: Extraction) -> bool:
         """Whether an episode in memory says that the session was read up to there."""
-        entries = (entry for file in self._known(Home()) for entry in file.memory.entries)
-        told = (
-            e for e in entries if e.kind == "episode" and e.extra.get("session_id") == known.session
+        entries = (
+            entry for file in self._known(Home()) for entry in file.memory.entries
         )
-        return any(key.endswith(f"#{known.last}") for e in told for key in listed(e, "source"))
+        told = (
+            e
+            for e in entries
+            if e.kind == "episode" and e.extra.get("session_id") == known.session
+        )
+        return any(
+            key.endswith(f"#{known.last}") for e in told for key in listed(e, "source")
+        )
 
-    def _session(self, raw: Session, position: Extraction | None) -> tuple[Session, str] | None:
-        """Learn from one session; it and its task, None when nothing is to be remembered."""
+    def _session(
+        self, raw: Session, position: Extraction | None
+    ) -> tuple[Session, str] | None:
+        """Learn from one session; it and its task, None when nothing is to be
+        remembered."""
         session = speakers.clean_session(raw)
-        seed = "\n".join(turn.text for turn in session.turns[:20]).encode("utf-8", "replace")
+        seed = "\n".join(turn.text for turn in session.turns[:20]).encode(
+            "utf-8", "replace"
+        )
         session = session._replace(id=session.id or f"session-{digest(seed)[:16]}")
         home = self._home(session)
         first = placement.receipt(session, self._known(home))
-        task = position.task if position is not None else speakers.task_of(session.turns)
+        task = (
+            position.task if position is not None else speakers.task_of(session.turns)
+        )
         why = {"turns were left out, the session is too large to be held": session.cut}
         why |= {"lines were not understood": session.skipped}
         cut = tuple(f"{count} {what}" for what, count in why.items() if count)
         turns = session.turns[first:]
-        head = Learned(len(turns), session.id, session.name, session.format, cut=cut)
+        head = Learned(
+            turns=len(turns),
+            session=session.id,
+            name=session.name,
+            format=session.format,
+            cut=cut,
+        )
         said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
         asked = self.llm and first and position is None and not self.request.again
         if said and not asked:
-            return (session, task) if self._learn(head, session, first, home, task) else None
+            return (
+                (session, task)
+                if self._learn(head, session, first, home, task)
+                else None
+            )
         note = "nothing new" if first or position else "nothing was said"
-        note = "learned from before; --again asks the model about the rest" if said else note
+        note = (
+            "learned from before; --again asks the model about the rest"
+            if said
+            else note
+        )
         self.learned.append(head._replace(known=bool(first or position), note=note))
         return session, task
 
-    def _learn(self, head: Learned, session: Session, first: int, home: Home, task: str) -> bool:
-        """Learn from what is new in a session; whether nothing has to be tried again."""
-        project, today, known = self.project, self.project.now.isoformat(), self._known(home)
-        inputs, every = (
-            self._inputs(session, home, known),
-            (e for f in known for e in f.memory.entries),
-        )
+    def _learn(
+        self, head: Learned, session: Session, first: int, home: Home, task: str
+    ) -> bool:
+        """Learn from what is new in a session; whether nothing has to be tried
+        again."""
+        project = self.project
+        today = self.project.now.isoformat()
+        known = self._known(home)
+        inputs = self._inputs(session, home, known)
+        every = (e for f in known for e in f.memory.entries)
         mine = (e for e in every if str(e.extra.get("session_id", "")) == session.id)
         left = sum(entry.kind != "episode" for entry in mine)
         stretches = episodes.segments(session.turns[first:], first)
         place = (home.job_folder, self.root, today)
-        given = EngineInput(session, first, stretches, inputs, *place, max(0, rules.MOST - left))
-        wanted, general = self.request.scopes, project.config.extract_global
-        runs, skipped = scopes.chosen(wanted, inputs, home, llm=self.llm, global_on=general)
+        given = EngineInput(
+            session, first, stretches, inputs, *place, max(0, rules.MOST - left)
+        )
+        wanted = self.request.scopes
+        general = project.config.extract_global
+        runs, skipped = scopes.chosen(
+            wanted, inputs, home, llm=self.llm, global_on=general
+        )
         head = head._replace(skipped=skipped)
         if self.request.show_prompt:
             self.shown += engines.sent(given, runs) if self.llm else []
             self.learned.append(head)
             return False
         found = engines.find(given, runs, self.model)
-        phase, targets = current_stage(project, home.job), targets_of(session.id, home)
+        phase = current_stage(project, home.job)
+        targets = targets_of(session.id, home)
         keep = project.config.episodes_keep
-        context = placement.Context(session, task, phase, today, targets, keep)
+        context = placement.Context(
+            session=session,
+            task=task,
+            phase=phase,
+            today=today,
+            targets=targets,
+            keep=keep,
+        )
         outcome = self._write(found.drafts, context, home)
         self.turns[session.id] = session.turns[first:]
         self.learned.append(_told(head, found, outcome))
@@ -213,36 +309,61 @@ class _Extraction:
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory the session worked in, else those named."""
-        project, request, view = self.project, self.request, context.View()
+        project = self.project
+        request = self.request
+        view = context.View()
         if os.path.isabs(session.cwd):
             cwd = Path(os.path.realpath(session.cwd))
             view = context.view_of(cwd, self.root, project.jobs_dirs)
-        if not any((self.root / jobs / view.job).is_dir() for jobs in project.jobs_dirs):
+        if not any(
+            (self.root / jobs / view.job).is_dir() for jobs in project.jobs_dirs
+        ):
             view = context.View()
         if not (job := view.job or request.job):
             return Home()
-        folder, task = job_folder(project, job), (view.task if view.job else "") or request.task
-        if task and (task == request.task or (self.root / folder / "tasks" / task).is_dir()):
-            return Home(job, task, folder, task_folder(project, folder, task))
+        folder = job_folder(project, job)
+        task = (view.task if view.job else "") or request.task
+        if task and (
+            task == request.task or (self.root / folder / "tasks" / task).is_dir()
+        ):
+            return Home(
+                job=job,
+                task=task,
+                job_folder=folder,
+                task_folder=task_folder(project, folder, task),
+            )
         return Home(job, "", folder)
 
     def _known(self, home: Home) -> list[KnownFile]:
-        """Every memory file and archive, as it is or would be; the unreadable are named."""
-        project, found, problems = self.project, list[KnownFile](), list[Problem]()
+        """Every memory file and archive, as it is or would be; the unreadable are
+        named."""
+        project = self.project
+        found = list[KnownFile]()
+        problems = list[Problem]()
         project.relist()
         for each in context.read_known(project, project.listing.files, problems):
-            own = bool(home.job) and (each.place.job, each.place.task) == (home.job, home.task)
+            own = bool(home.job) and (each.place.job, each.place.task) == (
+                home.job,
+                home.task,
+            )
             text = self.after.get(each.path, each.memory.text)
             memory = each.memory if text == each.memory.text else parse(text, each.path)
             writable = (each.writable or own) and not conflict_lines(text)
             found.append(KnownFile(memory, each.place, writable))
-        self.problems += [problem for problem in problems if problem not in self.problems]
-        fresh = self.after.keys() - {file.path for file in found} if self.dry_run else set()
+        self.problems += [
+            problem for problem in problems if problem not in self.problems
+        ]
+        fresh = (
+            self.after.keys() - {file.path for file in found} if self.dry_run else set()
+        )
         laid = (KnownFile(parse(self.after[n], n), place_of(n, home)) for n in fresh)
         return [*found, *laid]
 
-    def _inputs(self, session: Session, home: Home, known: Sequence[KnownFile]) -> dict[str, str]:
-        """What the scopes read beside the turns, by its name; what is not there is left out."""
+    def _inputs(
+        self, session: Session, home: Home, known: Sequence[KnownFile]
+    ) -> dict[str, str]:
+        """What the scopes read beside the turns, by its name; what is not there is left
+        out."""
         human = any(turn.human and turn.text.strip() for turn in session.turns)
         inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
         inputs |= {name: self._notes(home, name) for name in scopes.FILES}
@@ -253,20 +374,31 @@ class _Extraction:
             inputs[f"{level} memories"] = prompts.memories(texts)
         if self.llm:
             related = placement.related(session, _live(known, "project", home.job))
-            texts = [f"[{entry.id}] {' '.join(entry.body.split())[:300]}" for entry in related]
+            texts = [
+                f"[{entry.id}] {' '.join(entry.body.split())[:300]}"
+                for entry in related
+            ]
             inputs["known memories"] = prompts.memories(texts)
         return {name: text for name, text in inputs.items() if text}
 
     def _notes(self, home: Home, name: str) -> str:
-        """A file of the job's directory, cleaned; "" without one, and of notes that git tracks."""
-        path, lines = self.root / home.job_folder / name, name.endswith(".jsonl")
-        if lines and os.path.lexists(path) and not git.own_files(self.root, [str(path)]):
+        """A file of the job's directory, cleaned; "" without one, and of notes that git
+        tracks."""
+        path = self.root / home.job_folder / name
+        lines = name.endswith(".jsonl")
+        if (
+            lines
+            and os.path.lexists(path)
+            and not git.own_files(self.root, [str(path)])
+        ):
             return ""
         try:
             text = text_of(self.project, path) or ""
         except Unreadable as error:
             name = f"{home.job_folder}/{name}".lstrip("/")
-            problem = Problem(name, error.line, str(error), "unreadable")
+            problem = Problem(
+                path=name, line=error.line, message=str(error), severity="unreadable"
+            )
             self.problems += [problem] if problem not in self.problems else []
             return ""
         most = FILE_LENGTH * 4
@@ -276,14 +408,19 @@ class _Extraction:
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home
     ) -> placement.Outcome:
-        """Plan while other writers are kept out, and write: all patches of a session or none."""
+        """Plan while other writers are kept out, and write: all patches of a session or
+        none."""
 
         def plan() -> placement.Outcome:
             known = self._known(home)
             outcome = placement.plan(items, context, known)
-            if not self.dry_run and any(name.startswith(PRIVATE) for name in outcome.texts):
+            if not self.dry_run and any(
+                name.startswith(PRIVATE) for name in outcome.texts
+            ):
                 # Private files are kept out of git before they are made.
-                inner = os.path.relpath(self.root, git.work_tree(self.root) or self.root)
+                inner = os.path.relpath(
+                    self.root, git.work_tree(self.root) or self.root
+                )
                 base = f"/{inner}/".replace("/./", "/")
                 git.exclude(self.root, [base + name for name in PRIVATE])
             texts = sorted(outcome.texts.items())
@@ -295,22 +432,35 @@ class _Extraction:
         return outcome
 
     def _patch(self, name: str, text: str, known: Iterable[KnownFile]) -> Patch:
-        """The patch of one file. What cannot be read, or has conflict markers, is not written."""
-        path, nothing = self.project.path_of(name), "nothing of this session is written"
+        """The patch of one file. What cannot be read, or has conflict markers, is not
+        written."""
+        path = self.project.path_of(name)
+        nothing = "nothing of this session is written"
         before = next((file.memory.text for file in known if file.path == name), None)
-        if before is None and os.path.lexists(path) and not (self.dry_run and name in self.after):
+        if (
+            before is None
+            and os.path.lexists(path)
+            and not (self.dry_run and name in self.after)
+        ):
             raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
         for line in conflict_lines(before or ""):
-            raise DataError(f"{name}:{line}: has conflict markers; {nothing}", "resolve them first")
+            raise DataError(
+                f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
+            )
         self.before.setdefault(name, before)
         return Patch(path, before, text)
 
 
-def _told(head: Learned, found: engines.Findings, outcome: placement.Outcome) -> Learned:
+def _told(
+    head: Learned, found: engines.Findings, outcome: placement.Outcome
+) -> Learned:
     dropped = Counter(found.dropped) + Counter(outcome.dropped)
     ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
-    end, cut = (ended or [""])[-1], (*head.cut, *found.cut)
-    told = head._replace(events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut)
+    end = (ended or [""])[-1]
+    cut = (*head.cut, *found.cut)
+    told = head._replace(
+        events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut
+    )
     return told._replace(failed=found.failed, more=found.more)
 
 
@@ -318,8 +468,11 @@ def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
     found = [
         entry
         for file in known
-        if (file.place.level, file.place.store) == (level, "memory") and file.place.job in ("", job)
+        if (file.place.level, file.place.store) == (level, "memory")
+        and file.place.job in ("", job)
         for entry in file.memory.entries
         if entry.status != "retired" and entry.kind != "episode"
     ]
-    return sorted(found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True)
+    return sorted(
+        found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True
+    )

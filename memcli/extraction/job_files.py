@@ -1,4 +1,5 @@
-"""What a job notes while it runs, and what its INTENT.md says of the stage it is in. Pure."""
+"""What a job notes while it runs, and what its INTENT.md says of the stage it is in.
+Pure."""
 
 import json
 import re
@@ -44,14 +45,22 @@ def parse_assumptions(given: Sequence[str]) -> dict[str, str]:
 
 
 def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
-    """A checkpoint as a JSON object. Raises UsageError for anything else, unknown keys included."""
+    """A checkpoint as a JSON object. Raises UsageError for anything else, unknown keys
+    included."""
     try:
         raw = json.loads(text)
         given = dict(raw.get("assumptions", {}))
-        odd = set(raw) - {*Checkpoint._fields, "timestamp"} or set(given) - {*ASSUMPTIONS}
-        texts = [raw.get("milestone", ""), raw.get("recommendation", ""), *given.values()]
+        odd = set(raw) - {*Checkpoint._fields, "timestamp"} or set(given) - {
+            *ASSUMPTIONS
+        }
+        texts = [
+            raw.get("milestone", ""),
+            raw.get("recommendation", ""),
+            *given.values(),
+        ]
     except (ValueError, RecursionError, AttributeError, TypeError):
-        odd, texts = {text}, []
+        odd = {text}
+        texts = []
     if odd or not all(isinstance(value, (str, int, float)) for value in texts):
         shape = "a JSON object, its values are texts, its keys these"
         raise UsageError(f"standard input is no checkpoint: {shape}", _EXAMPLE)
@@ -60,13 +69,18 @@ def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
 
 
 def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
-    """A line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for nothing."""
-    if not found.milestone.strip() or not (found.assumptions or found.recommendation.strip()):
+    """A line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for
+    nothing."""
+    if not found.milestone.strip() or not (
+        found.assumptions or found.recommendation.strip()
+    ):
         hint = "mem extract --checkpoint design --assume complexity=low"
         raise UsageError("a checkpoint needs a milestone and an assumption", hint)
     texts = (found.milestone, found.recommendation, *found.assumptions.values())
     if any(map(find_secrets, texts)):
-        raise RefusedError("the checkpoint holds a secret; nothing is written", "take it out")
+        raise RefusedError(
+            "the checkpoint holds a secret; nothing is written", "take it out"
+        )
     milestone, advice, *values = (line(text, VALUE_LENGTH) for text in texts)
     assumed = dict(zip(found.assumptions, values, strict=True))
     given = {"milestone": milestone, "timestamp": timestamp, "assumptions": assumed}
@@ -74,9 +88,13 @@ def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
 
 
 def premortem(
-    task: str, pitfalls: Sequence[tuple[str, str, str]], risks: Sequence[tuple[str, str]], day: str
+    task: str,
+    pitfalls: Sequence[tuple[str, str, str]],
+    risks: Sequence[tuple[str, str]],
+    day: str,
 ) -> str:
-    """The text of `.premortem.md`: pitfalls as (title, text, where), risks as (title, text)."""
+    """The text of `.premortem.md`: pitfalls as (title, text, where), risks as (title,
+    text)."""
     parts = [f"# Pre-mortem: {line(neutralise(task), VALUE_LENGTH)}", "", day, ""]
     if risks:
         parts += ["## Risks foreseen", "", *_listed(risks), ""]
@@ -89,8 +107,12 @@ def _listed(risks: Sequence[tuple[str, str]]) -> list[str]:
     rows = []
     for title, text in risks:
         with suppress(model_output.Refused):
-            head, body = model_output.safe_text(clean_text(title), clean_text(text), longest=600)
-            rows.append(f"- **{head}**" + (f": {' '.join(body.split())}" if body else ""))
+            head, body = model_output.safe_text(
+                clean_text(title), clean_text(text), longest=600
+            )
+            rows.append(
+                f"- **{head}**" + (f": {' '.join(body.split())}" if body else "")
+            )
     return rows
 
 
@@ -103,7 +125,9 @@ _SEEN = {
     for name, rows in {**_TABLE, **_TABLE["doing"]}.items()
     if name not in ("doing", "words")
 }
-_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(
+    r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
+)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$")
 _NAMED = re.compile(  # a line, or a cell in bold, that names the stage
     r"^[ \t>*_#-]*(?:current |project )?(?:stage|phase|status|阶段|階段|phase actuelle|fase|стадия)"
@@ -111,7 +135,9 @@ _NAMED = re.compile(  # a line, or a cell in bold, that names the stage
     re.IGNORECASE | re.MULTILINE,
 )
 _ITEM = re.compile(r"^[ \t]*[-*+] \[([ xX])\] ", re.MULTILINE)
-_CLAUSE = re.compile(r"[.;:!?]\s|[。；！？，、\n]|,\s| (?:and|but|und|aber|et|mais|y|pero|e|mas) ")
+_CLAUSE = re.compile(
+    r"[.;:!?]\s|[。；！？，、\n]|,\s| (?:and|but|und|aber|et|mais|y|pero|e|mas) "
+)
 LIST = 4  # so many items, some done and some open, tell that the work is under way
 
 
@@ -138,7 +164,9 @@ def _named(word: str) -> str:
     if word in STAGES or word in _TABLE["words"]:
         return str(_TABLE["words"].get(word, word))
     told = (word, f"{word} phase")
-    return next((stage for stage in STAGES if any(map(_SEEN[stage].fullmatch, told))), "")
+    return next(
+        (stage for stage in STAGES if any(map(_SEEN[stage].fullmatch, told))), ""
+    )
 
 
 def _sections(text: str) -> tuple[list[str], list[str]]:
@@ -149,7 +177,11 @@ def _sections(text: str) -> tuple[list[str], list[str]]:
         if heading := _HEADING.match(row):
             aside = any(_SEEN[name].search(heading[1]) for name in ("later", "aims"))
             taken = None if aside else now if _SEEN["now"].search(heading[1]) else other
-        elif taken is not None and not _ITEM.match(row) and not row.lstrip().startswith("|"):
+        elif (
+            taken is not None
+            and not _ITEM.match(row)
+            and not row.lstrip().startswith("|")
+        ):
             taken.append(row)
     return now, other
 
@@ -158,7 +190,9 @@ def _agreed(lines: Sequence[str], *, marked: bool = False) -> str:
     """The one stage of all clauses, with `marked` of those that speak of today."""
     stages: set[str] = set()
     for paragraph in "\n".join(lines).split("\n\n"):
-        for clause in _CLAUSE.split(re.sub(r"\n(?![ \t]*[-*+>#])", " ", paragraph) + "\n"):
+        for clause in _CLAUSE.split(
+            re.sub(r"\n(?![ \t]*[-*+>#])", " ", paragraph) + "\n"
+        ):
             elsewhen = any(_SEEN[name].search(clause) for name in ("elsewhen", "over"))
             if not elsewhen and (not marked or _SEEN["today"].search(clause)):
                 stages.update(stage for stage in STAGES if _SEEN[stage].search(clause))

@@ -1,4 +1,5 @@
-"""What becomes of findings: a plan of changes to memory files in view of what is known. Pure."""
+"""What becomes of findings: a plan of changes to memory files in view of what is known.
+Pure."""
 
 import re
 from collections import Counter
@@ -18,14 +19,20 @@ from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 
 NORM_LENGTH = 500
-SOURCES, ROUGH = 5, 0.5  # sessions an entry names; share of words from which texts are compared
+# sessions an entry names; share of words from which texts are compared
+SOURCES = 5
+ROUGH = 0.5
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
-TWICE, LEARNED = "said twice in this session", "learned already"
-THROWN, KNOWN_NORM, ELSEWHERE = "thrown out before", "a norm already", "known in another work tree"
+TWICE = "said twice in this session"
+LEARNED = "learned already"
+THROWN = "thrown out before"
+KNOWN_NORM = "a norm already"
+ELSEWHERE = "known in another work tree"
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
-    """The first turn that was not read yet, here or in a fork, by the `source` of entries."""
+    """The first turn that was not read yet, here or in a fork, by the `source` of
+    entries."""
     keys = set()
     for entry in (entry for file in known for entry in file.memory.entries):
         own = str(entry.extra.get("session_id", "")) == session.id
@@ -33,7 +40,9 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
             name, _, key = named.rpartition("#")
             if name and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
-    return max((i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0)
+    return max(
+        (i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0
+    )
 
 
 def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
@@ -45,7 +54,8 @@ def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[
 
 
 class Context(NamedTuple):
-    """What a session's entries name, where things go, how many episodes stay live in a file."""
+    """What a session's entries name, where things go, how many episodes stay live in a
+    file."""
 
     session: Session
     task: str
@@ -66,7 +76,8 @@ class PlacedFinding(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """New texts by file, what was done, and how many findings were dropped for which reason."""
+    """New texts by file, what was done, and how many findings were dropped for which
+    reason."""
 
     texts: Mapping[str, str]
     events: tuple[PlacedFinding, ...]
@@ -74,8 +85,11 @@ class Outcome(NamedTuple):
     patches: tuple[Patch, ...] = ()
 
 
-def plan(drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile]) -> Outcome:
-    """The changes that make `drafts` known. `known`: all files and archives that may know them."""
+def plan(
+    drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile]
+) -> Outcome:
+    """The changes that make `drafts` known. `known`: all files and archives that may
+    know them."""
     work = _Placement(context, known)
     for draft in drafts:
         safe, why = guarded(draft, context.session)
@@ -96,7 +110,9 @@ class _Alike(NamedTuple):
     rough: frozenset[str]
 
 
-_LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(5)  # what an entry that says the same is
+_LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(
+    5
+)  # what an entry that says the same is
 
 
 class _Placement:
@@ -109,13 +125,23 @@ class _Placement:
         self.fresh: list[tuple[str, Claim]] = []
         self.touched: set[str] = set()
         self.alike = [
-            _Alike(file, at, entry, file.place.store == "archive", rough(entry.body))
+            _Alike(
+                file=file,
+                at=at,
+                entry=entry,
+                archived=file.place.store == "archive",
+                rough=rough(entry.body),
+            )
             for file in known
             for at, entry in enumerate(file.memory.entries)
         ]
         texts = (f.memory.text for f in known if f.place.store == "institutional")
-        self.bullets = [row for text in texts for row in text.splitlines() if row.strip()]
-        live = sorted((o for o in self.alike if not o.archived), key=lambda one: one.file.writable)
+        self.bullets = [
+            row for text in texts for row in text.splitlines() if row.strip()
+        ]
+        live = sorted(
+            (o for o in self.alike if not o.archived), key=lambda one: one.file.writable
+        )
         self.live = {one.entry.id: one for one in live}
         merged = {one.entry.id: listed(one.entry, "merged_from") for one in live}
         self.survivors = {name: now for now, names in merged.items() for name in names}
@@ -124,12 +150,15 @@ class _Placement:
 
     def place(self, draft: FindingDraft) -> None:
         """Decide what becomes of one guarded finding."""
-        finding, scope = draft.finding, BY_NAME[draft.finding.scope]
+        finding = draft.finding
+        scope = BY_NAME[draft.finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
         if draft.id in self.ids:
             self.dropped[LEARNED] += 1
         elif told is not None and told.file.writable:
-            self._strengthen(told, draft, asked=True)  # `remember this` of what is known
+            self._strengthen(
+                told, draft, asked=True
+            )  # `remember this` of what is known
         elif finding.institutional and scope.norms and not finding.tainted:
             self._norm(draft, scope)
         elif scope.name == "episode":
@@ -141,7 +170,10 @@ class _Placement:
 
     def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         mine = claim(_body(draft))
-        if any(where == target and near_duplicate(mine, other) for where, other in self.fresh):
+        if any(
+            where == target and near_duplicate(mine, other)
+            for where, other in self.fresh
+        ):
             self.dropped[TWICE] += 1
             return
         same = self._same(draft, self.context.targets[target][1], mine)
@@ -154,11 +186,15 @@ class _Placement:
             self._strengthen(same, draft)
 
     def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
-        """What says the same and decides: a live entry, else one thrown out, else a stale one."""
-        words, found = rough(_body(draft)), []
+        """What says the same and decides: a live entry, else one thrown out, else a
+        stale one."""
+        words = rough(_body(draft))
+        found = []
         for one in self.alike:
             at = one.file.place  # readers of a place see its level and those around it
-            around = at.of == place.of and at.is_around(place.level, place.job, place.task)
+            around = at.of == place.of and at.is_around(
+                place.level, place.job, place.task
+            )
             alike = len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
             if around and alike:
                 counts = one.entry.kind != "episode" and self._rank(one) < _IGNORED
@@ -172,51 +208,89 @@ class _Placement:
             return _LIVE if one.file.writable else _FOREIGN
         if one.archived and entry.id in self.live:
             return _LIVE
-        because = str(entry.extra.get("archived_because", "retired")) if one.archived else ""
+        because = (
+            str(entry.extra.get("archived_because", "retired")) if one.archived else ""
+        )
         if because == "merged":
             return _LIVE if self.survivors.get(entry.id) in self.live else _IGNORED
         stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
         over = stage and not entry.extra.get("superseded_by")
         return _STALE if because == "stale" else _IGNORED if over else _THROWN
 
-    def _strengthen(self, same: _Alike, draft: FindingDraft, *, asked: bool = False) -> None:
-        """Note once that this session said it, too. A reminder resets the clock alone."""
-        restored, session = self._rank(same) == _STALE, self.context.session
+    def _strengthen(
+        self, same: _Alike, draft: FindingDraft, *, asked: bool = False
+    ) -> None:
+        """Note once that this session said it, too. A reminder resets the clock
+        alone."""
+        restored = self._rank(same) == _STALE
+        session = self.context.session
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
-        entry, spot = same.entry, (same.file.memory.path, same.at)
-        known = not asked and not restored and {session.name, session.id} & sessions_of(entry)
+        entry = same.entry
+        spot = (same.file.memory.path, same.at)
+        known = (
+            not asked
+            and not restored
+            and {session.name, session.id} & sessions_of(entry)
+        )
         if entry.id in self.touched or known or not (restored or same.file.writable):
             why = TWICE if entry.id in self.touched else LEARNED if known else ELSEWHERE
             self.dropped[why] += 1
             return
         self.touched.add(entry.id)
-        reminder = asked or (draft.finding.kind, draft.finding.priority) == ("fact", "high")
+        reminder = asked or (draft.finding.kind, draft.finding.priority) == (
+            "fact",
+            "high",
+        )
         mine = f"{session.name}#{draft.key}"
         values = {
             "reinforcement_count": entry.reinforcement_count + (not reminder),
             "last_reinforced": max(self.context.today, entry.last_reinforced),
-            "source": [*(s for s in listed(entry, "source") if s != mine), mine][-SOURCES:],
+            "source": [*(s for s in listed(entry, "source") if s != mine), mine][
+                -SOURCES:
+            ],
         }
-        path = (self.changes.restore if restored else self.changes.set)(spot, **values) or spot[0]
-        self._note("restored" if restored else "reinforced", entry.id, path, entry.title, draft)
+        path = (self.changes.restore if restored else self.changes.set)(
+            spot, **values
+        ) or spot[0]
+        self._note(
+            "restored" if restored else "reinforced", entry.id, path, entry.title, draft
+        )
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        path, finding, context = self.context.targets[target][0], draft.finding, self.context
-        lists = {key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")}
-        ours = {"domain": scope.domain, "phase": context.phase, "scope": scope.name, **lists}
+        path = self.context.targets[target][0]
+        finding = draft.finding
+        context = self.context
+        lists = {
+            key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")
+        }
+        ours = {
+            "domain": scope.domain,
+            "phase": context.phase,
+            "scope": scope.name,
+            **lists,
+        }
         ours |= {"session_id": context.session.id, "session_task": context.task}
-        ours |= {"source": [f"{context.session.name}#{draft.key}"], "outcome": draft.outcome}
+        ours |= {
+            "source": [f"{context.session.name}#{draft.key}"],
+            "outcome": draft.outcome,
+        }
         more = {**_judged(finding, scope), **ours, **draft.extra}
         values = new_values(draft.id, draft.day or context.today, **more)
-        given = {key: value for key, value in values.items() if value not in (None, [], "")}
+        given = {
+            key: value for key, value in values.items() if value not in (None, [], "")
+        }
         self.changes.add(path, given, _body(draft))
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
     def _norm(self, draft: FindingDraft, scope: ExtractionScope) -> None:
-        """A dated bullet in the level's institutional.md, unless one says it already."""
-        path = self.context.targets[scope.writes][0].removesuffix("MEMORY.md") + "institutional.md"
+        """A dated bullet in the level's institutional.md, unless one says it
+        already."""
+        path = (
+            self.context.targets[scope.writes][0].removesuffix("MEMORY.md")
+            + "institutional.md"
+        )
         said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
         if any(near_duplicate(claim(said), claim(row)) for row in self.bullets):
             self.dropped[KNOWN_NORM] += 1
@@ -225,15 +299,26 @@ class _Placement:
         self.norms.setdefault(path, []).append(f"- [{draft.day}] {said}")
         self._note("noted", "", path, said, draft)
 
-    def _note(self, what: str, name: str, path: str, title: str, draft: FindingDraft) -> None:
-        self.events.append(PlacedFinding(what, name, path, title, draft.finding.scope))
+    def _note(
+        self, what: str, name: str, path: str, title: str, draft: FindingDraft
+    ) -> None:
+        self.events.append(
+            PlacedFinding(
+                what=what, id=name, path=path, title=title, scope=draft.finding.scope
+            )
+        )
 
     def outcome(self) -> Outcome:
-        """The new texts. The oldest live episodes beyond the number to keep leave their file."""
+        """The new texts. The oldest live episodes beyond the number to keep leave their
+        file."""
         path = self.context.targets["episodes"][0]
         fresh = sum(event.scope == "episode" for event in self.events)
         entries = self.changes.file(path).entries if fresh else ()
-        live = [at for at, e in enumerate(entries) if e.kind == "episode" and e.status != "retired"]
+        live = [
+            at
+            for at, e in enumerate(entries)
+            if e.kind == "episode" and e.status != "retired"
+        ]
         over = max(0, len(live) + fresh - self.context.keep)
         ended = [str(e.extra.get("ended_at") or e.created_at) for e in entries]
         for at in sorted(live, key=lambda at: (ended[at], at))[:over]:
@@ -246,22 +331,28 @@ class _Placement:
 
 
 def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
-    kind, type_ = finding.kind or scope.kind, finding.type or scope.type
+    kind = finding.kind or scope.kind
+    type_ = finding.type or scope.type
     if kind == "fact" and not finding.type:
         type_ = "declarative"
     importance = scope.importance if finding.importance is None else finding.importance
     priority = finding.priority or scope.priority
     if finding.tainted:
-        type_, priority, importance = "declarative", "", min(importance, 0.5)
+        type_ = "declarative"
+        priority = ""
+        importance = min(importance, 0.5)
         kind = "fact" if kind in TYPE_OF_KIND or kind == "architecture" else kind
     bounded = round(min(1.0, max(0.0, importance)), 3)
     return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
 
 
 def _body(draft: FindingDraft) -> str:
-    title, body = draft.finding.title, draft.finding.body
+    title = draft.finding.title
+    body = draft.finding.body
     first, _, rest = body.partition(". ")
-    bare = [" ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)]
+    bare = [
+        " ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)
+    ]
     if bare[0] in bare[1:]:
         body = rest.lstrip() if bare[0] != bare[1] else ""
     detail = f"### Detail\n{draft.detail}" if draft.detail else ""
@@ -269,10 +360,19 @@ def _body(draft: FindingDraft) -> str:
 
 
 def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
-    """The text of an institutional file, bullets added at the end of its prose, before entries."""
-    text, eol = memory.text, eol_of(memory.text)
+    """The text of an institutional file, bullets added at the end of its prose, before
+    entries."""
+    text = memory.text
+    eol = eol_of(memory.text)
     end = next((s.start for s in memory.segments if s.kind == "entry"), len(text))
-    kept, tail = text[:end].rstrip("\r\n \t"), text[end:]
+    kept = text[:end].rstrip("\r\n \t")
+    tail = text[end:]
     last = kept.rpartition("\n")[2].lstrip()
-    glue = eol if last.startswith(("- ", "* ")) else eol * 2 if kept.strip("\ufeff") else ""
+    glue = (
+        eol
+        if last.startswith(("- ", "* "))
+        else eol * 2
+        if kept.strip("\ufeff")
+        else ""
+    )
     return f"{kept}{glue}{eol.join(rows)}{eol}{eol if tail else ''}{tail}"

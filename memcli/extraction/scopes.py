@@ -1,4 +1,5 @@
-"""The scopes of extraction: what each reads and looks for, who takes part, what goes where."""
+"""The scopes of extraction: what each reads and looks for, who takes part, what goes
+where."""
 
 import re
 import tomllib
@@ -10,7 +11,8 @@ from memcli.text.matching import table
 
 
 class ExtractionScope(NamedTuple):
-    """A row of the table; `writes` is a key of `targets_of`, `needs` and `shows` name inputs."""
+    """A row of the table; `writes` is a key of `targets_of`, `needs` and `shows` name
+    inputs."""
 
     name: str
     writes: str
@@ -32,11 +34,18 @@ TEXTS: Mapping[str, Any] = tomllib.loads(table("extraction/prompts.toml"))
 SCOPES = tuple(ExtractionScope(**row) for row in TEXTS["scope"])
 BY_NAME: Mapping[str, ExtractionScope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
-MOMENTS: dict[str, tuple[str, ...]] = {n: (n,) for n in ("prospective", "in-flight")} | {
-    "corrective": ("corrective", "interventions")
-}
-MOMENTS["retrospective"] = tuple(n for n in NAMES if n not in {*sum(MOMENTS.values(), ())})
-FILES = ("INTENT.md", ".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")  # of a job
+MOMENTS: dict[str, tuple[str, ...]] = {
+    n: (n,) for n in ("prospective", "in-flight")
+} | {"corrective": ("corrective", "interventions")}
+MOMENTS["retrospective"] = tuple(
+    n for n in NAMES if n not in {*sum(MOMENTS.values(), ())}
+)
+FILES = (
+    "INTENT.md",
+    ".premortem.md",
+    ".assumptions.jsonl",
+    ".interventions.jsonl",
+)  # of a job
 
 
 class Skipped(NamedTuple):
@@ -47,7 +56,8 @@ class Skipped(NamedTuple):
 
 
 class Home(NamedTuple):
-    """A session's job and task, and their folders relative to the root ("" for none)."""
+    """A session's job and task, and their folders relative to the root ("" for
+    none)."""
 
     job: str = ""
     task: str = ""
@@ -56,9 +66,15 @@ class Home(NamedTuple):
 
 
 def chosen(
-    wanted: Sequence[str], inputs: Mapping[str, str], home: Home, *, llm: bool, global_on: bool
+    wanted: Sequence[str],
+    inputs: Mapping[str, str],
+    home: Home,
+    *,
+    llm: bool,
+    global_on: bool,
 ) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
-    """The scopes that run, and those that do not with the reason; `inputs` are the texts there."""
+    """The scopes that run, and those that do not with the reason; `inputs` are the
+    texts there."""
 
     def hindrance(scope: ExtractionScope) -> str:
         if scope.name in ("team", "session") and not home.job:
@@ -72,7 +88,11 @@ def chosen(
                 return f"there {'is' if '.' in name else 'are'} no {name}"
         return "" if llm or scope.rules else "needs a language model"
 
-    found = [(scope, hindrance(scope)) for scope in SCOPES if not wanted or scope.name in wanted]
+    found = [
+        (scope, hindrance(scope))
+        for scope in SCOPES
+        if not wanted or scope.name in wanted
+    ]
     runs = tuple(scope for scope, why in found if not why)
     return runs, tuple(Skipped(scope.name, why) for scope, why in found if why)
 

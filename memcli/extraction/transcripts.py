@@ -21,38 +21,61 @@ from memcli.sessions.speakers import key_of
 from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
-MOST, DAYS = 10, 14  # of the sessions that nobody named, so many of the last days are read
-QUIET, AGENTS = 1800, 64 << 20  # seconds until a session is finished, bytes of its sub-agents
+# of the sessions that nobody named, so many of the last days are read
+MOST = 10
+DAYS = 14
+# seconds until a session is finished, bytes of its sub-agents
+QUIET = 1800
+AGENTS = 64 << 20
 
 
 class Transcripts:
     """The transcripts of one run; without `whole` only with what the rules look at."""
 
     def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
-        self.app, self.form, self.stdin = app, form, stdin
+        self.app = app
+        self.form = form
+        self.stdin = stdin
         self.brief = int(not whole)
         self.problems: list[Problem] = []
-        self.whole: dict[str, list[Session]] = {}  # path -> its sessions, if all of them was read
+        self.whole: dict[
+            str, list[Session]
+        ] = {}  # path -> its sessions, if all of them was read
         self._seen: set[str] = set()
 
     def path(self, name: str) -> str:
-        """The path of a transcript that was named. Raises UsageError when there is none."""
+        """The path of a transcript that was named. Raises UsageError when there is
+        none."""
         path = os.path.abspath(self.app.project.cwd / os.path.expanduser(name))
         if name != "-" and not os.path.exists(path):
-            raise UsageError(f"{name}: no such file", "name a transcript, or - for standard input")
+            raise UsageError(
+                f"{name}: no such file", "name a transcript, or - for standard input"
+            )
         return name if name == "-" else path
 
-    def discovered(self, *, every: bool, finished: bool) -> tuple[list[str], tuple[str, ...]]:
-        """This repository's unread sessions, none of sub-agents: the latest few, and the rest."""
+    def discovered(
+        self, *, every: bool, finished: bool
+    ) -> tuple[list[str], tuple[str, ...]]:
+        """This repository's unread sessions, none of sub-agents: the latest few, and
+        the rest."""
         project = self.app.project
         found, unread, _ = discover(project.environ, [need_root(project)])
-        self.problems += [Problem(str(path), 1, why, "unreadable") for path, why in unread]
+        self.problems += [
+            Problem(path=str(path), line=1, message=why, severity="unreadable")
+            for path, why in unread
+        ]
         chosen: list[str] = []
         more: list[str] = []
         for file in found:
-            known, changed = self.position(str(file.path)), file.mtime / 1e9
-            read = known is not None and (known.size, known.mtime) == (file.size, file.mtime)
-            if not (file.parent or read or (finished and time.time() - changed < QUIET)):
+            known = self.position(str(file.path))
+            changed = file.mtime / 1e9
+            read = known is not None and (known.size, known.mtime) == (
+                file.size,
+                file.mtime,
+            )
+            if not (
+                file.parent or read or (finished and time.time() - changed < QUIET)
+            ):
                 age = project.now - datetime.date.fromtimestamp(changed)
                 few = len(chosen) + len(more) < MOST and age.days <= DAYS
                 (chosen if every or few else more).append(str(file.path))
@@ -61,22 +84,31 @@ class Transcripts:
     def read(
         self, path: str, name: str, has_receipt: Callable[[Extraction], bool]
     ) -> tuple[list[Session], Extraction | None]:
-        """The sessions of a transcript, from where reading stopped when memory has the receipt."""
+        """The sessions of a transcript, from where reading stopped when memory has the
+        receipt."""
         known = self.position(path) if path != "-" else None
-        known = known if known is not None and known.end and has_receipt(known) else None
+        known = (
+            known if known is not None and known.end and has_receipt(known) else None
+        )
         start = Position(*known[:4]) if known else START
-        alone = start == START and not self._seen  # nothing is passed over that stands elsewhere
+        alone = (
+            start == START and not self._seen
+        )  # nothing is passed over that stands elsewhere
         try:
             found = read_all(
                 io.BytesIO(self.stdin) if path == "-" else path, format=self.form, start=start,
                 seen=self._seen, folders=[str(self.app.project.root)], brief=self.brief,
             )  # fmt: skip
         except OSError as error:
-            raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+            raise DataError(
+                f"{name}: cannot be read: {error.strerror or error}"
+            ) from None
         if alone and not any(each.cut for each in found):
             self.whole[path] = found
         if path != "-":
-            found = [self._with_agents(Path(path), session) for session in self._kept(found)]
+            found = [
+                self._with_agents(Path(path), session) for session in self._kept(found)
+            ]
             found = [session for session in found if session.turns or len(found) == 1]
         return found, known
 
@@ -86,7 +118,9 @@ class Transcripts:
         if path is None:
             return found
         with opened(path) as record:
-            return [_remembered(record, session) for session in found] if record else found
+            return (
+                [_remembered(record, session) for session in found] if record else found
+            )
 
     def _with_agents(self, path: Path, session: Session) -> Session:
         """A session with what its sub-agents did, which lies in files of their own."""
@@ -97,11 +131,15 @@ class Transcripts:
             try:
                 if (room := room - agent.stat().st_size) < 0:
                     return session._replace(cut=session.cut + 1)
-                theirs = read_all(agent, format="claude", seen=self._seen, brief=self.brief)
+                theirs = read_all(
+                    agent, format="claude", seen=self._seen, brief=self.brief
+                )
                 session = joined(session, theirs[-1])
             except (DataError, OSError) as error:
                 why = getattr(error, "what", str(error))
-                self.problems.append(Problem(agent.name, 1, why, "unreadable"))
+                self.problems.append(
+                    Problem(path=agent.name, line=1, message=why, severity="unreadable")
+                )
         return session
 
     def position(self, path: str) -> Extraction | None:
@@ -110,15 +148,28 @@ class Transcripts:
         return self.app.from_state(lambda state: state.extraction(key), None)
 
     def keep(
-        self, path: str, name: str, sessions: Sequence[Session], done: Sequence[tuple[Session, str]]
+        self,
+        path: str,
+        name: str,
+        sessions: Sequence[Session],
+        done: Sequence[tuple[Session, str]],
     ) -> None:
-        """Remember how far was read, `done` being the sessions learned from with their tasks."""
+        """Remember how far was read, `done` being the sessions learned from with their
+        tasks."""
         (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
         # What a person corrects in a session that goes on may lie before that.
         earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
         end = 0 if len(sessions) > 1 else min((whole.end, *earlier))
         last = session.turns[-1].key if session.turns else ""
-        found = Extraction(whole.size, whole.mtime, end, whole.head, session.id, task, last)
+        found = Extraction(
+            size=whole.size,
+            mtime=whole.mtime,
+            end=end,
+            head=whole.head,
+            session=session.id,
+            task=task,
+            last=last,
+        )
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:
             state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")

@@ -1,4 +1,5 @@
-"""What was said in sessions and committed in a repository: the tier below the memory files."""
+"""What was said in sessions and committed in a repository: the tier below the memory
+files."""
 
 import os
 from pathlib import Path
@@ -11,12 +12,15 @@ FOLDER = "history"  # of the state folder, where the records lie
 
 
 def path_of(root: Path | None) -> Path | None:
-    """Where the record of a root's repository is, or would be; None outside a repository."""
+    """Where the record of a root's repository is, or would be; None outside a
+    repository."""
     top = git.work_tree(root) if root is not None else None
     common = git.common_dir(top) if top is not None else None
     if common is None:
         return None
-    return state_dir() / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+    return (
+        state_dir() / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
+    )
 
 
 def record_path(project: Project) -> Path | None:

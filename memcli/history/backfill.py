@@ -1,4 +1,5 @@
-"""What agents and git still have of a repository, into its record; what is there is not read."""
+"""What agents and git still have of a repository, into its record; what is there is not
+read."""
 
 import datetime
 import re
@@ -27,11 +28,14 @@ ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)
 """Characters of an answer that are kept, of its beginning and of its end."""
 _FACETS: Final = 30
-_ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
+_ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".split(
+    ","
+)
 
 
 def exchanges(session: Session) -> Iterator[Doc]:
-    """The exchanges of a session, redacted, without what nobody said and what tools gave back."""
+    """The exchanges of a session, redacted, without what nobody said and what tools
+    gave back."""
     kept: list[Turn] = []
     for turn in session.turns:
         if turn.human and any(each.human for each in kept):
@@ -43,22 +47,45 @@ def exchanges(session: Session) -> Iterator[Doc]:
 
 def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
     said, about = _cleaned(turns)
-    if not any(speaker == "person" for speaker, _ in said) and sum(len(t) for _, t in said) < ERROR:
+    if (
+        not any(speaker == "person" for speaker, _ in said)
+        and sum(len(t) for _, t in said) < ERROR
+    ):
         return
     first = next((turn for turn in turns if turn.human), turns[0])
     words = next((text for speaker, text in said if speaker == "person"), said[0][1])
-    head, unit = words[:250], key_of(session.id)
+    head = words[:250]
+    unit = key_of(session.id)
     safe = neutralise(head)
     title = flat(head, 100) if safe == head else line(safe, 100)
-    # The event's own name, so that a fork is not counted twice; a position is one of its session.
-    key = f"s:{unit}{first.key}" if first.key.startswith("@") else f"s:{key_of(first.key)}"
-    date, who = first.time or session.started, session.format
-    yield Doc("session", unit, 0, key, who, date, title, tuple(said), about)
+    # The event's own name, so that a fork is not counted twice; a position is one of
+    # its session.
+    key = (
+        f"s:{unit}{first.key}"
+        if first.key.startswith("@")
+        else f"s:{key_of(first.key)}"
+    )
+    date = first.time or session.started
+    who = session.format
+    yield Doc(
+        source="session",
+        unit=unit,
+        turn=0,
+        key=key,
+        who=who,
+        date=date,
+        title=title,
+        said=tuple(said),
+        about=about,
+    )
 
 
-def _cleaned(turns: Sequence[Turn]) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
+def _cleaned(
+    turns: Sequence[Turn],
+) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """What was said, and paths and commands, by one look at all."""
-    raw, said = [*_said(turns), *dict.fromkeys(_about(turns))], list[tuple[str, str]]()
+    raw = [*_said(turns), *dict.fromkeys(_about(turns))]
+    said = list[tuple[str, str]]()
     about: dict[str, dict[str, None]] = {}
     texts = clean_texts([text for _, text in raw])
     for (name, _), text in zip(raw, map(str.strip, texts), strict=True):
@@ -66,15 +93,22 @@ def _cleaned(turns: Sequence[Turn]) -> tuple[list[tuple[str, str]], dict[str, li
             about.setdefault(name, {})[flat(text, ERROR)] = None
         elif text:
             whole = len(text) <= sum(SAID)
-            said.append((name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}"))
+            said.append(
+                (name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}")
+            )
     return said, {name: list(each)[:_FACETS] for name, each in about.items()}
 
 
 def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
-    """(speaker, text) as they stand there, with what one speaker says in a row as one text."""
+    """(speaker, text) as they stand there, with what one speaker says in a row as one
+    text."""
     spoken = ((speaker, text) for speaker, text in map(_words, turns) if text)
-    runs = groupby(enumerate(spoken), lambda each: (each[1][0], each[1][0] == "error" and each[0]))
-    return ((speaker, "\n".join(text for _, (_, text) in run)) for (speaker, _), run in runs)
+    runs = groupby(
+        enumerate(spoken), lambda each: (each[1][0], each[1][0] == "error" and each[0])
+    )
+    return (
+        (speaker, "\n".join(text for _, (_, text) in run)) for (speaker, _), run in runs
+    )
 
 
 def _words(turn: Turn) -> tuple[str, str]:
@@ -101,8 +135,11 @@ def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
 
 BATCH: Final = 2000
 FEW: Final = 50  # so many new commits a recall adds by itself
-_BODY, _FILES = 8000, 30
-_FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
+_SUBJECT: Final = 2000  # characters of a commit's first line
+_BODY: Final = 8000
+_TRAILERS: Final = 2000
+_FILES = 30
+_FIELDS: Final = ("%H", "%aI", "%an", "%ae", "%P", "%B")
 _pattern: Final = partial(matching.pattern, "history/backfill")
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
 _git: Final = partial(git.ask, timeout=3600)
@@ -121,7 +158,9 @@ class BackfillReport(NamedTuple):
 
 
 Progress = Callable[[str, int, int], None]
-Read = Mapping[str, Sequence[Session]]  # by path, the sessions of a file that was just read
+Read = Mapping[
+    str, Sequence[Session]
+]  # by path, the sessions of a file that was just read
 
 
 def backfill(
@@ -133,13 +172,18 @@ def backfill(
     read: Read,
     progress: Progress = lambda what, done, of: None,
 ) -> BackfillReport:
-    """Add every session that is new or has grown, and the new commits; goes on where it stopped."""
+    """Add every session that is new or has grown, and the new commits; goes on where it
+    stopped."""
     problems: list[tuple[str, str]] = []
     sessions: Counter[str] = Counter()
     count = 0
     oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()
-    known = ((file, record.position(str(file.path))) for file in found if not file.parent)
-    fresh = [file for file, at in known if at is None or at[:2] != (file.size, file.mtime)]
+    known = (
+        (file, record.position(str(file.path))) for file in found if not file.parent
+    )
+    fresh = [
+        file for file, at in known if at is None or at[:2] != (file.size, file.mtime)
+    ]
     for number, file in enumerate(fresh, 1):
         progress("sessions", number, len(fresh))
         try:
@@ -152,28 +196,49 @@ def backfill(
             count += added
             sessions[file.format] += bool(added)
     most = config.history_commits
-    new, why = add_commits(record, root, most, progress=lambda n: progress("commits", n, most))
+    new, why = add_commits(
+        record, root, most, progress=lambda n: progress("commits", n, most)
+    )
     problems += [("commits", why)] if why else []
     if count or new:
         record.settle()
     record.prune(oldest, most, config.history_mb)
     agents = tuple(sorted(agent for agent, some in sessions.items() if some))
-    size, total = record.bytes(), sum(sessions.values())
-    return BackfillReport(total, agents, count, new, size, tuple(problems))
+    size = record.bytes()
+    total = sum(sessions.values())
+    return BackfillReport(
+        sessions=total,
+        agents=agents,
+        exchanges=count,
+        commits=new,
+        bytes=size,
+        problems=tuple(problems),
+    )
 
 
-def add_file(record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read) -> int:
-    """Add the exchanges of one session file, read on from its last one; how many are new."""
-    path, day = str(file.path), datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
+def add_file(
+    record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read
+) -> int:
+    """Add the exchanges of one session file, read on from its last one; how many are
+    new."""
+    path = str(file.path)
+    day = datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
     if file.size > LARGEST or day < oldest:
         record.read_until(path, file.size, file.mtime, 0, "")
         if file.size > LARGEST:
             raise DataError(f"{path}: larger than {LARGEST >> 30} GB")
         return 0
     known = record.position(path)
-    start = Position(*known) if known and known[2] and file.format != "opencode" else Position()
+    start = (
+        Position(*known)
+        if known and known[2] and file.format != "opencode"
+        else Position()
+    )
     sessions = read.get(path, ())
-    if not sessions or (sessions[-1].size, sessions[-1].mtime) != (file.size, file.mtime):
+    if not sessions or (sessions[-1].size, sessions[-1].mtime) != (
+        file.size,
+        file.mtime,
+    ):
         sessions = read_all(path, start=start, folders=[str(root)], brief=2)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
@@ -201,30 +266,39 @@ def add_commits(
     only_few: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[int, str]:
-    """Add the new commits of a root's repository; how many, and what could not be done. With
-    `only_few`, none when there are more than `FEW`. It goes on where it was broken off."""
+    """Add the new commits of a root's repository; how many, and what could not be done.
+    With `only_few`, none when there are more than `FEW`. It goes on where it was broken
+    off."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
-    shallow = top is not None and (git.common_dir(top) or top).joinpath("shallow").is_file()
+    shallow = (
+        top is not None and (git.common_dir(top) or top).joinpath("shallow").is_file()
+    )
     deepened = record.note("shallow") and not shallow  # what was missing has come
-    known, count, start = "" if deepened else record.note("head"), 0, 0
+    known = "" if deepened else record.note("head")
+    count = 0
+    start = 0
     if top is None or not head or head == known:
         return 0, ""
-    straight = bool(known) and _git(top, "merge-base", "--is-ancestor", known, head) is not None
+    straight = (
+        bool(known)
+        and _git(top, "merge-base", "--is-ancestor", known, head) is not None
+    )
     span = f"{known}..{head}" if straight else head
     few = "rev-list", "--count", f"--max-count={FEW + 1}", span
     if only_few and ((known and not straight) or int(_git(top, *few) or FEW + 1) > FEW):
         return 0, "more commits than a recall adds: mem index --history"
     while start < most:
         bounds = f"--max-count={min(BATCH, most - start)}", f"--skip={start}"
-        out = _git(top, "log", f"--format={_FORMAT}", "--name-only", "--no-renames", *bounds, span)
+        words = "log", *git.log_format(*_FIELDS), "--no-renames", *bounds, span
+        out = _git(top, *words)
         if out is None:
             return count, "git log failed"
-        raw = out.split("\x1e")[1:]
+        commits = list(git.parse_log(out, len(_FIELDS)))
         with transaction(record.db):
-            count += record.add(filter(None, map(_doc, reversed(raw))))
-        progress(start + len(raw))
-        if len(raw) < min(BATCH, most - start):
+            count += record.add(filter(None, map(_doc, reversed(commits))))
+        progress(start + len(commits))
+        if len(commits) < min(BATCH, most - start):
             break
         start += BATCH
     if known and not straight:
@@ -236,43 +310,75 @@ def add_commits(
 
 
 def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
-    """The commits that `git log` with these arguments names, those that say nothing left out."""
-    out = _git(top, "log", f"--format={_FORMAT}", "--name-only", *arguments) or ""
-    return filter(None, map(_doc, out.split("\x1e")[1:]))
+    """The commits that `git log` with these arguments names, those that say nothing
+    left out."""
+    out = _git(top, "log", *git.log_format(*_FIELDS), *arguments) or ""
+    return filter(None, map(_doc, git.parse_log(out, len(_FIELDS))))
 
 
-def _doc(raw: str) -> Doc | None:
+def _doc(logged: git.Logged) -> Doc | None:
     """A commit that says something."""
-    fields = raw.split("\x1f")
-    if len(fields) < 7:
-        return None
-    commit, date, name, mail, parents, message, files = fields[:7]
-    subject, _, body = message.strip().partition("\n")
+    commit, date, name, mail, parents, whole = logged.fields
+    message = _bounded(whole.strip())
+    subject, _, body = message.partition("\n")
     body = "\n".join(
         row for row in body.strip().splitlines() if not _pattern("trailer").match(row)
     ).strip()
     author = f"{name} <{mail}>"
-    if _pattern("with").search(message):  # an agent that wrote code for somebody: no robot
+    if _pattern("with").search(
+        message
+    ):  # an agent that wrote code for somebody: no robot
         author = author.replace("[bot]", "")
     if is_noise(subject, body, author, merge=" " in parents):
         return None
-    if " " in parents and _pattern("plain merge").match(subject) and body:  # what was merged
+    if (
+        " " in parents and _pattern("plain merge").match(subject) and body
+    ):  # what was merged
         number = re.search(r"#\d+", subject)
         first, _, body = body.partition("\n")
         subject = f"{first} ({number[0]})" if number else first
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
     earlier = [found[1] for found in _pattern("earlier").finditer(message)]
-    earlier += [f'"{line(found[1], 100)}' for found in _pattern("revert").finditer(subject)]
-    about = {"paths": [each for each in files.split("\n") if each][:_FILES]}
+    earlier += [
+        f'"{line(found[1], 100)}' for found in _pattern("revert").finditer(subject)
+    ]
+    about = {"paths": list(logged.names[:_FILES])}
     if " " in parents:
         about["merged"] = parents.split()[1:]
-    said, marks, title = (("person", text),), tuple(dict.fromkeys(earlier)), line(subject, 100)
-    key, who, day = f"c:{commit}", line(name, 60), when(date)
-    return Doc("commit", commit, 0, key, who, day, title, said, about, marks)
+    said = (("person", text),)
+    marks = tuple(dict.fromkeys(earlier))
+    title = line(subject, 100)
+    key = f"c:{commit}"
+    who = line(name, 60)
+    day = when(date)
+    return Doc(
+        source="commit",
+        unit=commit,
+        turn=0,
+        key=key,
+        who=who,
+        date=day,
+        title=title,
+        said=said,
+        about=about,
+        supersedes=marks,
+    )
+
+
+def _bounded(message: str) -> str:
+    """A message of bounded length: its subject, what follows it, and its trailers.
+
+    It is looked at by patterns, and one that is too long would make each recall
+    wait."""
+    subject, _, body = message.partition("\n")
+    if len(body) > _BODY + _TRAILERS:
+        body = f"{body[:_BODY]}\n{body[-_TRAILERS:]}"
+    return f"{subject[:_SUBJECT]}\n{body}"
 
 
 def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
-    """Whether a commit says nothing: a robot's, a new version's number, a plain merge."""
+    """Whether a commit says nothing: a robot's, a new version's number, a plain
+    merge."""
     if _pattern("bot").search(author) or not subject.strip():
         return True
     if merge and _pattern("plain merge").match(subject) and len(body) < 60:

@@ -1,24 +1,25 @@
-"""What the record keeps: exchanges and commits, and the parts in which they are searched. Pure."""
+"""What the record keeps: exchanges and commits, and the parts in which they are
+searched. Pure."""
 
 import json
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from memcli.memory.words import clean, sub_words
 from memcli.named import NamedTuple
 
-_ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
-PART: Final = 2400  # characters that are searched as one; a longer text is searched in parts
+PART: Final = (
+    2400  # characters that are searched as one; a longer text is searched in parts
+)
 PARTS: Final = 64
 
 
 class Doc(NamedTuple):
-    """An exchange (`source` "session") or a commit; `unit` is the session's id or the hash, `turn`
-    the number in it (from 1; of a commit 0), `key` names it for good, `said` are (speaker, text) of
-    person, agent and error, `about` paths and commands, `supersedes` the commits it takes back."""
+    """An exchange (`source` "session") or a commit; `unit` is the session's id or the
+    hash, `turn` the number in it (from 1; of a commit 0), `key` names it for good,
+    `said` are (speaker, text) of person, agent and error, `about` paths and commands,
+    `supersedes` the commits it takes back."""
 
     source: str
     unit: str
@@ -40,6 +41,11 @@ class Doc(NamedTuple):
         return f"s:{unit}.{self.turn}" if session else f"c:{unit}"
 
     @property
+    def event(self) -> str:
+        """The event's own name, by which entries name their source."""
+        return self.key.partition(":")[2]
+
+    @property
     def text(self) -> str:
         return "\n".join(text for _, text in self.said)
 
@@ -47,7 +53,9 @@ class Doc(NamedTuple):
     def whole(self) -> str:
         """All that was said, with who said it; a commit has one voice."""
         told = self.source == "session"
-        return "\n\n".join(f"{who}: {text}" if told else text for who, text in self.said)
+        return "\n\n".join(
+            f"{who}: {text}" if told else text for who, text in self.said
+        )
 
     @property
     def facts(self) -> dict[str, object]:
@@ -107,9 +115,3 @@ def _pieces(text: str) -> Iterator[str]:
 def _searched(text: str) -> str:
     plain = clean(text)
     return f"{plain} {sub_words(plain)}".strip()
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """A word without the endings that its forms differ in."""
-    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word

@@ -1,4 +1,5 @@
-"""What is shown of a hit: not the words that matched, but what was concluded after them. Pure."""
+"""What is shown of a hit: not the words that matched, but what was concluded after
+them. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,9 +7,10 @@ from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from memcli.history.docs import Doc, stem
+from memcli.history.docs import Doc
 from memcli.history.search import AFTER, Asked, HistoryHit
 from memcli.index.lexical import STOP_WORDS
+from memcli.memory.words import stem
 from memcli.text import matching
 
 LONGEST: Final = 420  # characters of the longest sentence that is shown whole
@@ -17,19 +19,23 @@ _pattern: Final = partial(matching.pattern, "history/excerpts")  # in several la
 
 
 class SaidSentence(NamedTuple):
-    """A sentence of an exchange: who said it, where it stands (exchange, text, place in it)."""
+    """A sentence of an exchange: who said it, where it stands (exchange, text, place in
+    it)."""
 
     speaker: str
     text: str
     place: tuple[int, int, int]
     last: bool  # whether it stands at the end of what is said in one go
-    recap: bool = False  # whether it sums up, or follows in one go on a sentence that does
+    recap: bool = (
+        False  # whether it sums up, or follows in one go on a sentence that does
+    )
 
 
 def excerpt(
     hit: HistoryHit, asked: Asked, room: int, known: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """(speaker, text) of what a hit concludes that `known` does not say, in so many characters."""
+    """(speaker, text) of what a hit concludes that `known` does not say, in so many
+    characters."""
     if hit.doc.source == "commit":
         return [("person", commit_excerpt(hit.doc, asked, room))]
     sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
@@ -55,15 +61,21 @@ def excerpt(
             break
     said = sorted(chosen, key=lambda each: each.place)
     runs = groupby(said, lambda each: (each.speaker, each.place[:2]))
-    return [(speaker, " ".join(each.text for each in run)) for (speaker, _), run in runs]
+    return [
+        (speaker, " ".join(each.text for each in run)) for (speaker, _), run in runs
+    ]
 
 
 def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
     """The subject of a commit, and of its message what says most about the task."""
     subject, _, body = doc.text.partition("\n")
-    kept, left, about = subject.strip(), room - len(subject), _about(asked, doc)
+    kept = subject.strip()
+    left = room - len(subject)
+    about = _about(asked, doc)
     parts = enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
-    pieces = [SaidSentence("person", part, (0, 0, at), last=False) for at, part in parts]
+    pieces = [
+        SaidSentence("person", part, (0, 0, at), last=False) for at, part in parts
+    ]
     chosen = []
     for each in sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place)):
         if len(each.text) + 1 <= left:
@@ -74,7 +86,10 @@ def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
 
 
 def _about(asked: Asked, doc: Doc) -> dict[str, float]:
-    found = {stem(term): weight for term, weight in zip(asked.terms, asked.weights, strict=True)}
+    found = {
+        stem(term): weight
+        for term, weight in zip(asked.terms, asked.weights, strict=True)
+    }
     mean = sum(asked.weights) / len(asked.weights) if asked.weights else 1.0
     for word in _words(doc.title):
         found.setdefault(word, 0.5 * mean)
@@ -82,7 +97,11 @@ def _about(asked: Asked, doc: Doc) -> dict[str, float]:
 
 
 def _words(text: str) -> set[str]:
-    return {stem(word) for word in _pattern("word").findall(text.lower()) if word not in STOP_WORDS}
+    return {
+        stem(word)
+        for word in _pattern("word").findall(text.lower())
+        if word not in STOP_WORDS
+    }
 
 
 def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
@@ -91,15 +110,27 @@ def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
             parts = list(_split(text))
             recap = False
             for at, part in enumerate(parts):
-                recap = recap or (speaker != "person" and _pattern("recap").match(part) is not None)
-                yield SaidSentence(speaker, part, (number, which, at), at >= len(parts) - 2, recap)
+                recap = recap or (
+                    speaker != "person" and _pattern("recap").match(part) is not None
+                )
+                yield SaidSentence(
+                    speaker=speaker,
+                    text=part,
+                    place=(number, which, at),
+                    last=at >= len(parts) - 2,
+                    recap=recap,
+                )
 
 
 def _split(text: str) -> Iterator[str]:
     for part in _pattern("sentence").split(_pattern("code").sub("\n", text)):
         part = part.strip()
         if len(part) > 2 and not set(part) <= set("-=*_#|` "):
-            yield part if len(part) <= LONGEST else part[:LONGEST].rsplit(" ", 1)[0] + " …"
+            yield (
+                part
+                if len(part) <= LONGEST
+                else part[:LONGEST].rsplit(" ", 1)[0] + " …"
+            )
 
 
 def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float:

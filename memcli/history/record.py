@@ -1,6 +1,8 @@
-"""The record of one repository: exchanges of sessions and commits, compressed, with a full text.
+"""The record of one repository: exchanges of sessions and commits, compressed, with a
+full text.
 
-It is private and no index: agents delete their transcripts, it may be all that is left."""
+It is private and no index: agents delete their transcripts, it may be all that is
+left."""
 
 from __future__ import annotations
 
@@ -16,14 +18,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from memcli.errors import DataError
-from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, stem, touches, unpacked
+from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.index.lexical import quoted
+from memcli.memory.words import stem
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
 VERSION: Final = 1
 _PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
-_VOCABULARY, _APPLICATION = 4000, 0x6D656D48
+_VOCABULARY = 4000
+_APPLICATION = 0x6D656D48
 
 
 class RecordContents:
@@ -62,7 +66,9 @@ class RecordContents:
 
     def sizes(self) -> list[int]:
         """How many parts are searched, and how many words each column has."""
-        return _numbers(self.rows("SELECT block FROM words_data WHERE id = 1")[0][0]) or [0]
+        return _numbers(
+            self.rows("SELECT block FROM words_data WHERE id = 1")[0][0]
+        ) or [0]
 
     def lengths(self, parts: Collection[int]) -> dict[int, float]:
         """How long parts are, 1 being the mean of all."""
@@ -70,7 +76,9 @@ class RecordContents:
         query = f"SELECT id, sz FROM words_docsize WHERE id {ONE_OF}"
         sizes = self.rows(query, json.dumps(list(parts)))
         every = sum(words) or 1
-        long = ((part, size if size.isascii() else _numbers(size)) for part, size in sizes)
+        long = (
+            (part, size if size.isascii() else _numbers(size)) for part, size in sizes
+        )
         return {part: sum(size) * count / every for part, size in long}
 
     def count(self, term: str, most: int) -> int:
@@ -79,9 +87,12 @@ class RecordContents:
         return int(self.rows(query, quoted(term), most)[0][0])
 
     def scores(self, term: str, *among: str) -> list[tuple[int, float]]:
-        """BM25 of one term for each part, or `among` these; a person's words weigh more."""
+        """BM25 of one term for each part, or `among` these; a person's words weigh
+        more."""
         query = "SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?"
-        return self.rows(query + f" AND +rowid {ONE_OF}" * bool(among), quoted(term), *among)
+        return self.rows(
+            query + f" AND +rowid {ONE_OF}" * bool(among), quoted(term), *among
+        )
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
@@ -94,7 +105,9 @@ class RecordContents:
 
     def stretch(self, unit: str, first: int, last: int) -> list[Doc]:
         """The exchanges of a session from one to another, in order."""
-        found = self.select("unit = ? AND turn BETWEEN ? AND ? ORDER BY turn", unit, first, last)
+        found = self.select(
+            "unit = ? AND turn BETWEEN ? AND ? ORDER BY turn", unit, first, last
+        )
         return [doc for _, doc in found]
 
     def about(self, path: str, most: int) -> list[Doc]:
@@ -104,18 +117,22 @@ class RecordContents:
         return list(islice((doc for doc in found if touches(doc, path)), most))
 
     def units(self, prefix: str = "", before: str = "") -> list[str]:
-        """The sessions and commits whose name begins so, from before a day where one is given."""
+        """The sessions and commits whose name begins so, from before a day where one is
+        given."""
         where = "substr(unit, 1, ?) = ? AND (? = '' OR date < ?)"
         query = f"SELECT DISTINCT unit FROM docs WHERE {where}"
         return [row[0] for row in self.rows(query, len(prefix), prefix, before, before)]
 
     def superseding(self, docs: Iterable[Doc]) -> dict[str, str]:
-        """Which of these a later commit takes back or amends: its unit -> that commit."""
+        """Which of these a later commit takes back or amends: its unit -> that
+        commit."""
         query = (
             "SELECT s.by FROM superseded s JOIN docs d ON d.unit = s.by AND d.live"
             " WHERE (? LIKE s.unit || '%' OR s.unit = ?) AND s.by != ?"
         )
-        commits = [(doc.unit, f'"{doc.title}') for doc in docs if doc.source == "commit"]
+        commits = [
+            (doc.unit, f'"{doc.title}') for doc in docs if doc.source == "commit"
+        ]
         found = {unit: self.rows(query, unit, title, unit) for unit, title in commits}
         return {unit: rows[0][0] for unit, rows in found.items() if rows}
 
@@ -123,11 +140,16 @@ class RecordContents:
         """The docs that count for which a condition holds, by number."""
         names = "id, body, about, source, unit, turn, key, who, date, title"
         query = f"SELECT {names} FROM docs WHERE live AND {where}"
-        unit, short = "", 7
+        unit = ""
+        short = 7
         for number, body, about, *facts in self.db.execute(query, values):
             if facts[1] != unit:
-                unit, short = facts[1], _short(self.db, facts[1])
-            yield number, Doc._make((*facts, unpacked(body), json.loads(about), (), short))
+                unit = facts[1]
+                short = _short(self.db, facts[1])
+            yield (
+                number,
+                Doc._make((*facts, unpacked(body), json.loads(about), (), short)),
+            )
 
     def forgotten_until(self, unit: str) -> str:
         """The time until which what was said in a session is not to be read again."""
@@ -137,16 +159,26 @@ class RecordContents:
 
 
 def _short(db: sqlite3.Connection, unit: str) -> int:
-    """How much of the name of a session or commit none of the others begins with, from 7 on."""
-    near = "SELECT max(unit) FROM docs WHERE unit < ?", "SELECT min(unit) FROM docs WHERE unit > ?"
+    """How much of the name of a session or commit none of the others begins with, from
+    7 on."""
+    near = (
+        "SELECT max(unit) FROM docs WHERE unit < ?",
+        "SELECT min(unit) FROM docs WHERE unit > ?",
+    )
     others = [db.execute(query, (unit,)).fetchone()[0] or "" for query in near]
-    longer = (n for n in range(7, len(unit)) if not any(o.startswith(unit[:n]) for o in others))
+    longer = (
+        n
+        for n in range(7, len(unit))
+        if not any(o.startswith(unit[:n]) for o in others)
+    )
     return next(longer, max(len(unit), 7))
 
 
 def _numbers(packed: bytes) -> list[int]:
-    """Numbers as FTS5 packs them: seven bits a byte, the last one without the eighth."""
-    found, number = list[int](), 0
+    """Numbers as FTS5 packs them: seven bits a byte, the last one without the
+    eighth."""
+    found = list[int]()
+    number = 0
     for byte in packed:
         number = number << 7 | byte & 127
         if byte < 128:
@@ -156,8 +188,11 @@ def _numbers(packed: bytes) -> list[int]:
 
 
 @contextmanager
-def opened(path: Path, *, make: bool = False, wait: float = 10.0) -> Iterator[HistoryRecord | None]:
-    """The record, or None where there is none and none is to be made. Raises DataError."""
+def opened(
+    path: Path, *, make: bool = False, wait: float = 10.0
+) -> Iterator[HistoryRecord | None]:
+    """The record, or None where there is none and none is to be made. Raises
+    DataError."""
     if not make and not path.exists():
         yield None
         return
@@ -168,7 +203,9 @@ def opened(path: Path, *, make: bool = False, wait: float = 10.0) -> Iterator[Hi
         with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
             yield HistoryRecord(db, path)
     except sqlite3.Error as error:
-        busy = isinstance(error, sqlite3.OperationalError)  # the disk is full, say: no damage
+        busy = isinstance(
+            error, sqlite3.OperationalError
+        )  # the disk is full, say: no damage
         hint = "move it away; mem index --history reads what agents still keep"
         hint = "mend that and try again: what is in it stays" if busy else hint
         raise DataError(f"{path}: cannot be used: {error}", hint) from None
@@ -191,7 +228,10 @@ class HistoryRecord(RecordContents):
 
     def _make(self) -> None:
         if not self.rows("SELECT 1 FROM sqlite_master"):
-            head = f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {VERSION}"
+            head = (
+                f"PRAGMA application_id = {_APPLICATION}",
+                f"PRAGMA user_version = {VERSION}",
+            )
             for statement in (*table("history/schema.sql").split(";\n"), *head):
                 self.db.execute(statement)
 
@@ -211,8 +251,10 @@ class HistoryRecord(RecordContents):
 
     def add(self, docs: Iterable[Doc]) -> int:
         """Add what is not there yet and was not forgotten; how many were added."""
-        forgotten, whole = self.note("forgotten_before"), self.note("forgotten_all")
-        pruned, count = self.note("pruned_before"), 0
+        forgotten = self.note("forgotten_before")
+        whole = self.note("forgotten_all")
+        pruned = self.note("pruned_before")
+        count = 0
         for doc in docs:
             old = doc.date <= whole or (doc.source == "session" and doc.date < pruned)
             gone = self.rows("SELECT 1 FROM forgotten WHERE unit = ?", doc.unit)
@@ -232,14 +274,26 @@ class HistoryRecord(RecordContents):
             last = self.rows("SELECT max(turn) FROM docs WHERE unit = ?", doc.unit)
             turn = (last[0][0] or 0) + 1
         parts = parts_of(doc.said)
-        row = {**doc._asdict(), "turn": turn, "parts": len(parts), "size": size, "live": 1}
+        row = {
+            **doc._asdict(),
+            "turn": turn,
+            "parts": len(parts),
+            "size": size,
+            "live": 1,
+        }
         del row["said"], row["supersedes"], row["short"]
         row["about"] = json.dumps(doc.about, ensure_ascii=False)
-        row["body"] = zlib.compress(json.dumps(doc.said, ensure_ascii=False).encode(), 4)
-        into = f"INSERT INTO docs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        row["body"] = zlib.compress(
+            json.dumps(doc.said, ensure_ascii=False).encode(), 4
+        )
+        into = (
+            f"INSERT INTO docs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        )
         first = (self.db.execute(into, list(row.values())).lastrowid or 0) * PARTS
         rows = [(first + at, *part) for at, part in enumerate(parts)]
-        self.db.executemany("INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", rows)
+        self.db.executemany(
+            "INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", rows
+        )
         marks = [(unit, doc.unit) for unit in doc.supersedes]
         self.db.executemany("INSERT OR IGNORE INTO superseded VALUES (?, ?)", marks)
         return True
@@ -247,11 +301,17 @@ class HistoryRecord(RecordContents):
     def _drop(self, ids: Collection[int]) -> int:
         """Delete docs with their words; the turn of the last one."""
         turn = 0
-        gone = "INSERT INTO words (words, rowid, person, agent) VALUES ('delete', ?, ?, ?)"
+        gone = (
+            "INSERT INTO words (words, rowid, person, agent) VALUES ('delete', ?, ?, ?)"
+        )
         for each in ids:
-            ((turn, body),) = self.rows("SELECT turn, body FROM docs WHERE id = ?", each)
+            ((turn, body),) = self.rows(
+                "SELECT turn, body FROM docs WHERE id = ?", each
+            )
             parts = enumerate(parts_of(unpacked(body)))
-            self.db.executemany(gone, [(each * PARTS + at, *part) for at, part in parts])
+            self.db.executemany(
+                gone, [(each * PARTS + at, *part) for at, part in parts]
+            )
             self.db.execute("DELETE FROM docs WHERE id = ?", (each,))
         return turn
 
@@ -262,8 +322,11 @@ class HistoryRecord(RecordContents):
             self.db.execute("UPDATE docs SET live = 0 WHERE source = 'commit'")
             self.db.executemany("UPDATE docs SET live = 1 WHERE key = ?", keys)
 
-    def forget(self, *, unit: str = "", before: str = "", all_until: str = "") -> list[str]:
-        """Delete for good a session or commit, what is older than a day, or all; the units."""
+    def forget(
+        self, *, unit: str = "", before: str = "", all_until: str = ""
+    ) -> list[str]:
+        """Delete for good a session or commit, what is older than a day, or all; the
+        units."""
         where = "unit = ?" if unit else "date < ?" if before else "? = ''"
         with transaction(self.db):
             rows = self.rows(f"SELECT id, unit FROM docs WHERE {where}", unit or before)
@@ -271,25 +334,36 @@ class HistoryRecord(RecordContents):
             if unit:
                 self.db.execute("INSERT OR IGNORE INTO forgotten VALUES (?)", (unit,))
             else:
-                self.keep("forgotten_before", max(self.note("forgotten_before"), before))
+                self.keep(
+                    "forgotten_before", max(self.note("forgotten_before"), before)
+                )
                 self.keep("forgotten_all", max(self.note("forgotten_all"), all_until))
             self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
         self._rewrite()
         return list(dict.fromkeys(row[1] for row in rows))
 
     def prune(self, oldest: str, commits: int, megabytes: int) -> None:
-        """Keep within the bounds: no session before a day, so many commits, so much in all."""
+        """Keep within the bounds: no session before a day, so many commits, so much in
+        all."""
         with transaction(self.db):
             self._drop(self._ids("source = 'session' AND date < ?", oldest))
-            self._drop(self._ids("source = 'commit' ORDER BY date DESC LIMIT -1 OFFSET ?", commits))
+            self._drop(
+                self._ids(
+                    "source = 'commit' ORDER BY date DESC LIMIT -1 OFFSET ?", commits
+                )
+            )
             self.keep("pruned_before", max(self.note("pruned_before"), oldest))
-        while self.bytes() > megabytes << 20 and (ids := self._ids("1 ORDER BY date LIMIT ?", 500)):
+        while self.bytes() > megabytes << 20 and (
+            ids := self._ids("1 ORDER BY date LIMIT ?", 500)
+        ):
             with transaction(self.db):
                 self._drop(ids)
             self._rewrite()
 
     def _ids(self, where: str, value: object) -> list[int]:
-        return [row[0] for row in self.rows(f"SELECT id FROM docs WHERE {where}", value)]
+        return [
+            row[0] for row in self.rows(f"SELECT id FROM docs WHERE {where}", value)
+        ]
 
     def _rewrite(self) -> None:
         self.db.execute("VACUUM")
@@ -297,12 +371,15 @@ class HistoryRecord(RecordContents):
 
     def settle(self) -> None:
         """Count anew which words are common, once a tenth of the record is new."""
-        total, known = self.sizes()[0], json.loads(self.note("stems") or "{}")
+        total = self.sizes()[0]
+        known = json.loads(self.note("stems") or "{}")
         if abs(total - known.get("", 0)) * 10 <= total:
             return
         terms = "temp.terms USING fts5vocab('main', 'words', 'row')"
         self.db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {terms}")
-        query = "SELECT term, doc FROM temp.terms WHERE doc >= ? ORDER BY doc DESC LIMIT ?"
+        query = (
+            "SELECT term, doc FROM temp.terms WHERE doc >= ? ORDER BY doc DESC LIMIT ?"
+        )
         found = Counter({"": total})
         for term, n in self.rows(query, max(3, total // 500), _VOCABULARY):
             found[stem(term)] += n
@@ -313,7 +390,9 @@ class HistoryRecord(RecordContents):
         with transaction(self.db):
             for name, row in ("forgotten", "?"), ("superseded", "?, ?"):
                 marks = other.rows(f"SELECT * FROM {name}")
-                self.db.executemany(f"INSERT OR IGNORE INTO {name} VALUES ({row})", marks)
+                self.db.executemany(
+                    f"INSERT OR IGNORE INTO {name} VALUES ({row})", marks
+                )
             for key in ("forgotten_before", "forgotten_all"):
                 self.keep(key, max(self.note(key), other.note(key)))
             added = self.add(doc for _, doc in other.select("1 ORDER BY unit, turn"))

@@ -1,4 +1,5 @@
-"""What is told before a tool runs: corrections about the files it changes or the command."""
+"""What is told before a tool runs: corrections about the files it changes or the
+command."""
 
 import os
 import re
@@ -19,20 +20,30 @@ HINT = "Untrusted hint from earlier sessions"
 
 
 def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
-    """Corrections about what is at hand: at most three lines, each once in a context."""
+    """Corrections about what is at hand: at most three lines, each once in a
+    context."""
     tool = tool_call(call.input, call.cwd)
     if not any(tool) or not app.is_ready():
         return Told()
-    log, found = SessionLog(state), app.guarded(lambda: _corrections(app, tool))
+    log = SessionLog(state)
+    found = app.guarded(lambda: _corrections(app, tool))
     seen = log.shown(call.context, "pre-tool") if found else set()
     fresh = [each for each in found if each.entry not in seen][:LINES]
     if not fresh:
         return Told()
     lines = {each.entry: _line(app, each) for each in fresh}
-    why = f"before {os.path.basename(tool.files[0])}" if tool.files else "before a command"
+    why = (
+        f"before {os.path.basename(tool.files[0])}"
+        if tool.files
+        else "before a command"
+    )
     with state.transaction():
-        seen = log.shown(call.context, "pre-tool")  # another tool may run at the same time
-        told = {entry: title for entry, (title, _) in lines.items() if entry not in seen}
+        seen = log.shown(
+            call.context, "pre-tool"
+        )  # another tool may run at the same time
+        told = {
+            entry: title for entry, (title, _) in lines.items() if entry not in seen
+        }
         app.remember(log, (call.context, "pre-tool", why), told)
     return Told("\n".join(lines[entry][1] for entry in told), tuple(told.values()))
 
@@ -43,7 +54,9 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
     copies: dict[str, list[Candidate]] = {}
     for copy in _found(app, scope, tool):
         copies.setdefault(copy.entry, []).append(copy)
-    found = [view.nearest(same, scope.files, app.project.view) for same in copies.values()]
+    found = [
+        view.nearest(same, scope.files, app.project.view) for same in copies.values()
+    ]
     found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
     return found
 
@@ -53,7 +66,9 @@ def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
     from memcli.text.controls import escaped, for_prompt  # most calls say nothing
 
     title = for_prompt(found.title)
-    text = for_prompt(body_of(app.guarded(lambda: app.index.entries.text(found)), found.title))
+    text = for_prompt(
+        body_of(app.guarded(lambda: app.index.entries.text(found)), found.title)
+    )
     file = app.index.file(found.source)
     whole = cut_words(" ".join(f"{title}: {text}".split()).strip(": "), LINE_TOKENS)
     place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
@@ -68,7 +83,9 @@ def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
         keys |= keys_of_commands(tool.commands[0], tool.commands)
 
     def is_about(candidate: Candidate) -> bool:
-        paths, commands = (candidate.values.get(key) or () for key in ("paths", "commands"))
+        paths, commands = (
+            candidate.values.get(key) or () for key in ("paths", "commands")
+        )
         about = paths and any(globs.covers(paths, name) for name in names)
         return bool(about) or runs(tool.commands, commands, candidate.text)
 
@@ -76,12 +93,14 @@ def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
 
 
 def runs(commands: Sequence[str], patterns: Sequence[str], body: str) -> bool:
-    """Whether an entry is about a shell command: by its globs, else by a code span of its body."""
+    """Whether an entry is about a shell command: by its globs, else by a code span of
+    its body."""
     if patterns or not commands:
         known = patterns[: globs.MOST]
         return any(globs.matches(glob, each) for glob in known for each in commands)
     return "`" in body and any(
         # It neither begins nor ends within a word.
-        span in commands[0] and re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", commands[0])
+        span in commands[0]
+        and re.search(rf"(?<![\w./-]){re.escape(span)}(?![\w-])", commands[0])
         for span in code_spans(body)
     )

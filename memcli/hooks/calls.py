@@ -1,4 +1,5 @@
-"""What an agent says when it calls a hook, what it is answered, and what a hook works through."""
+"""What an agent says when it calls a hook, what it is answered, and what a hook works
+through."""
 
 import json
 import os
@@ -21,7 +22,8 @@ from memcli.storage.state import SessionLog, Telling
 MOST_BYTES = 10_000_000
 MOST_CHARACTERS = 9_500
 LINE = 160  # characters of the line that a person is shown
-LARGE = 1_000_000  # bytes of changed memory files above which indexing is left to the worker
+# bytes of changed memory files above which indexing is left to the worker
+LARGE = 1_000_000
 EVENTS = {
     "session-start": ("SessionStart",),
     "subagent-start": ("SubagentStart",),
@@ -30,11 +32,13 @@ EVENTS = {
 }
 """The events that are answered, and what agents call them, the usual name first."""
 _SAID = ("session_id", "cwd", "source", "prompt", "agent_id", "hook_event_name")
-_ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"  # compiled by the first text that may have one
+# compiled by the first text that may have one
+_ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"
 
 
 class HookCall(NamedTuple):
-    """One call of a hook; "" where the agent says nothing. `agent` is set inside of a sub-agent."""
+    """One call of a hook; "" where the agent says nothing. `agent` is set inside of a
+    sub-agent."""
 
     session: str
     cwd: str
@@ -61,20 +65,33 @@ class Told(NamedTuple):
 
 
 def parse_payload(data: bytes) -> HookCall | None:
-    """What an agent says in a JSON object; None when it says nothing that can be used."""
+    """What an agent says in a JSON object; None when it says nothing that can be
+    used."""
     try:
         values = json.loads(data) if len(data) < MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
     if not isinstance(values, dict):
         return None
-    given, said = values.get("tool_input"), {k: v for k, v in values.items() if isinstance(v, str)}
+    given = values.get("tool_input")
+    said = {k: v for k, v in values.items() if isinstance(v, str)}
     session, cwd, source, prompt, agent, event = (said.get(name, "") for name in _SAID)
     if not session or not _is_path(cwd):
         return None
     path = os.path.expanduser(said.get("transcript_path", ""))
-    path, given = path if _is_path(path) else "", given if isinstance(given, dict) else {}
-    return HookCall(session[:200], cwd, path, 0, source[:50], prompt, given, agent[:200], event)
+    path = path if _is_path(path) else ""
+    given = given if isinstance(given, dict) else {}
+    return HookCall(
+        session=session[:200],
+        cwd=cwd,
+        transcript=path,
+        size=0,
+        source=source[:50],
+        prompt=prompt,
+        input=given,
+        agent=agent[:200],
+        event=event,
+    )
 
 
 def _is_path(name: str) -> bool:
@@ -85,11 +102,13 @@ def _is_path(name: str) -> bool:
 
 
 def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str:
-    """The JSON object that agents take, "" for none; with a line for the person, to `show`."""
+    """The JSON object that agents take, "" for none; with a line for the person, to
+    `show`."""
     names = EVENTS.get(verb, ())
     said: dict[str, Any] = {}
     if told.text and names:
-        name, text = event if event in names else names[0], _plain(told.text)[:MOST_CHARACTERS]
+        name = event if event in names else names[0]
+        text = _plain(told.text)[:MOST_CHARACTERS]
         said["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if show and (line := person_line(told)):
         said["systemMessage"] = _plain(line)
@@ -101,9 +120,14 @@ def _plain(text: str) -> str:
 
 
 def person_line(told: Told) -> str:
-    """One line that says what was told: "mem: 2 notes told (cart clock; never retry)"."""
-    titles = list(dict.fromkeys(told.titles))  # an episode may be called as what was learned in it
-    kept = [title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles]
+    """One line that says what was told: "mem: 2 notes told (cart clock; never
+    retry)"."""
+    titles = list(
+        dict.fromkeys(told.titles)
+    )  # an episode may be called as what was learned in it
+    kept = [
+        title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles
+    ]
     while len(kept) > 1 and len("; ".join(kept)) > LINE:
         kept.pop()
     more = [f"{len(titles) - len(kept)} more"] if len(kept) < len(titles) else []
@@ -124,15 +148,19 @@ class HookProject(Project):
 
 
 class HookApp(App):
-    """What a hook reaches the outside through. `late`: too much of the memory is not indexed."""
+    """What a hook reaches the outside through. `late`: too much of the memory is not
+    indexed."""
 
     late = False
     embeds_here = False
     """Vectors are made by mem index, recall and the worker; a hook only uses them."""
 
     def is_ready(self) -> bool:
-        """Bring the index up to the files where that takes no time; False when it is empty."""
-        changed, gone = self.guarded(lambda: self.index.stale(self.project.listing.files))
+        """Bring the index up to the files where that takes no time; False when it is
+        empty."""
+        changed, gone = self.guarded(
+            lambda: self.index.stale(self.project.listing.files)
+        )
         self.late = sum(file.size for file in changed) > LARGE
         if self.late:
             return not self.index.empty()
@@ -143,15 +171,22 @@ class HookApp(App):
     def loaded(self, call: HookCall) -> set[str]:
         """The entries that Claude Code, when it is who calls, has read by itself."""
         parts = self.project.listing.files.parts
-        for own in (p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"):
+        for own in (
+            p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"
+        ):
             kept = os.path.realpath(os.path.dirname(os.path.dirname(own.base)))
             if os.path.realpath(call.transcript).startswith(kept + os.sep):
-                with suppress(OSError, Unreadable), open_file(own.path, own.base) as file:
+                with (
+                    suppress(OSError, Unreadable),
+                    open_file(own.path, own.base) as file,
+                ):
                     begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
                     end = sum(map(len, begin.splitlines(keepends=True)[:CLAUDE_LINES]))
                     ends = "WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?"
                     select = f"SELECT entry FROM chunks JOIN file_meta f ON f.id = source {ends}"
-                    return {row[0] for row in self.index.db.execute(select, (own.name, end))}
+                    return {
+                        row[0] for row in self.index.db.execute(select, (own.name, end))
+                    }
         return set()
 
     def room(self, tokens: int, times: int = 1) -> int:
@@ -165,12 +200,21 @@ class HookApp(App):
         titles: Mapping[str, str],
         also: Iterable[str] = (),
     ) -> None:
-        """Remember, in the running transaction, what is told: (context, event, why), and entry ->
-        title; and what else it stands for."""
+        """Remember, in the running transaction, what is told: (context, event, why),
+        and entry -> title; and what else it stands for."""
         (context, event, why), day = told, self.project.now.isoformat()
-        log.note("shown", ((context, event, key, day) for key in (*titles, *also)), "OR IGNORE")
+        log.note(
+            "shown",
+            ((context, event, key, day) for key in (*titles, *also)),
+            "OR IGNORE",
+        )
         at = f"{day}{time.strftime('T%H:%M:%S')}"
-        rows = (Telling(context, event, key, title, why, at) for key, title in titles.items())
+        rows = (
+            Telling(
+                session=context, event=event, entry=key, title=title, why=why, at=at
+            )
+            for key, title in titles.items()
+        )
         log.note("told", rows)
 
 
@@ -182,4 +226,6 @@ def has_memory(app: App) -> bool:
 def learns_here(app: App) -> bool:
     """Whether the project keeps memory of its own: hooks never begin one."""
     names = (part.name for part in app.project.listing.files.parts)
-    return app.project.root is not None and any(not name.startswith("~/") for name in names)
+    return app.project.root is not None and any(
+        not name.startswith("~/") for name in names
+    )

@@ -27,26 +27,35 @@ if TYPE_CHECKING:
 START_TOKENS = 1500
 AGENT_TOKENS = 300
 PROXY_TOKENS = 200
-RECENT_DAYS, MOST_RECENT = 14, 100
+RECENT_DAYS = 14
+MOST_RECENT = 100
 TOP = 60  # how many of the most important lessons are weighed exactly
 LESSONS = 12
-AGAIN = 5  # of what was told before a compaction, so many are told again beside the standing block
-UNITS, UNIT_TOKENS = 5, 150  # of the newest prose so many titles are told, in so many tokens
+# of what was told before a compaction, so many are told again beside the standing block
+AGAIN = 5
+# of the newest prose so many titles are told, in so many tokens
+UNITS = 5
+UNIT_TOKENS = 150
 NEWEST = 200  # so many of the newest entries and sections are looked through for them
 KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
 KEPT = ("resume", "fork")  # after these it still has it
 MARK = b"<recalled-memory>"
-SCANNED = 4_000_000  # bytes of a transcript's beginning in which an earlier block is looked for
+# bytes of a transcript's beginning in which an earlier block is looked for
+SCANNED = 4_000_000
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
 PROMPT_HITS = 3
 HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
 CLEAR = 0.45
-MET = 3  # history is told from this strength on, and when so many words of the prompt are met
-LONG, END = 8_000, 4_000
-"""Of a prompt of more than `LONG` characters so many at each end decide: the rest is pasted."""
-_NUMBER = r"(?<!\w)\d[\d:.,T+-]*(?!\w)"  # what is pasted is full of them, and each is looked up
+# history is told from this strength on, and when so many words of the prompt are met
+MET = 3
+LONG = 8_000
+END = 4_000
+"""Of a prompt of more than `LONG` characters so many at each end decide: the rest is
+pasted."""
+# what is pasted is full of them, and each is looked up
+_NUMBER = r"(?<!\w)\d[\d:.,T+-]*(?!\w)"
 NUDGE_AFTER = 60
 NUDGE = (
     f"(mem: {NUDGE_AFTER} prompts and nothing was remembered. What is worth keeping"
@@ -55,9 +64,10 @@ NUDGE = (
 
 
 def session_start(app: HookApp, state: State, call: HookCall) -> Told:
-    """Norms, policies, recent corrections, the person's manner, episodes: once in a session; after
-    a compaction again, with the strongest of what was told since."""
-    log, emptied = SessionLog(state), call.source in EMPTIED
+    """Norms, policies, recent corrections, the person's manner, episodes: once in a
+    session; after a compaction again, with the strongest of what was told since."""
+    log = SessionLog(state)
+    emptied = call.source in EMPTIED
     if call.agent or _is_told(log, call) or not app.is_ready():
         return Told()
     before = log.shown(call.session) if emptied else set()
@@ -68,7 +78,9 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
         if emptied:
             log.forget_context(call.session)
         told = _remembered(app, log, call, made)
-        log.forget_sessions((app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat())
+        log.forget_sessions(
+            (app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat()
+        )
         return told._replace(news=tuple(log.take_news()))
 
 
@@ -82,7 +94,9 @@ def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
         return _remembered(app, log, call, made)
 
 
-def _remembered(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) -> Told:
+def _remembered(
+    app: HookApp, log: SessionLog, call: HookCall, made: budget.Block
+) -> Told:
     row = call.context, call.source, call.size, app.project.now.isoformat()
     log.note("starts", [row], "OR REPLACE")
     event = "subagent-start" if call.agent else "session-start"
@@ -102,7 +116,8 @@ def _remember(
 
 
 def _is_told(log: SessionLog, call: HookCall) -> bool:
-    """Whether the agent still has what a start tells: this is a repetition, or it was resumed."""
+    """Whether the agent still has what a start tells: this is a repetition, or it was
+    resumed."""
     if call.source in KEPT:
         if log.started(call.session) is not None:
             return True
@@ -112,23 +127,30 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
     size = log.started(call.session, call.source)
     if size is None:
         return False
-    # Without a transcript a second compaction looks like the first told twice: it is told again.
+    # Without a transcript a second compaction looks like the first told twice: it is
+    # told again.
     return call.size <= size and not (call.source in EMPTIED and call.size == 0)
 
 
 def _standing(app: HookApp, before: set[str] | None, loaded: set[str]) -> budget.Block:
-    """The block of a start, less what the agent `loaded`; `before` None: a sub-agent's rules."""
-    layers, whole = _layers(app), before is not None
+    """The block of a start, less what the agent `loaded`; `before` None: a sub-agent's
+    rules."""
+    layers = _layers(app)
+    whole = before is not None
     again = _entries(layers, app.index.entries.copies(before))[:AGAIN] if before else []
     baseline = layers.baseline()
     ranked = [*(_proxy(app) if whole else ()), *_lessons(app, layers, again)]
     gone = app.index.entries.gone([item.key for item in (*baseline, *ranked)])
-    dead = loaded | {key for key, lost in gone.items() if lost.every}  # nothing they name is left
+    dead = loaded | {
+        key for key, lost in gone.items() if lost.every
+    }  # nothing they name is left
     pools = Pools(
         institutional=layers.institutional(),
         baseline=[item for item in baseline if item.key not in dead],
         episodes=layers.episodes() if whole else (),
-        ranked=[item for item in ranked if item.key not in dead][: LESSONS + len(again)],
+        ranked=[item for item in ranked if item.key not in dead][
+            : LESSONS + len(again)
+        ],
     )
     units = list(_units(app, layers, loaded)) if whole else []
     pools = pools._replace(ranked=[*pools.ranked, *units])
@@ -140,7 +162,9 @@ def _standing(app: HookApp, before: set[str] | None, loaded: set[str]) -> budget
 
 
 def _layers(app: HookApp, *stores: str) -> Layers:
-    own = Own(app.project, app.index, lambda: None, app.notes)
+    own = Own(
+        project=app.project, memory=app.index, embedder=lambda: None, notes=app.notes
+    )
     return Layers(own, RecallRequest("", Filters(store=stores)))
 
 
@@ -154,14 +178,16 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     where = view.select(layers.files, Filters(type=("corrective", "directive")))
     day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
     recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
-    chosen, most = list(dict.fromkeys([*again, *recent])), LESSONS + LESSONS // 2 + len(again)
+    chosen = list(dict.fromkeys([*again, *recent]))
+    most = LESSONS + LESSONS // 2 + len(again)
     if len(chosen) < most:
         chosen += _entries(layers, app.index.entries.foremost(where, TOP))
     return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
 
 
 def _units(app: HookApp, layers: Layers, loaded: set[str]) -> Iterator[Shown]:
-    """The newest headings of prose: title and handle alone, for the agent to ask for."""
+    """The newest headings of prose: title and handle alone, for the agent to ask
+    for."""
     prose = dict[str, Candidate]()
     where = view.select(layers.files, Filters())
     for candidate in app.index.entries.foremost(where, NEWEST, headings=True):
@@ -170,7 +196,9 @@ def _units(app: HookApp, layers: Layers, loaded: set[str]) -> Iterator[Shown]:
     near = {one.entry for one in layers.search.nearest(list(prose.values()))}
     chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
     room = UNIT_TOKENS
-    for item in (draft.made for draft in layers.showing.each("units", chosen, short=True)):
+    for item in (
+        draft.made for draft in layers.showing.each("units", chosen, short=True)
+    ):
         room -= budget.tokens(item.head) + 1
         if room >= 0:
             yield item._replace(text="", brief=None)
@@ -196,19 +224,25 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         text = re.sub(_NUMBER, "", f"{text[:END]}\n{text[-END:]}")
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
-    log, session = SessionLog(state), call.session
+    log = SessionLog(state)
+    session = call.session
     found = chosen(app, text, log.shown(session) | app.loaded(call), Past())
     with state.transaction():
         seen = log.shown(session)  # another process may have shown some meanwhile
         items = tuple(item for item in found if item.key not in seen)
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
-    return Told("\n".join(filter(None, (budget.write(items, 0) if items else "", nudge))), titles)
+    return Told(
+        "\n".join(filter(None, (budget.write(items, 0) if items else "", nudge))),
+        titles,
+    )
 
 
 def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
-    """Count the prompt; a word, once in a session, when many passed without a memory."""
-    turns, newest = log.turns(session), max(part.mtime for part in app.project.listing.files.parts)
+    """Count the prompt; a word, once in a session, when many passed without a
+    memory."""
+    turns = log.turns(session)
+    newest = max(part.mtime for part in app.project.listing.files.parts)
     count = turns.prompts + 1 if newest == turns.newest else 1
     nudge = count >= NUDGE_AFTER and not turns.nudged
     after = Turns(count, newest, turns.nudged or nudge)
@@ -217,7 +251,8 @@ def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
 
 
 class Past(NamedTuple):
-    """What there was at a time: entries up to a day, exchanges and commits that pass."""
+    """What there was at a time: entries up to a day, exchanges and commits that
+    pass."""
 
     until: str = ""
     only: "Callable[[DocPlace], bool] | None" = None
@@ -225,19 +260,29 @@ class Past(NamedTuple):
 
 def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
     """What a prompt is told, of what a session has not seen."""
-    room, layer = app.room(PROMPT_TOKENS), history_of(app, text, past)
-    own = Own(app.project, app.index, lambda: app.providers.embedder, app.notes)
+    room = app.room(PROMPT_TOKENS)
+    layer = history_of(app, text, past)
+    own = Own(
+        project=app.project,
+        memory=app.index,
+        embedder=lambda: app.providers.embedder,
+        notes=app.notes,
+    )
     amended = layer.amended if layer else ()
     found = app.guarded(lambda: told(own, text, amended, past.until))
     fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
     decided = _decided(layer, text, min(HISTORY_TOKENS, room), seen) if layer else None
     kept = budget.cost(decided) if layer and decided and layer.strong else 0
-    limit, most = room - kept + budget.FRAME, PROMPT_HITS - bool(kept)
+    limit = room - kept + budget.FRAME
+    most = PROMPT_HITS - bool(kept)
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=most, share=1.0)
-    items, left = list(made.items), limit - made.budget.used if made.items else room
+    items = list(made.items)
+    left = limit - made.budget.used if made.items else room
     if layer and decided and layer.repeats(decided, [item.text for item in items]):
         return items
-    if decided and (kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)):
+    if decided and (
+        kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)
+    ):
         items.append(decided)
     return items
 
@@ -248,14 +293,23 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
         return None
     from memcli.recall import history_layer
 
-    gone = app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
+    gone = (
+        app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
+    )
     return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
-def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Shown | None:
-    """The best excerpt of what was said or committed, when it is clearly about a prompt."""
+def _decided(
+    layer: "HistoryLayer", text: str, room: int, seen: set[str]
+) -> Shown | None:
+    """The best excerpt of what was said or committed, when it is clearly about a
+    prompt."""
     best = layer.hits[0] if layer.hits and room >= LEAST_EXCERPT else None
-    if best is None or best.strength < CLEAR or (met := layer.evidence(best, text)) < MET:
+    if (
+        best is None
+        or best.strength < CLEAR
+        or (met := layer.evidence(best, text)) < MET
+    ):
         return None
     item = layer.shown(best, room, short=True) if layer.gone(best.doc) is None else None
     if item is None or item.key in seen:
@@ -265,4 +319,8 @@ def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Sho
     return item if enough else None
 
 
-TOLD = {"session-start": session_start, "subagent-start": subagent_start, "prompt": prompt}
+TOLD = {
+    "session-start": session_start,
+    "subagent-start": subagent_start,
+    "prompt": prompt,
+}

@@ -40,17 +40,32 @@ def run(
         _tried(app, app.workspace.recover)
     report = extract(app, request, dry_run=dry_run)
     if not writes:
-        return AfterSession(report, (), (), report.patches)
+        return AfterSession(
+            extract=report, reinforced=(), compacted=(), patches=report.patches
+        )
     used: list[str] = []
     for learned in report.sessions if strengthen else ():
         used += _tried(app, partial(_reinforce, app, report, learned)) or ()
-    if strengthen and report.patches:  # what waited for these files to be written is written, too
-        used += _tried(app, lambda: count_uses(app, [patch.path for patch in report.patches])) or ()
-    # What is due is a matter of days and stages, too; but a commit alone is no end of a session.
+    if (
+        strengthen and report.patches
+    ):  # what waited for these files to be written is written, too
+        used += (
+            _tried(
+                app, lambda: count_uses(app, [patch.path for patch in report.patches])
+            )
+            or ()
+        )
+    # What is due is a matter of days and stages, too; but a commit alone is no end of a
+    # session.
     due = app.project.config.compact_after_extract and report.sessions
     compacted = _tried(app, lambda: compact.compact_due(app).done) if due else None
     note_sessions(app, request.transcripts, report.read)
-    return AfterSession(report, tuple(used), tuple(compacted or ()), report.patches)
+    return AfterSession(
+        extract=report,
+        reinforced=tuple(used),
+        compacted=tuple(compacted or ()),
+        patches=report.patches,
+    )
 
 
 def _tried(app: App, work: Callable[[], T]) -> T | None:
@@ -62,7 +77,8 @@ def _tried(app: App, work: Callable[[], T]) -> T | None:
 
 
 def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, ...]:
-    turns, session = report.turns.get(learned.session), learned.session
+    turns = report.turns.get(learned.session)
+    session = learned.session
     if learned.known or turns is None:
         return ()
     spoken = "\n".join(turn.text for turn in turns if turn.role != "tool")
@@ -71,7 +87,8 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, 
         recalled = history.recalled(session)
     if not recalled:
         return ()
-    mode, worked = app.project.config.reinforce_mode, learned.outcome == "success"
+    mode = app.project.config.reinforce_mode
+    worked = learned.outcome == "success"
     app.refresh()
     copies = app.index.entries.copies(recalled) if worked else ()
     flows = tuple(sorted({copy.entry for copy in copies if copy.kind == "workflow"}))
@@ -83,7 +100,8 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, 
 
 
 class Deed(NamedTuple):
-    """A call of a tool: when, the files it changed (from the root), the commands, its words."""
+    """A call of a tool: when, the files it changed (from the root), the commands, its
+    words."""
 
     at: datetime
     files: tuple[str, ...]
@@ -95,35 +113,47 @@ def note_uses(app: App, session: str, said: str, turns: Sequence[Turn]) -> None:
     """Note which of the entries that a session was told it used."""
     heard = "\n".join(turn.text for turn in turns if turn.role == "user")
     with app.state() as state:
-        log, told = SessionLog(state), dict[str, datetime]()
+        log = SessionLog(state)
+        told = dict[str, datetime]()
         for each in log.told(session):
-            told.setdefault(each.entry, datetime.fromisoformat(each.at).astimezone(UTC) + _TICK)
+            told.setdefault(
+                each.entry, datetime.fromisoformat(each.at).astimezone(UTC) + _TICK
+            )
         deeds = list(_deeds(turns, app.project.root or app.project.cwd)) if told else []
         used = set()
         for copy in app.index.entries.copies(told) if told else ():
             text = f"{copy.title}\n{copy.text}"
             later = [deed for deed in deeds if deed.at > told[copy.entry]]
-            known = "\n".join([heard, *(deed.words for deed in deeds if deed not in later)])
-            if is_used(copy.entry, text, said, known) or is_followed(text, copy.values, later):
+            known = "\n".join(
+                [heard, *(deed.words for deed in deeds if deed not in later)]
+            )
+            if is_used(copy.entry, text, said, known) or is_followed(
+                text, copy.values, later
+            ):
                 used.add(copy.entry)
         with state.transaction():
             log.wait(session, used, app.project.now.isoformat())
 
 
 def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
-    """Whether an agent used an entry: it says its id, or words from there that it had not heard."""
+    """Whether an agent used an entry: it says its id, or words from there that it had
+    not heard."""
     own = long_words(text) - long_words(heard)
     taken = bool(own) and len(own & long_words(said)) >= USED * len(own)
     return taken or entry_id[:8] in said
 
 
 def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> bool:
-    """Whether what was done is what an entry is about: a file where it forbids nothing; a command
-    also where it names it in a sentence without a negation, never where in one with one."""
+    """Whether what was done is what an entry is about: a file where it forbids nothing;
+    a command also where it names it in a sentence without a negation, never where in
+    one with one."""
     kinds: tuple[list[str], list[str]] = [], []
     for sentence in _SENTENCES.split(text):
         kinds[bool(negated_terms(claim(sentence)))].append(sentence)
-    (asking, refusing), globs = kinds, [values.get(key) or () for key in ("paths", "commands")]
+    (asking, refusing), globs = (
+        kinds,
+        [values.get(key) or () for key in ("paths", "commands")],
+    )
 
     def is_advised(deed: Deed) -> bool:
         if any(runs(deed.commands, (), each) for each in refusing):
@@ -145,4 +175,9 @@ def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
             at = datetime.fromisoformat(turn.time)
             words = f"{turn.text} {' '.join(map(str, turn.input.values()))}"
             if any(call):
-                yield Deed(at.replace(tzinfo=at.tzinfo or UTC), files, call.commands, words)
+                yield Deed(
+                    at=at.replace(tzinfo=at.tzinfo or UTC),
+                    files=files,
+                    commands=call.commands,
+                    words=words,
+                )

@@ -1,5 +1,6 @@
-"""`mem hook EVENT`: what agents and git call. Every way out is exit status 0, whatever else would
-clutter somebody's work; what went wrong stands in `hooks.log` in the state folder."""
+"""`mem hook EVENT`: what agents and git call. Every way out is exit status 0, whatever
+else would clutter somebody's work; what went wrong stands in `hooks.log` in the state
+folder."""
 
 from __future__ import annotations
 
@@ -35,14 +36,17 @@ def main(arguments: Sequence[str]) -> int:
     seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
         if outcome := _tried(lambda: _served(verb, rest)):
-            _log(f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}")
+            _log(
+                f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}"
+            )
     return 0
 
 
 def _tried(work: Callable[[], str]) -> str:
     try:
         return work()
-    except BaseException as error:  # an interrupt, too: nothing of this is the agent's business
+    # An interrupt, too: nothing of this is the agent's business.
+    except BaseException as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
@@ -78,7 +82,8 @@ def _behind(verb: str, rest: Sequence[str]) -> str:
 
 
 def _detached(work: Callable[[], str]) -> None:
-    """Do it in this child, which shares nothing with the agent, and which nothing hurries."""
+    """Do it in this child, which shares nothing with the agent, and which nothing
+    hurries."""
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
@@ -89,16 +94,21 @@ def _detached(work: Callable[[], str]) -> None:
         os._exit(0)
 
 
-def _expire(running: _thread.LockType, seconds: float, arguments: Sequence[str]) -> None:
+def _expire(
+    running: _thread.LockType, seconds: float, arguments: Sequence[str]
+) -> None:
     if not running.acquire(timeout=seconds):
-        _thread.start_new_thread(_log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",))
+        _thread.start_new_thread(
+            _log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",)
+        )
         time.sleep(LAST_WORDS)
         os._exit(0)
 
 
 @contextmanager
 def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
-    """After so many seconds, or MEM_HOOK_SECONDS, the process ends with a line in the log."""
+    """After so many seconds, or MEM_HOOK_SECONDS, the process ends with a line in the
+    log."""
     with suppress(KeyError, ValueError):
         seconds = float(os.environ["MEM_HOOK_SECONDS"])
     running = _thread.allocate_lock()
@@ -111,13 +121,16 @@ def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
 
 
 def read_stdin() -> bytes:
-    """Standard input up to its end or a whole JSON object: not every agent closes its end."""
+    """Standard input up to its end or a whole JSON object: not every agent closes its
+    end."""
     from memcli.hooks.calls import MOST_BYTES
 
     data = b""
     with suppress(OSError, ValueError, AttributeError):  # there may be no input at all
         read: Callable[[int], bytes] = sys.stdin.buffer.read
-        with suppress(OSError):  # a buffer that is being read could not be closed at the end
+        with suppress(
+            OSError
+        ):  # a buffer that is being read could not be closed at the end
             read = partial(os.read, sys.stdin.fileno())
         while len(data) < MOST_BYTES and (part := read(1 << 20)):
             data += part
@@ -158,7 +171,8 @@ def _event(verb: str, call: HookCall) -> str:
 
 
 def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:
-    """Do it with the state file; one that is damaged is moved aside, and a new one is used."""
+    """Do it with the state file; one that is damaged is moved aside, and a new one is
+    used."""
     from memcli.storage.files import state_dir
     from memcli.storage.state import LOG_WAIT, Failed, State
 
@@ -183,7 +197,8 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:
 def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
     from memcli.storage.state import Spool
 
-    spool, starts = Spool(history), verb == "session-start"
+    spool = Spool(history)
+    starts = verb == "session-start"
     if verb == "pre-tool":
         from memcli.hooks.before_tool import pre_tool
 
@@ -210,14 +225,19 @@ def _spooled(app: HookApp, spool: Spool, verb: str, call: HookCall) -> Told:
     _beat(spool, verb)
     if not call.agent and calls.learns_here(app):
         ended = verb == "session-end"
-        spool.add(Spooled(call.session, call.transcript, ended, call.size))
+        spool.add(
+            Spooled(
+                session=call.session, path=call.transcript, ended=ended, size=call.size
+            )
+        )
         if ended:
             worker.start(app, wait=True)
     return calls.Told()
 
 
 def _located(call: HookCall) -> HookCall:
-    """With its size; without a transcript that lies elsewhere than those of an agent."""
+    """With its size; without a transcript that lies elsewhere than those of an
+    agent."""
     from memcli.sessions import inside, stores
 
     kept = map(os.path.realpath, stores(os.environ).values())
@@ -229,7 +249,8 @@ def _located(call: HookCall) -> HookCall:
 
 
 def _beat(spool: Spool, verb: str) -> None:
-    """Note that a hook was called, at most once a minute: a commit costs more than all the rest."""
+    """Note that a hook was called, at most once a minute: a commit costs more than all
+    the rest."""
     now = int(time.time())
     if abs(now - spool.beats().get(verb, 0)) >= BEAT_SECONDS:
         spool.beat(verb, now)

@@ -1,4 +1,5 @@
-"""What goes on behind a hook, in a process of its own that learns; and what git's hooks do."""
+"""What goes on behind a hook, in a process of its own that learns; and what git's hooks
+do."""
 
 import os
 import sys
@@ -16,9 +17,12 @@ from memcli.storage.files import DETACHED, digest, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, alone
 from memcli.text.controls import for_display
 
-TRIES = 5  # so often a session that cannot be learned from is tried; then it is given up
+TRIES = (
+    5  # so often a session that cannot be learned from is tried; then it is given up
+)
 PATIENCE = 600.0  # seconds that one worker waits for another of the same project
-LARGE = 2_000_000  # bytes of memory files above which git does not wait for a look at mem compact
+# bytes of memory files above which git does not wait for a look at mem compact
+LARGE = 2_000_000
 COMMAND = 15.0  # seconds that a worker waits for a running git command
 
 
@@ -31,8 +35,12 @@ def start(app: App, *, wait: bool) -> None:
         environ["MEM_DB"] = os.path.abspath(app.project.cwd / environ["MEM_DB"])
     words = [str(app.project.root), "wait" if wait else "go"]
     command = [sys.executable, "-P", "-m", "memcli", "hook", "worker", *words]
-    if sys.platform == "linux":  # a hook that imports subprocess takes a twentieth longer
-        null = [(os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0) for file in range(3)]
+    if (
+        sys.platform == "linux"
+    ):  # a hook that imports subprocess takes a twentieth longer
+        null = [
+            (os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0) for file in range(3)
+        ]
         os.posix_spawn(command[0], command, environ, file_actions=null, setsid=True)
         return
     import subprocess
@@ -56,7 +64,10 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
                 return synced or "nothing to learn here"
             with app.state() as history:
                 spool = Spool(history)
-                done = [*(_told(app, spool, item) for item in spool.waiting()), _learn(app, ())]
+                done = [
+                    *(_told(app, spool, item) for item in spool.waiting()),
+                    _learn(app, ()),
+                ]
             from memcli.index import anchors
 
             # What entries name is held against the new commits.
@@ -80,10 +91,15 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
     from memcli.extraction.transcripts import QUIET
     from memcli.sessions.discover import discover
 
-    path, root = item.path, app.project.root
+    path = item.path
+    root = app.project.root
     if not path:  # its agent did not name it
         found = discover(app.project.environ, [root] if root else []).found
-        own = (each.path for each in found if (each.session, each.parent) == (item.session, ""))
+        own = (
+            each.path
+            for each in found
+            if (each.session, each.parent) == (item.session, "")
+        )
         path = str(next(own, ""))
     if not os.path.isfile(path):
         spool.remove(item)
@@ -95,17 +111,25 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
     fault = _learn(app, (path,))
     if fault and item.tries + 1 < TRIES:
         where = "project = ? AND session = ? AND path = ?"
-        spool.ask(f"UPDATE spool SET tries = tries + 1 WHERE {where}", item.session, item.path)
+        spool.ask(
+            f"UPDATE spool SET tries = tries + 1 WHERE {where}", item.session, item.path
+        )
         return f"{item.session}: {fault}"
     spool.remove(item)
-    return f"{item.session}: given up, {fault}" if fault else f"{item.session}: learned from"
+    return (
+        f"{item.session}: given up, {fault}"
+        if fault
+        else f"{item.session}: learned from"
+    )
 
 
 def _hindered(app: App) -> str:
     from memcli.project.context import write_blocker
 
     until = time.monotonic() + COMMAND
-    while (why := write_blocker(app.project)).endswith(" command") and time.monotonic() < until:
+    while (why := write_blocker(app.project)).endswith(
+        " command"
+    ) and time.monotonic() < until:
         time.sleep(0.2)
     return why
 
@@ -121,7 +145,9 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
         request = ExtractRequest(transcripts=paths, finished=not paths)
         sessions = pipeline.run(app, request).extract.sessions
         events = [event for session in sessions for event in session.events]
-        learned = dict.fromkeys(event.title for event in events if event.what == "learned")
+        learned = dict.fromkeys(
+            event.title for event in events if event.what == "learned"
+        )
         _announce(app, list(learned))
     except (MemError, OSError) as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
@@ -140,14 +166,19 @@ def _announce(app: App, titles: Sequence[str]) -> None:
 
 def after_git(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, str]:
     """Do what an event of git asks for; a line for the person, and one for the log."""
-    environ = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
+    environ = {
+        key: value for key, value in environ.items() if not key.startswith("GIT_")
+    }
     with HookApp(Options(quiet=True), environ, cwd.resolve(), HookProject) as app:
         if not learns_here(app) or app.project.root is None:
             return "", ""
         app.from_state(lambda state: Spool(state).beat(event, int(time.time())), None)
         if event == "post-commit":
             top = git.work_tree(app.project.root)
-            if top is None or git.under_way(top) in ("", "command"):  # else git goes on after it
+            if top is None or git.under_way(top) in (
+                "",
+                "command",
+            ):  # else git goes on after it
                 start(app, wait=False)
             return "", ""
         done = app.refresh(wait=1)
@@ -159,11 +190,17 @@ def _work(app: App) -> str:
     from memcli.commands import compact
     from memcli.project.context import write_blocker
 
-    if sum(file.size for file in app.project.listing.files) > LARGE or write_blocker(app.project):
+    if sum(file.size for file in app.project.listing.files) > LARGE or write_blocker(
+        app.project
+    ):
         return ""
     try:
         report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)
     except (MemError, OSError):
         return ""
     files = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)
-    return f"mem: {count(files, 'memory file')} can be compacted: mem compact" if files else ""
+    return (
+        f"mem: {count(files, 'memory file')} can be compacted: mem compact"
+        if files
+        else ""
+    )

@@ -1,4 +1,5 @@
-"""What entries name in the code: found in their words, held against the work tree, noted."""
+"""What entries name in the code: found in their words, held against the work tree,
+noted."""
 
 import json
 import re
@@ -23,13 +24,18 @@ _BEFORE = {"npm": "run run-script", "composer": "run run-script", "nox": "-s --s
 _ALONE = frozenset({"test", "start"})  # targets of npm that need no `run`
 
 _pattern = partial(matching.pattern, "index/anchors")
-"""`told` finds the lines that say so themselves: a name that is gone is no news there."""
+"""`told` finds the lines that say so themselves: a name that is gone is no news
+there."""
 
 
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
     """What an entry names, by its values and the code spans and links of its body."""
     given = values.get("paths")
-    globs = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+    globs = (
+        [one for one in given if isinstance(one, str)]
+        if isinstance(given, list)
+        else []
+    )
     found = {
         Anchor("glob" if re.search(r"[*?\[!]", one) else "path", one.strip("/"))
         for one in globs
@@ -40,7 +46,9 @@ def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
             for span in _pattern("span").findall(line):
                 found.update(_of_span(span.strip()))
             found.update(
-                Anchor("path", link) for link in _pattern("link").findall(line) if _file(link)
+                Anchor("path", link)
+                for link in _pattern("link").findall(line)
+                if _file(link)
             )
     return found
 
@@ -50,18 +58,23 @@ def _of_span(span: str) -> Iterator[Anchor]:
     if len(words) > 1 and (target := _target(words)):
         yield Anchor("script", target)
     elif len(words) > 1:
-        yield from (Anchor("path", word) for word in words if "/" in word and _file(word))
+        yield from (
+            Anchor("path", word) for word in words if "/" in word and _file(word)
+        )
     elif path := _file(span):
         yield Anchor("path", path)
     elif name := _pattern("name").fullmatch(span):
         last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1]
-        telling = _pattern("telling").search(last) or (name[1] is not None and len(last) > 3)
+        telling = _pattern("telling").search(last) or (
+            name[1] is not None and len(last) > 3
+        )
         if telling and not _pattern("stand-in").search(last):
             yield Anchor("name", last)
 
 
 def _file(text: str) -> str:
-    """The path that a text is, without the line in it; "" when it is none of a repository."""
+    """The path that a text is, without the line in it; "" when it is none of a
+    repository."""
     found = _pattern("path").fullmatch(text)
     if not found or text.startswith(("../", "-", "~", "www.")):
         return ""
@@ -70,7 +83,8 @@ def _file(text: str) -> str:
 
 
 def _target(words: Sequence[str]) -> str:
-    """ "tool target" of a command that runs a target of a build tool, "" of any other."""
+    """ "tool target" of a command that runs a target of a build tool, "" of any
+    other."""
     tool = _SAME.get(words[0], words[0])
     rest = [word for word in words[1:] if "=" not in word]
     if tool not in MANIFESTS or not rest:
@@ -85,7 +99,8 @@ def _target(words: Sequence[str]) -> str:
 
 
 class Checked(NamedTuple):
-    """What a check of all names did: how many entries name how many, and how many are gone."""
+    """What a check of all names did: how many entries name how many, and how many are
+    gone."""
 
     entries: int = 0
     names: int = 0
@@ -93,32 +108,49 @@ class Checked(NamedTuple):
     untold: int = 0
 
 
-def update(index: Index, root: Path, *, seconds: float = 20, again: bool = False) -> Checked:
-    """Hold what entries name against the work tree; what git cannot tell in `seconds` is untold."""
+def update(
+    index: Index, root: Path, *, seconds: float = 20, again: bool = False
+) -> Checked:
+    """Hold what entries name against the work tree; what git cannot tell in `seconds`
+    is untold."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
     if top is None or not head:
         return Checked()
-    db, deadline = index.db, time.monotonic() + seconds
+    db = index.db
+    deadline = time.monotonic() + seconds
     found = db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
     seen: dict[str, Any] = json.loads(found[0]) if found else {"head": "", "chunk": 0}
     pairs, fresh = _named(db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
     select = "SELECT kind, name, state, witness, removed, day, now FROM anchors"
     known = {Anchor(*row[:2]): Fate(*row[2:]) for row in db.execute(select)}
-    due = head != seen["head"] or (again and UNTOLD in (fate.state for fate in known.values()))
+    due = head != seen["head"] or (
+        again and UNTOLD in (fate.state for fate in known.values())
+    )
     if due or named - known.keys():
         known = Codebase(top, root, deadline).fates(named, known, seen["head"])
     if due or fresh:
-        with suppress(sqlite3.OperationalError), transaction(db):  # busy: the next one does it
+        with (
+            suppress(sqlite3.OperationalError),
+            transaction(db),
+        ):  # busy: the next one does it
             _keep(db, pairs, {anchor: known[anchor] for anchor in named}, head)
     states = [known[anchor].state for anchor in named]
     lost = sum(state in (GONE, MOVED) for state in states)
-    return Checked(len({entry for entry, _ in pairs}), len(named), lost, states.count(UNTOLD))
+    return Checked(
+        entries=len({entry for entry, _ in pairs}),
+        names=len(named),
+        gone=lost,
+        untold=states.count(UNTOLD),
+    )
 
 
 def _keep(
-    db: sqlite3.Connection, pairs: set[tuple[str, Anchor]], fates: Mapping[Anchor, Fate], head: str
+    db: sqlite3.Connection,
+    pairs: set[tuple[str, Anchor]],
+    fates: Mapping[Anchor, Fate],
+    head: str,
 ) -> None:
     db.execute("DELETE FROM anchored")
     db.execute("DELETE FROM anchors")
@@ -130,7 +162,9 @@ def _keep(
     db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
 
 
-def _named(db: sqlite3.Connection, chunk: int) -> tuple[set[tuple[str, Anchor]], set[str]]:
+def _named(
+    db: sqlite3.Connection, chunk: int
+) -> tuple[set[tuple[str, Anchor]], set[str]]:
     """What each entry names, and the entries that are new since a chunk."""
     parts = defaultdict[str, list[str]](list)
     values = dict[str, str]()
@@ -164,7 +198,9 @@ def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
     return found
 
 
-def moves(found: Mapping[str, Sequence[tuple[Anchor, Fate]]]) -> dict[str, dict[str, str]]:
+def moves(
+    found: Mapping[str, Sequence[tuple[Anchor, Fate]]],
+) -> dict[str, dict[str, str]]:
     """By entry, the new names of the files it names that were renamed."""
     moved = defaultdict[str, dict[str, str]](dict)
     for entry, fates in found.items():

@@ -1,6 +1,7 @@
 """Which of the names in memory the work tree has, and what became of the others.
 
-After a commit an identifier is looked for in the file that had it and in what changed."""
+After a commit an identifier is looked for in the file that had it and in what
+changed."""
 
 import os
 import re
@@ -13,17 +14,32 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memcli.project import git, globs
+from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 from memcli.text.matching import table
 
 MOST_FILES: Final = 50_000
 MOST_BYTES: Final = 300_000_000
 BATCH: Final = 50  # names that one question to git is about
-SAMPLES: Final = 7, 20  # so many commits of memory are looked at for a lost name, then so many more
-_PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")  # identifiers are only spoken of
+SAMPLES: Final = (
+    7,
+    20,
+)  # so many commits of memory are looked at for a lost name, then so many more
+_PROSE = (
+    ".md",
+    ".mdx",
+    ".rst",
+    ".txt",
+    ".adoc",
+    ".markdown",
+)  # identifiers are only spoken of
 _CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
-HERE, GONE, MOVED, NEVER, UNTOLD = "here", "gone", "moved", "never", "untold"
+HERE = "here"
+GONE = "gone"
+MOVED = "moved"
+NEVER = "never"
+UNTOLD = "untold"
 
 
 _LINES = [line.split(": ", 2) for line in table("index/manifests.txt").splitlines()]
@@ -44,8 +60,8 @@ class Anchor(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """`state` is here, gone, moved (to `now`), never (in this history) or untold; `commit` removed
-    it; an identifier stands in `witness`."""
+    """`state` is here, gone, moved (to `now`), never (in this history) or untold;
+    `commit` removed it; an identifier stands in `witness`."""
 
     state: str
     witness: str = ""
@@ -57,14 +73,22 @@ class Fate(NamedTuple):
 def has_target(script: str, manifest: str) -> bool:
     """Whether the text of a manifest has a target."""
     tool, target = script.split(" ", 1)
-    return bool(re.search(MANIFESTS[tool][1].format(re.escape(target)), manifest, re.MULTILINE))
+    return bool(
+        re.search(MANIFESTS[tool][1].format(re.escape(target)), manifest, re.MULTILINE)
+    )
 
 
 class Codebase:
-    """A work tree at `top`, or a `revision` of it, asked with git until `deadline` (monotonic)."""
+    """A work tree at `top`, or a `revision` of it, asked with git until `deadline`
+    (monotonic)."""
 
-    def __init__(self, top: Path, root: Path, deadline: float, revision: str = "") -> None:
-        self.top, self.root, self.deadline, self.revision = top, root, deadline, revision
+    def __init__(
+        self, top: Path, root: Path, deadline: float, revision: str = ""
+    ) -> None:
+        self.top = top
+        self.root = root
+        self.deadline = deadline
+        self.revision = revision
 
     def fates(
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
@@ -94,7 +118,9 @@ class Codebase:
 
     @cached_property
     def _ends(self) -> dict[str, list[str]]:
-        folders = {path[: cut.start()] for path in self.files for cut in re.finditer("/", path)}
+        folders = {
+            path[: cut.start()] for path in self.files for cut in re.finditer("/", path)
+        }
         found = defaultdict[str, list[str]](list)
         for path in (*self.files, *folders):
             found[path.rpartition("/")[2]].append(path)
@@ -105,12 +131,18 @@ class Codebase:
         if anchor.kind == "glob":
             below = os.path.relpath(self.root, self.top).removeprefix(".") + "/"
             cut = 0 if below == "/" else len(below)
-            inside = (path[cut:] for path in self.files if not cut or path.startswith(below))
+            inside = (
+                path[cut:] for path in self.files if not cut or path.startswith(below)
+            )
             return any(globs.covers([anchor.text], path) for path in inside)
         if anchor.kind == "script":
             names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
-            texts = (self.read(path) for name in names for path in self._ends.get(name, ()))
-            return any(has_target(anchor.text, text.decode(errors="replace")) for text in texts)
+            texts = (
+                self.read(path) for name in names for path in self._ends.get(name, ())
+            )
+            return any(
+                has_target(anchor.text, text.decode(errors="replace")) for text in texts
+            )
         return self._has_path(anchor.text)
 
     def _has_path(self, path: str) -> bool:
@@ -135,23 +167,33 @@ class Codebase:
     def _names(
         self, wanted: set[Anchor], known: Mapping[Anchor, Fate], head: str
     ) -> dict[Anchor, Fate]:
-        out = self.git("diff", "--name-only", "--no-renames", "-z", head) if head else None
+        out = (
+            self.git("diff", "--name-only", "--no-renames", "-z", head)
+            if head
+            else None
+        )
         if out is None:
             return self._seen_in(self.files, wanted)
         touched = set(out.split("\0"))
         there = {
             a: known[a]
             for a in wanted
-            if a in known and known[a].witness in self.files and known[a].witness not in touched
+            if a in known
+            and known[a].witness in self.files
+            and known[a].witness not in touched
         }
         there |= self._seen_in(touched & self.files, wanted - there.keys())
         lost = {a for a in wanted - there.keys() if a not in known or known[a].witness}
         return there | (self._seen_in(self.files, lost) if lost else {})
 
-    def _seen_in(self, files: Iterable[str], wanted: Collection[Anchor]) -> dict[Anchor, Fate]:
-        """What of `wanted` stands in these files; all of it, as untold, when time runs out."""
+    def _seen_in(
+        self, files: Iterable[str], wanted: Collection[Anchor]
+    ) -> dict[Anchor, Fate]:
+        """What of `wanted` stands in these files; all of it, as untold, when time runs
+        out."""
         left = {a.text.encode(): a for a in wanted}
-        found, size = dict[Anchor, Fate](), 0
+        found = dict[Anchor, Fate]()
+        size = 0
         for path in files:
             if not left or is_prose(path):
                 continue
@@ -174,40 +216,51 @@ class Codebase:
         return git.ask(self.top, *arguments, timeout=left) if left > 0 else None
 
     def shares(self, *ends: str) -> Iterator[tuple[str, float]]:
-        """Files that lost lines between two commits, or since one, and the share that is new."""
+        """Files that lost lines between two commits, or since one, and the share that
+        is new."""
         out = self.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
         for row in out.split("\0"):
             added, taken, path = [*row.split("\t"), "", ""][:3]
-            lines = self.read(path).count(b"\n") if added.isdecimal() and taken != "0" else 0
+            lines = (
+                self.read(path).count(b"\n")
+                if added.isdecimal() and taken != "0"
+                else 0
+            )
             if lines:
                 yield path, min(int(added) / lines, 1.0)
 
     def _removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         wanted = [a for a in missing if a.kind in ("path", "glob")]
         fates = dict[Anchor, Fate]()
+        how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
+        shape = git.log_format("%h", "%cs")
         for start in range(0, len(wanted), BATCH):
             some = wanted[start : start + BATCH]
-            out = self.git(
-                "log", "-m", "--first-parent", "--no-renames", "--diff-filter=D", "--name-only",
-                "-z", "--format=%x1e%h%x1f%cs%x1f", "--", *(s for a in some for s in _specs(a)),
-            )  # fmt: skip
+            places = (spec for anchor in some for spec in _specs(anchor))
+            out = self.git("log", *how, *shape, "--", *places)
             if out is not None:
-                heads = [each.split("\x1f") for each in out.split("\x1e")[1:]]
-                deleted = [
-                    (c, d, n.strip("\n")) for c, d, names in heads for n in names.split("\0")
-                ]
-                for a in some:
-                    one = [a.text] if a.kind == "glob" else []
-                    near = (d for d in deleted if a.end in f"/{d[2]}/" or globs.covers(one, d[2]))
-                    first = next(near, None)
-                    now = self._renamed(a, first[0], first[2]) if first else ""
-                    gone = Fate(MOVED if now else GONE, "", *first[:2], now) if first else None
-                    fates[a] = gone or Fate(NEVER)
+                commits = list(git.parse_log(out, 2))
+                fates |= {anchor: self._removal(anchor, commits) for anchor in some}
         return fates
 
+    def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
+        """What the last of these commits that took a path away made of it."""
+        pattern = [anchor.text] if anchor.kind == "glob" else []
+        for logged in commits:
+            for name in logged.names:
+                if anchor.end in f"/{name}/" or globs.covers(pattern, name):
+                    commit, day = logged.fields
+                    now = self._renamed(anchor, commit, name)
+                    state = MOVED if now else GONE
+                    return Fate(state, commit=commit, day=day, now=now)
+        return Fate(NEVER)
+
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
-        """Where a file, or the folder it was in, has gone since a commit; "" for nowhere."""
-        options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
+        """Where a file, or the folder it was in, has gone since a commit; "" for
+        nowhere."""
+        options = (
+            "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
+        )
         for _ in range(5):
             fields = (self.git("show", *options, commit) or "").strip("\n").split("\0")
             pairs = zip(fields[1::3], fields[2::3], strict=False)
@@ -216,33 +269,46 @@ class Codebase:
                 return ""
             if new in self.files:
                 inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
-                return new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
-            out = self.git("log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new)
-            commit, path = (out or "").strip(), new
+                return (
+                    new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
+                )
+            out = self.git(
+                "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new
+            )
+            commit = (out or "").strip()
+            path = new
             if not commit:
                 return ""
         return ""
 
     def _removed_words(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
-        """What stood in the code, or a manifest, at the time of some commit of a memory file."""
+        """What stood in the code, or a manifest, at the time of some commit of a memory
+        file."""
         left = {a for a in missing if a.kind in ("name", "script")}
         out = self.git("log", "--format=%H", "--max-count=2000", "--", ":(glob)**/*.md")
         if not left or out is None:
             return {}
-        commits, fates = out.split(), dict[Anchor, Fate]()
+        commits = out.split()
+        fates = dict[Anchor, Fate]()
         coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
-        for commit in dict.fromkeys([*commits[::coarse], *commits[-1:], *commits[::fine]]):
+        for commit in dict.fromkeys(
+            [*commits[::coarse], *commits[-1:], *commits[::fine]]
+        ):
             was = set(self._at(commit, left))
             left -= was
             fates |= self._last_seen(was, commit)
-        return fates | ({a: Fate(NEVER) for a in left} if time.monotonic() < self.deadline else {})
+        return fates | (
+            {a: Fate(NEVER) for a in left} if time.monotonic() < self.deadline else {}
+        )
 
     def _at(self, commit: str, wanted: Collection[Anchor]) -> Iterator[Anchor]:
         names = [a for a in wanted if a.kind == "name"]
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             given = (part for a in some for part in ("-e", a.text))
-            words = set((self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split())
+            words = set(
+                (self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split()
+            )
             yield from (a for a in some if a.text in words)
         for anchor in (a for a in wanted if a.kind == "script"):
             for name in MANIFESTS[anchor.text.split(" ", 1)[0]][0]:
@@ -251,17 +317,23 @@ class Codebase:
                     break
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
-        """The commits that took these away after one that had them, found by halving the line."""
+        """The commits that took these away after one that had them, found by halving
+        the line."""
         out = self.git("rev-list", "--reverse", "--first-parent", f"{commit}..HEAD")
         line = (out or "").split()
         fates = {a: Fate(GONE) for a in words}
-        spans = [(-1, len(line) - 1, words - set(self._at("HEAD", words)))] if line else []
+        spans = (
+            [(-1, len(line) - 1, words - set(self._at("HEAD", words)))] if line else []
+        )
         while spans:
             there, gone, some = spans.pop()
             if gone - there == 1 and some and time.monotonic() < self.deadline:
                 told = self.git("show", "-s", "--format=%h %cs", line[gone]) or ""
                 removed, _, day = told.strip().partition(" ")
-                fates |= {a: Fate(GONE, "", removed, day) for a in some}
+                fates |= {
+                    a: Fate(state=GONE, witness="", commit=removed, day=day)
+                    for a in some
+                }
             elif some:
                 half = (there + gone) // 2
                 later = set(self._at(line[half], some))
@@ -276,14 +348,20 @@ def is_prose(path: str) -> bool:
 
 def _specs(anchor: Anchor) -> tuple[str, ...]:
     if anchor.kind == "glob":
-        return (f":(glob){anchor.text.lstrip('/')}", f":(glob)**/{anchor.text.lstrip('/')}")
+        return (
+            f":(glob){anchor.text.lstrip('/')}",
+            f":(glob)**/{anchor.text.lstrip('/')}",
+        )
     path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 
 
 def rewritten(top: Path, day: str) -> dict[str, float]:
-    """The share of the lines of each file that is new since a day, by its path from the top."""
+    """The share of the lines of each file that is new since a day, by its path from the
+    top."""
     tree = Codebase(top, top, time.monotonic() + 10)
-    commit = (tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or "").strip()
+    commit = (
+        tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""
+    ).strip()
     shares = tree.shares(commit) if commit else ()
     return {path: share for path, share in shares if path in tree.files}

@@ -1,6 +1,7 @@
 """The index, `.memory.db`, derived from the memory files: opened, made, repaired.
 
-Its random token is known to this user's state folder: another's is neither used nor replaced."""
+Its random token is known to this user's state folder: another's is neither used nor
+replaced."""
 
 import contextlib
 import json
@@ -19,7 +20,13 @@ from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
-from memcli.storage.files import moved_aside, private_dir, snapshot, state_dir, transaction
+from memcli.storage.files import (
+    moved_aside,
+    private_dir,
+    snapshot,
+    state_dir,
+    transaction,
+)
 from memcli.storage.sqlite import all_rows, opened
 from memcli.text.matching import table
 
@@ -39,7 +46,8 @@ FOREIGN = frozenset(["<view>", "<trigger>"])  # what would run, and no index of 
 
 
 class Refreshed(NamedTuple):
-    """What a refresh did. `busy` says that another process is writing and nothing was done."""
+    """What a refresh did. `busy` says that another process is writing and nothing was
+    done."""
 
     read: int = 0
     changed: int = 0
@@ -48,9 +56,9 @@ class Refreshed(NamedTuple):
 
 
 class Index:
-    """An open index; one that cannot be used is moved aside, with a note, and made anew. With
-    `look` nothing is changed and DatabaseError is raised; `IN_MEMORY` lives as long as the process.
-    """
+    """An open index; one that cannot be used is moved aside, with a note, and made
+    anew. With `look` nothing is changed and DatabaseError is raised; `IN_MEMORY` lives
+    as long as the process."""
 
     def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
         self.path = path
@@ -82,7 +90,10 @@ class Index:
         if not self.path.is_file():
             raise sqlite3.DatabaseError("no regular file")
         db = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw", timeout=1, isolation_level=None, uri=True
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            timeout=1,
+            isolation_level=None,
+            uri=True,
         )
         try:
             db.execute("PRAGMA query_only = 1")
@@ -102,7 +113,9 @@ class Index:
         why = ""
         for _ in range(3):  # another process may be mending it at the same time
             with contextlib.suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                os.close(
+                    os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                )
             self._seen, why = _inode(self.path), "no regular file"
             if os.path.isfile(self.path) or os.path.islink(self.path):
                 db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
@@ -110,12 +123,18 @@ class Index:
                     return db
                 db.close()
             self._aside(why)
-        raise RefusedError(f"the index cannot be opened: {why} ({self.path})", "mem doctor")
+        raise RefusedError(
+            f"the index cannot be opened: {why} ({self.path})", "mem doctor"
+        )
 
     def _aside(self, why: str) -> None:
-        if _inode(self.path) == self._seen != (0, 0):  # else another process was quicker
+        if (
+            _inode(self.path) == self._seen != (0, 0)
+        ):  # else another process was quicker
             kept = moved_aside(self.path, "aside")
-            self.notes.append(f"the index was {why}: moved to {kept.name} and built anew")
+            self.notes.append(
+                f"the index was {why}: moved to {kept.name} and built anew"
+            )
 
     def repair(self, error: sqlite3.DatabaseError) -> None:
         """Move a file that turned out damaged aside and start over."""
@@ -125,11 +144,16 @@ class Index:
         self.db = self._open()
         self.entries = Entries(self.db)
 
-    def files(self, where: str = "ORDER BY path", *values: object) -> dict[str, FileRow]:
+    def files(
+        self, where: str = "ORDER BY path", *values: object
+    ) -> dict[str, FileRow]:
         """Every indexed file by its path, or those `where` something holds."""
-        found, none = dict[str, FileRow](), tuple[Problem, ...]()
+        found = dict[str, FileRow]()
+        none = tuple[Problem, ...]()
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
-        for path, number, placed, *state, problems in self.db.execute(f"{select} {where}", values):
+        for path, number, placed, *state, problems in self.db.execute(
+            f"{select} {where}", values
+        ):
             try:
                 told = none
                 if problems != "[]":
@@ -156,18 +180,23 @@ class Index:
         """The files of all places."""
         select = "SELECT place, count(*), sum(entries) FROM file_meta GROUP BY place"
         try:
-            every = [Placed(text, _placed(text)[0], *n) for text, *n in self.db.execute(select)]
+            every = [
+                Placed(text, _placed(text)[0], *n)
+                for text, *n in self.db.execute(select)
+            ]
         except (TypeError, ValueError, RecursionError):
             raise sqlite3.DatabaseError(FORGED) from None
         return IndexedFiles(self.db, self.file, every, every)
 
     def in_view(self, view: View, filters: Filters) -> IndexedFiles:
-        """The files of the places in view of a working directory that pass the filters."""
+        """The files of the places in view of a working directory that pass the
+        filters."""
         every = self.everywhere().shown
         return IndexedFiles(self.db, self.file, every, visible(every, view, filters))
 
     def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
-        """Files that look changed (by mtime, size or place), and indexed ones that are gone."""
+        """Files that look changed (by mtime, size or place), and indexed ones that are
+        gone."""
         if self.is_noted(found):
             return [], []
         now = [(f.name, f.mtime, f.size, place_text(f.place, f.tree)) for f in found]
@@ -177,12 +206,14 @@ class Index:
         return [file for file in found if file.name in changed], sorted(gone)
 
     def is_noted(self, found: Files) -> bool:
-        """Whether the files are still all as they were when the index was noted to be as they."""
+        """Whether the files are still all as they were when the index was noted to be
+        as they."""
         select = "SELECT value FROM meta WHERE key = 'listing'"
         return bool(self.db.execute(select).fetchone() == (found.seen,))
 
     def note_listing(self, found: Files) -> None:
-        """Remember, in the running transaction, that the index is as these files are, if it is."""
+        """Remember, in the running transaction, that the index is as these files are,
+        if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
         if not any(self.stale(found)):
             self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (found.seen,))
@@ -209,7 +240,8 @@ def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
 
 
 def _made(db: sqlite3.Connection) -> str:
-    """Why this is no index that can be used, "" when it is one; made where there was nothing."""
+    """Why this is no index that can be used, "" when it is one; made where there was
+    nothing."""
     try:
         db.execute("PRAGMA trusted_schema = 0")  # a repository may bring the file
         db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
@@ -229,14 +261,20 @@ def _fault(db: sqlite3.Connection) -> str:
     if not (application or version or tables):
         return ""
     if (application, version) != (APPLICATION, SCHEMA_VERSION):
-        return "of another version" if application == APPLICATION else "not an index of mem"
+        return (
+            "of another version"
+            if application == APPLICATION
+            else "not an index of mem"
+        )
     if tables & FOREIGN:
         return "made by somebody else (it has a view or a trigger)"
     return "" if tables >= TABLES else "damaged (a table is missing)"
 
 
 def _create(db: sqlite3.Connection) -> None:
-    with contextlib.suppress(sqlite3.OperationalError):  # a file system without shared memory
+    with contextlib.suppress(
+        sqlite3.OperationalError
+    ):  # a file system without shared memory
         db.execute("PRAGMA journal_mode = WAL")
     with transaction(db):
         if db.execute("PRAGMA user_version").fetchone()[0]:
@@ -252,11 +290,15 @@ def _create(db: sqlite3.Connection) -> None:
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether a file is an index of this version that another user or machine has made."""
+    """Whether a file is an index of this version that another user or machine has
+    made."""
     if not path.is_file():
         return False
     select = "SELECT value FROM meta WHERE key = 'token'"
-    with contextlib.suppress(DataError), opened(path, ("meta",), kind="index", hint=_HINT) as db:
+    with (
+        contextlib.suppress(DataError),
+        opened(path, ("meta",), kind="index", hint=_HINT) as db,
+    ):
         if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
             token = str((db.execute(select).fetchone() or [""])[0])
             known = re.fullmatch("[0-9a-f]{32}", token)
@@ -265,9 +307,12 @@ def is_foreign(path: Path) -> bool:
 
 
 def bought(path: Path) -> list[tuple[object, ...]]:
-    """The vectors that a foreign index holds, as rows of `embedding_cache`. Raises DataError."""
+    """The vectors that a foreign index holds, as rows of `embedding_cache`. Raises
+    DataError."""
     with opened(path, ("embedding_cache",), kind="index", hint=_HINT) as db:
-        rows = all_rows(db, "SELECT hash, provider, model, vector FROM embedding_cache", path)
+        rows = all_rows(
+            db, "SELECT hash, provider, model, vector FROM embedding_cache", path
+        )
     kinds = [str, str, str, bytes]
     return [row for row in rows if [*map(type, row)] == kinds and len(row[3]) % 4 == 0]
 

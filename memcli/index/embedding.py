@@ -1,4 +1,5 @@
-"""Making the vectors of an index: of words by the local embedder, else of texts, cached."""
+"""Making the vectors of an index: of words by the local embedder, else of texts,
+cached."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 BATCH = 512  # how many chunks are embedded and written at a time
 PAID_BATCH = 128  # the same for a provider: what it gave before it failed is kept
-FEW = 64  # up to so many chunks are embedded without numpy, whose import would cost more
+FEW = (
+    64  # up to so many chunks are embedded without numpy, whose import would cost more
+)
 _EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
 """A bullet is embedded with what it stands among."""
 Progress = Callable[[int, int], None]
@@ -40,10 +43,15 @@ class Missing(NamedTuple):
 
 
 def fill(
-    vectors: Vectors, embedder: Embedder, chosen: Chosen, wait: float, progress: Progress
+    vectors: Vectors,
+    embedder: Embedder,
+    chosen: Chosen,
+    wait: float,
+    progress: Progress,
 ) -> int:
-    """Embed what has no vector yet; how many chunks that were. Raises ProviderError, and
-    OperationalError when another process keeps the index for longer than `wait` seconds."""
+    """Embed what has no vector yet; how many chunks that were. Raises ProviderError,
+    and OperationalError when another process keeps the index for longer than `wait`
+    seconds."""
     vectors.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     state = vectors.state()
     if state is not None and state.fits(embedder, chosen):
@@ -51,15 +59,20 @@ def fill(
             return _fill(vectors, embedder, chosen, progress)
     with transaction(vectors.db):
         vectors.clear()
-        begun = VectorState(embedder.provider, embedder.model, json.dumps(chosen), whole=False)
+        begun = VectorState(
+            embedder.provider, embedder.model, json.dumps(chosen), whole=False
+        )
         vectors.keep(begun)
     return _fill(vectors, embedder, chosen, progress)
 
 
-def _fill(vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progress) -> int:
+def _fill(
+    vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progress
+) -> int:
     state = vectors.state()
     missing = _missing(vectors, chosen, state.upto if state else 0)
-    local, weighted = embedder.provider == "local", dict[str, tuple[int, bytes]]()
+    local = embedder.provider == "local"
+    weighted = dict[str, tuple[int, bytes]]()
     size = BATCH if local else PAID_BATCH
     for start in range(0, len(missing), size):
         rows = vectors.db.execute(
@@ -76,8 +89,14 @@ def _fill(vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progre
         progress(min(start + size, len(missing)), len(missing))
     with transaction(vectors.db):
         state = vectors.state()
-        if state and state.fits(embedder, chosen) and not _missing(vectors, chosen, state.upto):
-            last = vectors.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+        if (
+            state
+            and state.fits(embedder, chosen)
+            and not _missing(vectors, chosen, state.upto)
+        ):
+            last = vectors.db.execute(
+                "SELECT coalesce(max(id), 0) FROM chunks"
+            ).fetchone()[0]
             vectors.keep(state._replace(whole=True, upto=last))
     return len(missing)
 
@@ -96,9 +115,13 @@ def _write(
     vectors: Vectors, embedder: Embedder, batch: Sequence[Missing], made: Sequence[bytes],
     words: Sequence[bytes] = (),
 ) -> None:  # fmt: skip
-    """Nothing is written when another process has begun with another model meanwhile."""
+    """Nothing is written when another process has begun with another model
+    meanwhile."""
     state = vectors.state()
-    if state is None or (state.provider, state.model) != (embedder.provider, embedder.model):
+    if state is None or (state.provider, state.model) != (
+        embedder.provider,
+        embedder.model,
+    ):
         return
     select = f"SELECT id FROM chunks WHERE id {ONE_OF}"
     now = set(vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),)))
@@ -110,7 +133,8 @@ def _write(
 
 
 def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
-    """The vector of each text; a provider's come from the cache. Raises ProviderError."""
+    """The vector of each text; a provider's come from the cache. Raises
+    ProviderError."""
     found: list[bytes] = []
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
@@ -137,21 +161,24 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
     if new:
         matrix = embedder.embed([text_of[h] for h in new])
         _check_dimension(vectors, embedder, matrix.shape[1])
-        known |= {h: np.asarray(row, "<f4").tobytes() for h, row in zip(new, matrix, strict=True)}
+        known |= {
+            h: np.asarray(row, "<f4").tobytes()
+            for h, row in zip(new, matrix, strict=True)
+        }
         with transaction(vectors.db):
             vectors.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
                 [(h, *kinds, known[h]) for h in new],
             )
-    made = {h: vector.quantise(np.frombuffer(known[h], "<f4").tolist()) for h in text_of}
+    made = {
+        h: vector.quantise(np.frombuffer(known[h], "<f4").tolist()) for h in text_of
+    }
     return [made[key] for key in keys]
 
 
 def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
     kinds = (embedder.provider, embedder.model)
-    select = (
-        "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1"
-    )
+    select = "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1"
     row = vectors.db.execute(select, kinds).fetchone()
     if row and row[0] != found:
         what = f"{kinds[0]} embeddings: {kinds[1]} gives vectors of dimension {found}"
@@ -169,8 +196,17 @@ def _embed_words(
     with transaction(vectors.db):
         ids = _numbered(vectors, distinct, weighted)
         content = {word: ids[word] for word in distinct if kept.is_content(word)}
-        own = [dict.fromkeys(content[word] for word in words if word in content) for words in forms]
-        _write(vectors, local, batch, made, [array("I", numbers).tobytes() for numbers in own])
+        own = [
+            dict.fromkeys(content[word] for word in words if word in content)
+            for words in forms
+        ]
+        _write(
+            vectors,
+            local,
+            batch,
+            made,
+            [array("I", numbers).tobytes() for numbers in own],
+        )
 
 
 def learn(vectors: Vectors, local: Local, words: Collection[str]) -> None:
@@ -181,10 +217,14 @@ def learn(vectors: Vectors, local: Local, words: Collection[str]) -> None:
         _numbered(vectors, words, weighted)
 
 
-def _weigh(vectors: Vectors, local: Local, words: Collection[str], weighted: Weighted) -> None:
+def _weigh(
+    vectors: Vectors, local: Local, words: Collection[str], weighted: Weighted
+) -> None:
     new = set(words) - weighted.keys()
     weighted |= {word: row[1:] for word, row in vectors.words(new).items()}
-    weighted |= {word: (*own,) for word, own in local.words(new - weighted.keys()).items()}
+    weighted |= {
+        word: (*own,) for word, own in local.words(new - weighted.keys()).items()
+    }
 
 
 def _ids(vectors: Vectors, words: Collection[str]) -> dict[str, int]:
@@ -192,7 +232,9 @@ def _ids(vectors: Vectors, words: Collection[str]) -> dict[str, int]:
     return dict(vectors.db.execute(select, (json.dumps(sorted(words)),)).fetchall())
 
 
-def _numbered(vectors: Vectors, words: Collection[str], weighted: Weighted) -> dict[str, int]:
+def _numbered(
+    vectors: Vectors, words: Collection[str], weighted: Weighted
+) -> dict[str, int]:
     there = _ids(vectors, words)
     if new := sorted(set(words) - there.keys()):
         insert = "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)"
@@ -216,17 +258,24 @@ def _many_sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes
     from memcli.providers.embed.local import quantised
 
     place = {word: i for i, word in enumerate(set(chain.from_iterable(forms)))}
-    parts, weights = [weighted[word][1] for word in place], [weighted[word][0] for word in place]
+    parts = [weighted[word][1] for word in place]
+    weights = [weighted[word][0] for word in place]
     table = np.frombuffer(b"".join(parts), np.int8).reshape(-1, DIM)
-    kind: type[np.signedinteger[Any]] = np.int32 if max(map(len, forms)) < FITS else np.int64
+    kind: type[np.signedinteger[Any]] = (
+        np.int32 if max(map(len, forms)) < FITS else np.int64
+    )
     scaled = table * np.array(weights, kind)[:, None]
     found: list[bytes] = []
-    for start in range(0, len(forms), TILE):  # what is summed at a time stays in the cache
+    for start in range(
+        0, len(forms), TILE
+    ):  # what is summed at a time stays in the cache
         some = forms[start : start + TILE]
         sums = np.zeros((len(some), DIM), np.int64)
         filled = [i for i, words in enumerate(some) if words]
         starts = np.cumsum([0, *(len(some[i]) for i in filled)])[:-1]
         rows = scaled[[place[word] for word in chain.from_iterable(some)]]
-        sums[filled] = np.add.reduceat(rows, starts, axis=0, dtype=kind) if filled else 0
+        sums[filled] = (
+            np.add.reduceat(rows, starts, axis=0, dtype=kind) if filled else 0
+        )
         found += (row.tobytes() for row in quantised(sums)[0])
     return found

@@ -1,4 +1,5 @@
-"""What the index holds of entries: which pass the filters of a search, and their values."""
+"""What the index holds of entries: which pass the filters of a search, and their
+values."""
 
 import json
 import re
@@ -33,33 +34,48 @@ def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
         found.add(("command", "" if _MAGIC & set(first) else first))
     if not commands and "`" in text:
         found |= {
-            ("span", key) for span in code_spans(text) for key in re.findall(_TOKEN, span)[:1]
+            ("span", key)
+            for span in code_spans(text)
+            for key in re.findall(_TOKEN, span)[:1]
         }
     return found
 
 
 def _key_of_glob(glob: str) -> str:
-    """What each file has that the glob covers: its longest folder or name, else its ending."""
+    """What each file has that the glob covers: its longest folder or name, else its
+    ending."""
     parts = [part for part in glob.split("/") if part not in ("", ".", "..", "*", "**")]
     if plain := [part for part in parts if not _MAGIC & set(part)]:
         return max(reversed(plain), key=len)
     last = parts[-1] if parts else ""
-    dot, ending = last[: last.rfind(".")], last[last.rfind(".") :]
-    whole = dot and glob.endswith(last) and not _MAGIC & set(ending) and ending.startswith(".")
+    dot = last[: last.rfind(".")]
+    ending = last[last.rfind(".") :]
+    whole = (
+        dot
+        and glob.endswith(last)
+        and not _MAGIC & set(ending)
+        and ending.startswith(".")
+    )
     return ending if whole else ""
 
 
 def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
-    """The keys under which entries about these files (relative to the root) are found."""
+    """The keys under which entries about these files (relative to the root) are
+    found."""
     parts = {part for name in names for part in name.split("/")}
     endings = {part[part.rfind(".") :] for part in parts if "." in part}
     return {("path", key) for key in ("", *parts, *endings)}
 
 
 def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
-    """The keys under which entries about a command line, and the commands in it, are found."""
+    """The keys under which entries about a command line, and the commands in it, are
+    found."""
     first = {("command", each.split(None, 1)[0]) for each in simple if each.split()}
-    return {("command", ""), *first, *(("span", token) for token in re.findall(_TOKEN, whole))}
+    return {
+        ("command", ""),
+        *first,
+        *(("span", token) for token in re.findall(_TOKEN, whole)),
+    }
 
 
 def code_spans(body: str) -> list[str]:
@@ -68,7 +84,11 @@ def code_spans(body: str) -> list[str]:
     return [span for span in found if " " in span]
 
 
-MARKED = (("g:", "g;"), ("p:", "p;"), ("r0", "r:"))  # between these are keys of `plain_id`
+MARKED = (
+    ("g:", "g;"),
+    ("p:", "p;"),
+    ("r0", "r:"),
+)  # between these are keys of `plain_id`
 FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 _COLUMNS = """id, source, entry, part, offset, line, type, kind, date, title, text, metadata,
@@ -78,14 +98,16 @@ _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 
 
 class Lost(NamedTuple):
-    """What an entry names that is gone, in words; `every`: it names nothing that is there."""
+    """What an entry names that is gone, in words; `every`: it names nothing that is
+    there."""
 
     text: str
     every: bool = True
 
 
 def gone_text(name: str, commit: str, now: str) -> str:
-    """A name that is gone, as recall shows it: `names a.py, gone since 9f1c2d3, now b.py`."""
+    """A name that is gone, as recall shows it: `names a.py, gone since 9f1c2d3, now
+    b.py`."""
     return f"names {name}, gone{commit and f' since {commit}'}{now and f', now {now}'}"
 
 
@@ -102,11 +124,16 @@ class Entries:
         return self._last[1:]
 
     def _made(self, scope: Scope) -> tuple[str, tuple[Any, ...]]:
-        memory, archives = scope.files.of("memory"), scope.files.of("archive")
+        memory = scope.files.of("memory")
+        archives = scope.files.of("archive")
         others = scope.files.of("institutional", "proxy")
-        where, given = f"live = 1 AND source NOT {ONE_OF}", scope.files.hidden()
-        if scope.filters.archived or len(memory) < len(given):  # the shorter list says the same
-            where, given = f"source {ONE_OF}", memory
+        where = f"live = 1 AND source NOT {ONE_OF}"
+        given = scope.files.hidden()
+        if scope.filters.archived or len(memory) < len(
+            given
+        ):  # the shorter list says the same
+            where = f"source {ONE_OF}"
+            given = memory
             where = where if scope.filters.archived else f"live = 1 AND {where}"
         values = [json.dumps(list(given))]
         if others or archives:
@@ -115,14 +142,19 @@ class Entries:
             values += [json.dumps(list(others)), json.dumps(list(archives))]
         self.db.create_function("about_path", 2, scope.about, deterministic=True)
         conditions = _by_values(scope.filters)
-        return " AND ".join([f"({where})", *conditions]), (*values, *conditions.values())
+        return " AND ".join([f"({where})", *conditions]), (
+            *values,
+            *conditions.values(),
+        )
 
     def _first(
         self, scope: Scope, which: str, *values: object, order: str, most: int, by: str
     ) -> list[Candidate]:
         where, more = self._condition(scope)
         whole = f"part = 0 AND {which} AND {where} ORDER BY {order}, entry LIMIT ?"
-        return _found(self.db, whole, *values, *more, most, table=f"chunks INDEXED BY {by}")
+        return _found(
+            self.db, whole, *values, *more, most, table=f"chunks INDEXED BY {by}"
+        )
 
     def allowed(self, scope: Scope) -> frozenset[int]:
         """The ids of the chunks that pass."""
@@ -135,24 +167,33 @@ class Entries:
         where, values = self._condition(scope)
         return _found(self.db, f"part = 0 AND {where}", *values)
 
-    def pressing(self, scope: Scope, kinds: Collection[str], most: int) -> list[Candidate]:
-        """Of the entries of these kinds that pass, `most` of high priority, most pressing first."""
+    def pressing(
+        self, scope: Scope, kinds: Collection[str], most: int
+    ) -> list[Candidate]:
+        """Of the entries of these kinds that pass, `most` of high priority, most
+        pressing first."""
         which = f"kind != '' AND rank <= 2 AND kind {ONE_OF}"
-        order, given = "rank, importance DESC, date DESC", json.dumps(list(kinds))
-        return self._first(scope, which, given, order=order, most=most, by="chunks_pressing")
+        order = "rank, importance DESC, date DESC"
+        given = json.dumps(list(kinds))
+        return self._first(
+            scope, which, given, order=order, most=most, by="chunks_pressing"
+        )
 
     def latest(self, scope: Scope, most: int) -> list[Candidate]:
         """Of the episodes that pass, the latest by when they ended or were made."""
         which = "kind = 'episode'"
-        return self._first(scope, which, order="moment DESC", most=most, by="chunks_episodes")
+        return self._first(
+            scope, which, order="moment DESC", most=most, by="chunks_episodes"
+        )
 
     def foremost(
         self, scope: Scope, most: int, since: str = "", *, headings: bool = False
     ) -> list[Candidate]:
-        """Of the entries that pass, made on a day or later, the most important; or of the latest
-        the sections of prose with a title."""
+        """Of the entries that pass, made on a day or later, the most important; or of
+        the latest the sections of prose with a title."""
         if not headings:
-            order, by = "importance DESC, date DESC", "chunks_date" if since else "chunks_important"
+            order = "importance DESC, date DESC"
+            by = "chunks_date" if since else "chunks_important"
             return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
         where, values = self._condition(scope)
         order = "ORDER BY date DESC, source, offset DESC, entry"
@@ -162,7 +203,8 @@ class Entries:
         return _found(self.db, whole, *values, most)
 
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
-        """Of the entries that pass, those that have one of these keys (of `occasions`)."""
+        """Of the entries that pass, those that have one of these keys (of
+        `occasions`)."""
         found = self.db.execute(
             "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
             " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
@@ -182,7 +224,9 @@ class Entries:
         """The first chunk of every place where these entries, or any, stand."""
         if entries is None:
             return _found(self.db, "part = 0")
-        return _found(self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries)))
+        return _found(
+            self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries))
+        )
 
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
         """(id, file) of the first chunk of every place where these entries stand."""
@@ -190,16 +234,21 @@ class Entries:
         return self.db.execute(select, (json.dumps(sorted(entries)),)).fetchall()
 
     def beside(self, source: int, offset: int) -> list[list[str]]:
-        """The two entries before a place in a file and the two after it, each the nearest first."""
+        """The two entries before a place in a file and the two after it, each the
+        nearest first."""
         select = "SELECT entry FROM chunks WHERE source = ? AND part = 0 AND offset"
         ways = ("< ? ORDER BY offset DESC", "> ? ORDER BY offset")
         return [
-            [row[0] for row in self.db.execute(f"{select} {way} LIMIT 2", (source, offset))]
+            [
+                row[0]
+                for row in self.db.execute(f"{select} {way} LIMIT 2", (source, offset))
+            ]
             for way in ways
         ]
 
     def text(self, candidate: Candidate) -> str:
-        """The whole indexed text of an entry by one of its chunks; of one gone, the chunk's."""
+        """The whole indexed text of an entry by one of its chunks; of one gone, the
+        chunk's."""
         parts = self.db.execute(
             "SELECT text FROM chunks WHERE source = ? AND entry = ? AND offset = ? ORDER BY part",
             (candidate.source, candidate.entry, candidate.offset),
@@ -208,7 +257,9 @@ class Entries:
 
     def ids(self, prefix: str) -> list[tuple[str, int]]:
         """(key, file) of every entry whose id, or key, begins with `prefix`."""
-        select = "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ?"
+        select = (
+            "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ?"
+        )
         bounds = (prefix, prefix + "\U0010ffff"), *MARKED
         found = {row for each in bounds for row in self.db.execute(select, each)}
         return sorted(
@@ -218,9 +269,12 @@ class Entries:
         )
 
     def repeated(self) -> list[tuple[str, int, int]]:
-        """(entry id, file, line) of every written id that stands in more than one place."""
+        """(entry id, file, line) of every written id that stands in more than one
+        place."""
         same = "SELECT 1 FROM meta AS a JOIN meta AS b USING (value)"
-        if self.db.execute(f"{same} WHERE a.key = 'listing' AND b.key = 'apart'").fetchone():
+        if self.db.execute(
+            f"{same} WHERE a.key = 'listing' AND b.key = 'apart'"
+        ).fetchone():
             return []
         found = self.db.execute(
             "SELECT entry, source, line FROM chunks WHERE part = 0 AND entry IN"
@@ -228,9 +282,7 @@ class Entries:
             " ORDER BY entry, source, offset"
         ).fetchall()
         if not found:  # nor will it, as long as no file changes
-            note = (
-                "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"
-            )
+            note = "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"
             with suppress(sqlite3.OperationalError):
                 self.db.execute(note)
         return found
@@ -245,17 +297,23 @@ class Entries:
         return dict(rows.fetchall())
 
     def relations(self, entry: str) -> list[tuple[str, str, str]]:
-        """(entry, relation, other) of every edge from or to `entry`, and to what is similar."""
+        """(entry, relation, other) of every edge from or to `entry`, and to what is
+        similar."""
         from memcli.index.vectors import similar
 
-        select = "SELECT entry, relation, other FROM relations WHERE ? IN (entry, other)"
+        select = (
+            "SELECT entry, relation, other FROM relations WHERE ? IN (entry, other)"
+        )
         said = self.db.execute(f"{select} ORDER BY 2, 1, 3", (entry,)).fetchall()
         near = similar(self.db, [entry])
         return [*said, *((one, "similar", other) for one, other, _ in near)]
 
     def gone(self, entries: Collection[str]) -> dict[str, Lost]:
-        """What these entries name that the code has no more, as far as it was looked for."""
-        if not self.db.execute("SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')").fetchone():
+        """What these entries name that the code has no more, as far as it was looked
+        for."""
+        if not self.db.execute(
+            "SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')"
+        ).fetchone():
             return {}
         named = self.db.execute(
             "SELECT entry, state IN ('gone', 'moved') AS lost, name, removed, now FROM anchored"
@@ -272,7 +330,8 @@ class Entries:
         return found
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """(entry, other, weight) of the edges to what is similar, supports or is supported."""
+        """(entry, other, weight) of the edges to what is similar, supports or is
+        supported."""
         from memcli.index.vectors import similar
 
         said = self.db.execute(
@@ -297,18 +356,25 @@ def _by_values(filters: Filters) -> dict[str, str]:
         "substr(moment, 1, 10) >= ?": filters.since,
         f"substr({_START}, 1, 10) BETWEEN '0' AND ?": filters.until,
     }
-    found = {condition: json.dumps(given) for condition, given in lists.items() if given}
+    found = {
+        condition: json.dumps(given) for condition, given in lists.items() if given
+    }
     return found | {condition: day for condition, day in days.items() if day}
 
 
 def _found(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
-    found, read = list[Candidate](), json.JSONDecoder().raw_decode
+    found = list[Candidate]()
+    read = json.JSONDecoder().raw_decode
     try:
         for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
             metadata, end = read(row[11])
-            if (*map(type, row[:11]), type(metadata), end) != (*_TYPES, dict, len(row[11])):
+            if (*map(type, row[:11]), type(metadata), end) != (
+                *_TYPES,
+                dict,
+                len(row[11]),
+            ):
                 raise ValueError
             found.append(tuple.__new__(Candidate, (*row[:11], metadata, row[12])))
     except (TypeError, ValueError, RecursionError):

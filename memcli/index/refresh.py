@@ -1,4 +1,5 @@
-"""Entries and sections as the rows that are indexed; an index brought up to the files."""
+"""Entries and sections as the rows that are indexed; an index brought up to the
+files."""
 
 import contextlib
 import json
@@ -20,16 +21,26 @@ from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.levels_on_disk import marks
 from memcli.project.listing import Files, FoundFile
-from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file, transaction
+from memcli.storage.files import (
+    ONE_OF,
+    Unreadable,
+    decode,
+    digest,
+    read_file,
+    transaction,
+)
 from memcli.text.matching import table
 
 PASSAGE = 1200  # characters of bullets that are searched and shown together
 _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
-PRESSING = frozenset({"permanent", "critical"})  # written priorities that no answer goes without
+PRESSING = frozenset(
+    {"permanent", "critical"}
+)  # written priorities that no answer goes without
 INDEXED = frozenset(table("index/optional_keys.txt").split())
 """Optional keys that the index carries; unknown ones stay in the file alone."""
 RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
-"""How pressing priorities are; what has none of them is never shown unasked for its priority."""
+"""How pressing priorities are; what has none of them is never shown unasked for its
+priority."""
 _RECORDS = frozenset({"adr", "adrs", "decisions", "decision-records"})
 _STATUS = re.compile(
     r"(?im)^(?:[-*+|] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ |\t]{0,8}\r?\n?\r?\n?"
@@ -65,7 +76,8 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
     metadata = _as_json(_metadata(entry, detail))
-    name, title = clean(entry.id), clean(entry.title)
+    name = clean(entry.id)
+    title = clean(entry.title)
     tags = clean(" ".join((*entry.extra.get("tags", ()), linked)).strip())
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
@@ -86,7 +98,8 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
 
 
 def passages(units: Sequence[Entry]) -> dict[str, str]:
-    """Id of a bullet -> what it stands among, itself included, as it is searched and shown."""
+    """Id of a bullet -> what it stands among, itself included, as it is searched and
+    shown."""
     runs: list[list[Entry]] = []
     for unit in units:
         last = runs[-1] if runs else []
@@ -99,19 +112,24 @@ def passages(units: Sequence[Entry]) -> dict[str, str]:
     for run in runs:
         if len(run) > 1:
             text = clean("\n".join(unit.body for unit in run))
-            found |= dict.fromkeys((unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}")
+            found |= dict.fromkeys(
+                (unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}"
+            )
     return found
 
 
 def _joins(before: Entry, unit: Entry) -> bool:
     same = (before.end, before.date, before.extra.get("title"))
-    if same != (unit.start, unit.date, unit.extra.get("title")) or unit.body.startswith("#"):
+    if same != (unit.start, unit.date, unit.extra.get("title")) or unit.body.startswith(
+        "#"
+    ):
         return False
     return not _LINKED.match(before.body) and not _LINKED.match(unit.body)
 
 
 def ruled_out(path: str, text: str) -> str:
-    """Of the record of a decision, the word of its status by which it does not hold; else ""."""
+    """Of the record of a decision, the word of its status by which it does not hold;
+    else ""."""
     folder, _, name = path.lower().rpartition("/")
     if not _RECORDS.isdisjoint(folder.split("/")) or name.startswith("adr"):
         found = _STATUS.search(text[:4000])
@@ -123,7 +141,9 @@ def searchable(entry: Entry) -> tuple[str, str]:
     """The body that is indexed, and the detail of an episode, which is only kept."""
     body = clean(entry.body)
     cut = DETAIL.search(body) if entry.kind == "episode" else None
-    return (body[: cut.start()].rstrip(), body[cut.end() :].strip()) if cut else (body, "")
+    return (
+        (body[: cut.start()].rstrip(), body[cut.end() :].strip()) if cut else (body, "")
+    )
 
 
 def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
@@ -140,7 +160,11 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         "pressing": "priority" in entry.extra and entry.priority in PRESSING,
         "written": entry.written,
     }
-    values |= {key: each_text(value, clean) for key, value in entry.extra.items() if key in INDEXED}
+    values |= {
+        key: each_text(value, clean)
+        for key, value in entry.extra.items()
+        if key in INDEXED
+    }
     return values | ({"detail": detail} if detail else {})
 
 
@@ -149,8 +173,12 @@ _INDEX_LINE = re.compile(
 )
 _SEARCHED = "title, text, tags, date, parts, around"
 _COLUMNS = ", ".join(("source", *Row._fields))
-_INSERT = f"INSERT INTO chunks ({_COLUMNS}) VALUES ({','.join('?' * (len(Row._fields) + 1))})"
-_CORRECTIONS = "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0"
+_INSERT = (
+    f"INSERT INTO chunks ({_COLUMNS}) VALUES ({','.join('?' * (len(Row._fields) + 1))})"
+)
+_CORRECTIONS = (
+    "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0"
+)
 _META = (
     "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, problems)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET place = excluded.place,"
@@ -162,7 +190,8 @@ _META = (
 def refresh(
     index: Index, found: Files, *, wait: float, progress: Progress, rebuild: bool
 ) -> Refreshed:
-    """Bring the index to the state of the files; `wait` seconds for another writer at most."""
+    """Bring the index to the state of the files; `wait` seconds for another writer at
+    most."""
     index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     with contextlib.ExitStack() as inside:
         try:
@@ -175,7 +204,8 @@ def refresh(
 
 
 def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
-    """Names of the files whose content differs from the index, and of those that are gone."""
+    """Names of the files whose content differs from the index, and of those that are
+    gone."""
     suspects, gone = index.stale(found)
     known = {row.path: row.hash for row in index.files().values()}
     changed = []
@@ -191,7 +221,9 @@ def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
 class _Writer:
     def __init__(self, index: Index) -> None:
         self.index, self.db, self.vectors = index, index.db, index.vectors
-        self.fts = not index.empty()  # words are added row by row; into an empty index, at once
+        self.fts = (
+            not index.empty()
+        )  # words are added row by row; into an empty index, at once
 
     def bring(self, found: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
         if rebuild:
@@ -201,7 +233,9 @@ class _Writer:
             self.db.execute("DELETE FROM meta WHERE key = 'listing'")
             self.vectors.clear()
             self.fts = False
-        changed, gone = self.index.stale(found)  # another process may have done it meanwhile
+        changed, gone = self.index.stale(
+            found
+        )  # another process may have done it meanwhile
         for path in gone:
             self._forget(path)
         outcomes = []
@@ -211,7 +245,9 @@ class _Writer:
         self._link({file.name: file for file in found})
         self._apart(marks(found))
         if not self.fts:
-            hash_size = "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)"
+            hash_size = (
+                "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)"
+            )
             self.db.execute(hash_size, (8 << 20,))  # a third less work to merge
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             self.db.execute(hash_size, (1 << 20,))
@@ -237,11 +273,14 @@ class _Writer:
                 self._write_file(files[path], now)
 
     def _apart(self, marks: Mapping[str, str]) -> None:
-        """Mark each id of another repository that one before it has, too: it is another entry."""
+        """Mark each id of another repository that one before it has, too: it is another
+        entry."""
         ids = dict(self.db.execute("SELECT path, id FROM file_meta"))
         others = json.dumps([ids[name] for name in marks if name in ids])
         of = {ids[name]: mark for name, mark in marks.items() if name in ids}
-        marked = " OR ".join(f"entry BETWEEN '{low}' AND '{high}'" for low, high in MARKED)
+        marked = " OR ".join(
+            f"entry BETWEEN '{low}' AND '{high}'" for low, high in MARKED
+        )
         doubtful = self.db.execute(
             f"SELECT id, entry, source FROM chunks AS c WHERE {marked} OR source {ONE_OF}"
             " AND EXISTS (SELECT 1 FROM chunks AS d"
@@ -250,16 +289,26 @@ class _Writer:
         ).fetchall()
         names = json.dumps([plain_id(entry) for _, entry, _ in doubtful])
         select = f"SELECT entry, source FROM chunks WHERE entry {ONE_OF}"
-        first = {entry: "" for entry, at in self.db.execute(select, (names,)) if at not in of}
-        for mark, entry in sorted((of.get(at, ""), plain_id(e)) for _, e, at in doubtful):
+        first = {
+            entry: "" for entry, at in self.db.execute(select, (names,)) if at not in of
+        }
+        for mark, entry in sorted(
+            (of.get(at, ""), plain_id(e)) for _, e, at in doubtful
+        ):
             first.setdefault(entry, mark)
-        rows = ((of.get(at, ""), plain_id(entry), entry, i) for i, entry, at in doubtful)
-        keys = ((i, name if first[name] == m else m + name, was) for m, name, was, i in rows)
+        rows = (
+            (of.get(at, ""), plain_id(entry), entry, i) for i, entry, at in doubtful
+        )
+        keys = (
+            (i, name if first[name] == m else m + name, was) for m, name, was, i in rows
+        )
         update = "UPDATE chunks SET entry = ? WHERE id = ?"
         self.db.executemany(update, [(key, i) for i, key, was in keys if key != was])
 
     def _forget(self, path: str) -> None:
-        row = self.db.execute("SELECT id FROM file_meta WHERE path = ?", (path,)).fetchone()
+        row = self.db.execute(
+            "SELECT id FROM file_meta WHERE path = ?", (path,)
+        ).fetchone()
         if row is not None:
             self._delete_chunks("source = ?", row)
             self.db.execute("DELETE FROM relations WHERE source = ?", row)
@@ -270,35 +319,56 @@ class _Writer:
         select = "SELECT id, hash, place, linked FROM file_meta WHERE path = ?"
         known = self.db.execute(select, (file.name,)).fetchone()
         linked = linked if linked is not None else known[3] if known else ""
-        identity, mtime, size = "", 0, file.size
+        identity = ""
+        mtime = 0
+        size = file.size
         try:
             data, mtime, size = read_file(file.path, file.base)
             identity = digest(data)
-            if known and known[1:] == (identity, place_text(file.place, file.tree), linked):
+            if known and known[1:] == (
+                identity,
+                place_text(file.place, file.tree),
+                linked,
+            ):
                 update = "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?"
                 self.db.execute(update, (mtime, size, known[0]))
                 return False
             text = decode(data)
         except Unreadable as error:
             self._forget(file.name)
-            problem = Problem(file.name, error.line, str(error), "unreadable")
+            problem = Problem(
+                path=file.name,
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
+            )
             self._note(file, (mtime, size, identity, 0, ""), [problem])
             return None
         memory = parse(text, file.name)
         prose = sections(memory)
         if status := ruled_out(file.name, text):
-            prose = [unit._replace(extra={**unit.extra, "ruled_out": status}) for unit in prose]
-        entries, around = [*prose, *memory.entries], passages(prose)
-        source = self._note(file, (mtime, size, identity, len(entries), linked), memory.problems)
+            prose = [
+                unit._replace(extra={**unit.extra, "ruled_out": status})
+                for unit in prose
+            ]
+        entries = [*prose, *memory.entries]
+        around = passages(prose)
+        source = self._note(
+            file, (mtime, size, identity, len(entries), linked), memory.problems
+        )
         live = file.place.store == "memory"
-        made = (rows(each, around.get(each.id, ""), linked, live=live) for each in entries)
+        made = (
+            rows(each, around.get(each.id, ""), linked, live=live) for each in entries
+        )
         wanted = list(chain.from_iterable(made))
         self._relate(source, memory)
         if new := self._keep(source, wanted) if known else wanted:
             self._insert(source, new)
         return True
 
-    def _note(self, file: FoundFile, state: tuple[Any, ...], problems: Iterable[Problem]) -> int:
+    def _note(
+        self, file: FoundFile, state: tuple[Any, ...], problems: Iterable[Problem]
+    ) -> int:
         listed = json.dumps([item[1:] for item in problems])
         values = (file.name, place_text(file.place, file.tree), *state, listed)
         return int(self.db.execute(_META, values).fetchone()[0])
@@ -317,7 +387,9 @@ class _Writer:
         self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", occasions)
         if self.fts:
             columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
-            self.db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (top,))
+            self.db.execute(
+                f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (top,)
+            )
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
         known = defaultdict[Row, list[tuple[int, int, int]]](list)
@@ -325,7 +397,8 @@ class _Writer:
         for rowid, *values in self.db.execute(select, (source,)):
             row = Row(plain_id(values[0]), *values[1:])
             known[row._replace(offset=0, line=0)].append((rowid, row.offset, row.line))
-        new, moved = [], []
+        new = []
+        moved = []
         for row in wanted:
             if same := known.get(row._replace(offset=0, line=0)):
                 rowid, *place = same.pop()
@@ -333,21 +406,28 @@ class _Writer:
                     moved.append((row.offset, row.line, rowid))
             else:
                 new.append(row)
-        self.db.executemany("UPDATE chunks SET offset = ?, line = ? WHERE id = ?", moved)
+        self.db.executemany(
+            "UPDATE chunks SET offset = ?, line = ? WHERE id = ?", moved
+        )
         if rest := [rowid for same in known.values() for rowid, _, _ in same]:
             self._delete_chunks(f"id {ONE_OF}", (json.dumps(rest),))
         return new
 
     def _delete_chunks(self, where: str, values: tuple[Any, ...]) -> None:
-        found = self.db.execute(f"SELECT id FROM chunks WHERE {where}", values).fetchall()
+        found = self.db.execute(
+            f"SELECT id FROM chunks WHERE {where}", values
+        ).fetchall()
         ids = [row[0] for row in found]
         self.vectors.forget(ids)
         if self.fts:
             columns = f"SELECT 'delete', id, {_SEARCHED} FROM chunks WHERE {where}"
             self.db.execute(
-                f"INSERT INTO chunks_fts (chunks_fts, rowid, {_SEARCHED}) {columns}", values
+                f"INSERT INTO chunks_fts (chunks_fts, rowid, {_SEARCHED}) {columns}",
+                values,
             )
-        self.db.execute(f"DELETE FROM occasions WHERE chunk {ONE_OF}", (json.dumps(ids),))
+        self.db.execute(
+            f"DELETE FROM occasions WHERE chunk {ONE_OF}", (json.dumps(ids),)
+        )
         self.db.execute(f"DELETE FROM chunks WHERE {where}", values)
 
     def _relate(self, source: int, memory: MemoryFile) -> None:
@@ -358,4 +438,6 @@ class _Writer:
             for relation in ("supports", "contradicts")
             for other in entry.extra.get(relation, ())
         ]
-        self.db.executemany("INSERT OR IGNORE INTO relations VALUES (?, ?, ?, 1.0, ?)", edges)
+        self.db.executemany(
+            "INSERT OR IGNORE INTO relations VALUES (?, ?, ?, 1.0, ?)", edges
+        )

@@ -1,4 +1,5 @@
-"""The index of a project: found, opened, brought up to the files, mended; its entries located."""
+"""The index of a project: found, opened, brought up to the files, mended; its entries
+located."""
 
 import os
 import sqlite3
@@ -27,7 +28,8 @@ Progress = Callable[[int], object]  # told how many are done
 RECALL_WAIT = 0.2  # seconds for a busy index; then the answer comes from what is there
 BUILD_WAIT = 10.0
 _NO_ROOM = {
-    getattr(sqlite3, f"SQLITE_{name}") for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
+    getattr(sqlite3, f"SQLITE_{name}")
+    for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
 }
 FOREIGN = "the index beside the memory was not made by you: mem index --trust takes its vectors"
 
@@ -73,7 +75,8 @@ class ProjectIndex:
         return self._open is not None or self.path(make=False).exists()
 
     def trust(self) -> int | None:
-        """Take over the vectors of a foreign index, moved aside; how many, None without one."""
+        """Take over the vectors of a foreign index, moved aside; how many, None without
+        one."""
         path = _beside(self.project)
         if path is None or not database.is_foreign(path):
             return None
@@ -87,7 +90,9 @@ class ProjectIndex:
             self.index.db.executemany(insert, rows)
         return len(rows)
 
-    def refresh(self, wait: float | None, progress: Progress, *, rebuild: bool) -> Refreshed:
+    def refresh(
+        self, wait: float | None, progress: Progress, *, rebuild: bool
+    ) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
         root = self.project.root
         done = self.guarded(lambda: self._refresh(wait, progress, rebuild=rebuild))
@@ -95,7 +100,9 @@ class ProjectIndex:
             what = f"the index is being built by another process ({self.index.path})"
             raise RefusedError(what, "run again")
         if done.busy:
-            self.notes.append("the index is busy: this answer may miss the latest edits")
+            self.notes.append(
+                "the index is busy: this answer may miss the latest edits"
+            )
         if done.changed and root is not None and self.index.path.parent == root:
             from memcli.project.git import exclude
 
@@ -103,12 +110,18 @@ class ProjectIndex:
         return done
 
     def _refresh(
-        self, wait: float | None = BUILD_WAIT, progress: Progress = id, *, rebuild: bool = False
+        self,
+        wait: float | None = BUILD_WAIT,
+        progress: Progress = id,
+        *,
+        rebuild: bool = False,
     ) -> Refreshed:
         files = self.project.listing.files
         if not rebuild and self.index.is_noted(files):
             return Refreshed()
-        from memcli.index.refresh import refresh  # it reads files: not loaded without need
+        from memcli.index.refresh import (
+            refresh,
+        )  # it reads files: not loaded without need
 
         if not rebuild and not any(self.index.stale(files)):
             with suppress(sqlite3.OperationalError):
@@ -119,21 +132,27 @@ class ProjectIndex:
         return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
 
     def looked(self, work: Callable[[], T]) -> T | None:
-        """Run `work` on the index unchanged; None, with a note, when it cannot be used."""
+        """Run `work` on the index unchanged; None, with a note, when it cannot be
+        used."""
         try:
             if self._open is None:
                 self._open = Index(self.path(make=False), self.notes, look=True)
             return work()
         except sqlite3.DatabaseError as error:
-            self.notes.append(f"the index cannot be used ({error}): mem index builds it anew")
+            self.notes.append(
+                f"the index cannot be used ({error}): mem index builds it anew"
+            )
             return None
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Run `work` on the index, again when a damaged one was moved aside and built anew."""
+        """Run `work` on the index, again when a damaged one was moved aside and built
+        anew."""
         try:
             return work()
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(
+                error
+            ):
                 self.close()
                 self._of_this_run(error, self.index.path)
                 return work()
@@ -170,8 +189,12 @@ def _beside(project: Project) -> Path | None:
     if project.root is None:
         return None
     path = project.root / ".memory.db"
-    own = any(part.tree != "~" and not part.found for part in project.listing.files.parts)
-    linked = any(os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal"))
+    own = any(
+        part.tree != "~" and not part.found for part in project.listing.files.parts
+    )
+    linked = any(
+        os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal")
+    )
     there = path.exists()
     usable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
     return path if (own or there) and usable and not linked else None
@@ -192,7 +215,8 @@ def chosen_chunks(config: Config) -> "Chosen":
     """Which chunks are embedded."""
     from memcli.index.vectors import Chosen  # hooks do without
 
-    kinds, types = tuple(config.embed_kinds), tuple(config.embed_types)
+    kinds = tuple(config.embed_kinds)
+    types = tuple(config.embed_types)
     return Chosen(kinds, types, config.embed_min_importance)
 
 
@@ -224,8 +248,9 @@ class Located(NamedTuple):
 def locate(
     index: Index, project: Project, ids: Sequence[str], *, archived: bool | None = False
 ) -> dict[str, Located]:
-    """Where each id stands: the nearest copy that may be written, else the nearest. `archived`
-    None: in archives too, when it stands nowhere else; True: in archives alone."""
+    """Where each id stands: the nearest copy that may be written, else the nearest.
+    `archived` None: in archives too, when it stands nowhere else; True: in archives
+    alone."""
     merged = index.entries.survivors(ids)
     files = {row.id: row for row in index.files().values()}
     writable = {file.name for file in project.listing.files if project.may_write(file)}
@@ -247,7 +272,8 @@ def locate(
 def locate_one(
     index: Index, project: Project, prefix: str, *, archived: bool | None = False
 ) -> Located:
-    """The one entry whose id is `prefix` or begins so. Raises UsageError for none or several."""
+    """The one entry whose id is `prefix` or begins so. Raises UsageError for none or
+    several."""
     names = sorted({entry for entry, _ in index.entries.ids(prefix)})
     names = [name for name in names if prefix in (name, plain_id(name))] or names
     places = locate(index, project, names, archived=archived)
@@ -257,7 +283,11 @@ def locate_one(
 def twins(index: Index, key: str) -> Iterator[str]:
     """What to say of each entry that has the same id in another repository."""
     paths = {row.id: path for path, row in index.files().items()}
-    keys = {each for each, _ in index.entries.ids(plain_id(key)) if plain_id(each) == plain_id(key)}
+    keys = {
+        each
+        for each, _ in index.entries.ids(plain_id(key))
+        if plain_id(each) == plain_id(key)
+    }
     for c in index.entries.copies(keys - {key}):
         yield f"{c.entry} is another entry with that id ({paths[c.source]}:{c.line})"
 
@@ -265,7 +295,13 @@ def twins(index: Index, key: str) -> Iterator[str]:
 def the_one(prefix: str, names: Collection[str]) -> str:
     """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
     if prefix in names or (prefix and len({plain_id(name) for name in names}) == 1):
-        return prefix if prefix in names else min(names, key=lambda name: (len(name), name))
+        return (
+            prefix
+            if prefix in names
+            else min(names, key=lambda name: (len(name), name))
+        )
     listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in sorted(names)[:8])
     what = "several entries begin so" if names else "no entry has that id"
-    raise UsageError(f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids")
+    raise UsageError(
+        f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids"
+    )

@@ -1,6 +1,7 @@
 """The vectors of an index: what they are of, and finding what is near and similar.
 
-Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few blobs."""
+Sign bits also stand in `signs`, 1,024 chunks (or words) to a row: a search reads a few
+blobs."""
 
 from __future__ import annotations
 
@@ -24,30 +25,38 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1024  # how many chunks share a row of sign bits
-WORDS = -1  # blocks of words are numbered downward from here, those of chunks upward from 0
+WORDS = (
+    -1
+)  # blocks of words are numbered downward from here, those of chunks upward from 0
 _WIDTH = DIM // 8  # bytes of the sign bits of a word
 
 
 class Chosen(NamedTuple):
-    """Which live chunks are embedded: all, or those of some kinds, types and importance."""
+    """Which live chunks are embedded: all, or those of some kinds, types and
+    importance."""
 
     kinds: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     importance: float = 0.0
 
     def condition(self) -> tuple[str, list[str | float]]:
-        """As SQL on `chunks`; an entry's own `embed: true` or `false` has the last word."""
+        """As SQL on `chunks`; an entry's own `embed: true` or `false` has the last
+        word."""
         rule = "coalesce(json_extract(metadata, '$.importance'), 0) >= ?"
         values: list[str | float] = [self.importance]
         for column, given in (("kind", self.kinds), ("type", self.types)):
             if given:
                 rule += f" AND {column} {ONE_OF}"
                 values.append(json.dumps(given))
-        return f"live = 1 AND coalesce(json_extract(metadata, '$.embed'), {rule})", values
+        return (
+            f"live = 1 AND coalesce(json_extract(metadata, '$.embed'), {rule})",
+            values,
+        )
 
 
 class VectorState(NamedTuple):
-    """Of which model the vectors are, chosen how; `whole`: none is missing of chunks to `upto`."""
+    """Of which model the vectors are, chosen how; `whole`: none is missing of chunks to
+    `upto`."""
 
     provider: str
     model: str
@@ -91,7 +100,9 @@ class Vectors:
 
     def keep(self, state: VectorState) -> None:
         """Write down what the vectors are, in the running transaction."""
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),))
+        self.db.execute(
+            "INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(state),)
+        )
 
     def dimension(self) -> int:
         """The dimension of the vectors, 0 where there are none."""
@@ -109,13 +120,15 @@ class Vectors:
         return found
 
     def discard(self, *, wait: float) -> None:
-        """Forget every vector, so that the next filling makes them anew; not of a busy index."""
+        """Forget every vector, so that the next filling makes them anew; not of a busy
+        index."""
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
         with suppress(sqlite3.OperationalError), transaction(self.db):
             self.clear()
 
     def clear(self) -> None:
-        """Forget every vector, in the running transaction; what was paid for stays in the cache."""
+        """Forget every vector, in the running transaction; what was paid for stays in
+        the cache."""
         for table in ("vectors", "signs", "words"):
             self.db.execute(f"DELETE FROM {table}")
         self.db.execute("DELETE FROM meta WHERE key = 'vectors'")
@@ -127,28 +140,46 @@ class Vectors:
         self.mark({rowid: bytes((len(data) + 7) // 8) for rowid, data in gone})
 
     def mark(self, bits: Mapping[int, bytes], *, first: int = 0) -> None:
-        """Put sign bits into blocks, in the running transaction; `first` is the block of id 0."""
+        """Put sign bits into blocks, in the running transaction; `first` is the block
+        of id 0."""
         blocks: dict[int, dict[int, bytes]] = {}
         for number, own in bits.items():
             blocks.setdefault(number // BLOCK, {})[number % BLOCK] = own
         for block, places in blocks.items():
             number = first - block if first < 0 else block
-            row = self.db.execute("SELECT bits FROM signs WHERE block = ?", (number,)).fetchone()
+            row = self.db.execute(
+                "SELECT bits FROM signs WHERE block = ?", (number,)
+            ).fetchone()
             width = len(next(iter(places.values())))
             data = bytearray(row[0]) if row else bytearray()
             data.extend(bytes(max(0, (max(places) + 1) * width - len(data))))
             for place, own in places.items():
                 data[place * width : (place + 1) * width] = own
-            self.db.execute("INSERT OR REPLACE INTO signs VALUES (?, ?)", (number, bytes(data)))
+            self.db.execute(
+                "INSERT OR REPLACE INTO signs VALUES (?, ?)", (number, bytes(data))
+            )
 
     def nearest(
-        self, query: bytes, most: int, *, allowed: Collection[int] | None, denied: Collection[int]
+        self,
+        query: bytes,
+        most: int,
+        *,
+        allowed: Collection[int] | None,
+        denied: Collection[int],
     ) -> list[int]:
-        """The chunks whose sign bits differ least from those of `query`; `allowed` None: all."""
-        bits, width = int.from_bytes(vector.signs(query)), (len(query) + 7) // 8
-        found, empty = dict[int, int](), bits.bit_count()  # as far as a place without a chunk
-        for block, data in self.db.execute("SELECT block, bits FROM signs WHERE block >= 0"):
-            apart = vector.distances(bits, _sound(data, len(data) // width * width), width)
+        """The chunks whose sign bits differ least from those of `query`; `allowed`
+        None: all."""
+        bits = int.from_bytes(vector.signs(query))
+        width = (len(query) + 7) // 8
+        # as far as a place without a chunk
+        found = dict[int, int]()
+        empty = bits.bit_count()
+        for block, data in self.db.execute(
+            "SELECT block, bits FROM signs WHERE block >= 0"
+        ):
+            apart = vector.distances(
+                bits, _sound(data, len(data) // width * width), width
+            )
             found.update(enumerate(apart, block * BLOCK))
             for place in (i for i, far in enumerate(apart) if far == empty):
                 if not any(data[place * width : (place + 1) * width]):
@@ -166,12 +197,15 @@ class Vectors:
             (json.dumps(list(rowids)),),
         )
         return {
-            rowid: Near(_sound(data, dimension), array("I", _sound(words, len(words) // 4 * 4)))
+            rowid: Near(
+                _sound(data, dimension), array("I", _sound(words, len(words) // 4 * 4))
+            )
             for rowid, data, words in rows
         }
 
     def words(self, words: Collection[str]) -> dict[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of the words that stand in the memory. Raises Damaged."""
+        """(id, weight, vector) of the words that stand in the memory. Raises
+        Damaged."""
         rows = self.db.execute(
             f"SELECT word, id, weight, vector FROM words WHERE word {ONE_OF}",
             (json.dumps(sorted(words)),),
@@ -182,12 +216,16 @@ class Vectors:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
         blocks = json.dumps(list({WORDS - i // BLOCK for i in ids}))
-        data, found = dict(self.db.execute(select, (blocks,)).fetchall()), list[int]()
+        data = dict(self.db.execute(select, (blocks,)).fetchall())
+        found = list[int]()
         for block, own in groupby(ids, lambda i: i // BLOCK):
-            bits, places = data.get(WORDS - block, b""), [i % BLOCK * _WIDTH for i in own]
+            bits = data.get(WORDS - block, b"")
+            places = [i % BLOCK * _WIDTH for i in own]
             if max(places) + _WIDTH > len(bits):
                 raise Damaged
-            found += map(int.from_bytes, [bits[place : place + _WIDTH] for place in places])
+            found += map(
+                int.from_bytes, [bits[place : place + _WIDTH] for place in places]
+            )
         return found
 
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
@@ -207,7 +245,8 @@ def _sound(data: bytes, size: int) -> bytes:
 
 
 def embedded_text(title: str, text: str) -> str:
-    """What of a chunk is embedded: its title once, and the body without a heading like it."""
+    """What of a chunk is embedded: its title once, and the body without a heading like
+    it."""
     return f"{title}\n{body_of(text, title)}"
 
 
@@ -218,29 +257,36 @@ def is_content(word: str) -> bool:
 
 NEIGHBOURS = 3
 LEAST = 0.80  # the cosine from which two entries are similar
-FEW = 64  # up to so many entries are looked at without numpy, whose import would cost more
+# up to so many entries are looked at without numpy, whose import would cost more
+FEW = 64
 CLOSE = 200  # of so many of the nearest by sign bits each of a few is compared exactly
 TILE = 128  # rows whose products with all entries are held at a time
 Edge = tuple[str, str, float]  # two entries and the cosine of their vectors
 
 
 def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
-    """The edges that lead from these entries to what is similar to them, the nearest first."""
+    """The edges that lead from these entries to what is similar to them, the nearest
+    first."""
     if len(entries) > FEW:
         return list(_at_once(db, entries))
     edges = []
     for name, own in copies(db, entries):
-        close = Vectors(db).nearest(own, CLOSE, allowed=None, denied=()) if any(own) else []
+        close = (
+            Vectors(db).nearest(own, CLOSE, allowed=None, denied=()) if any(own) else []
+        )
         names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
         rows = db.execute(names, (json.dumps(close),)).fetchall()
-        edges += _best(name, vector.cosines(own, dict(copies(db, [row[0] for row in rows]))))
+        edges += _best(
+            name, vector.cosines(own, dict(copies(db, [row[0] for row in rows])))
+        )
     return edges
 
 
 def copies(
     db: sqlite3.Connection, entries: Iterable[str] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """(entry, vector) of the first copy of each of these entries; without them of all there are."""
+    """(entry, vector) of the first copy of each of these entries; without them of all
+    there are."""
     which = "" if entries is None else f"AND c.entry {ONE_OF}"
     return db.execute(
         "SELECT c.entry, min(v.vector) FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
@@ -257,15 +303,22 @@ def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
     import numpy as np
 
-    known, entries = dict(copies(db)), set(entries)
+    known = dict(copies(db))
+    entries = set(entries)
     names = list(known)
-    table = np.frombuffer(b"".join(known.values()), np.int8).reshape(len(names) or 1, -1)
+    table = np.frombuffer(b"".join(known.values()), np.int8).reshape(
+        len(names) or 1, -1
+    )
     rows = [i for i, name in enumerate(names) if name in entries]
     for start in range(0, len(rows), TILE):
         some = rows[start : start + TILE]
         mine = table[some].astype(np.float32)
-        tiles = (table[i : i + 8192].astype(np.float32) for i in range(0, len(table), 8192))
+        tiles = (
+            table[i : i + 8192].astype(np.float32) for i in range(0, len(table), 8192)
+        )
         parts = np.concatenate([mine @ tile.T for tile in tiles], axis=1)
         for i, products in zip(some, parts, strict=True):
             near = np.flatnonzero(products >= LEAST * vector.FULL).tolist()
-            yield from _best(names[i], {names[j]: float(products[j]) / vector.FULL for j in near})
+            yield from _best(
+                names[i], {names[j]: float(products[j]) / vector.FULL for j in near}
+            )

@@ -35,7 +35,8 @@ class FileRow(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Of a place as the index keeps it: how many files are there, and entries in them."""
+    """Of a place as the index keeps it: how many files are there, and entries in
+    them."""
 
     text: str
     place: Place
@@ -47,19 +48,29 @@ ReadFile = Callable[[int], FileRow | None]
 
 
 class IndexedFiles(Mapping[int, FileRow]):
-    """The indexed files of some of `every` place, by number, each read when it is asked for."""
+    """The indexed files of some of `every` place, by number, each read when it is asked
+    for."""
 
     def __init__(
-        self, db: sqlite3.Connection, file: ReadFile, every: list[Placed], shown: list[Placed]
+        self,
+        db: sqlite3.Connection,
+        file: ReadFile,
+        every: list[Placed],
+        shown: list[Placed],
     ) -> None:
-        self.db, self.file, self.every, self.shown = db, file, every, shown
+        self.db = db
+        self.file = file
+        self.every = every
+        self.shown = shown
         self._places = {placed.place for placed in shown}
         self._read = dict[int, FileRow | None]()
 
     def __getitem__(self, number: int) -> FileRow:
         if number not in self._read:
             row = self.file(number)
-            self._read[number] = row if row is not None and row.place in self._places else None
+            self._read[number] = (
+                row if row is not None and row.place in self._places else None
+            )
         if (found := self._read[number]) is None:
             raise KeyError(number)
         return found
@@ -111,9 +122,9 @@ class Candidate(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts; `words` how well
-    each word of the task is met; `density` how much of a text meets the task; `title` the share of
-    title words that stand in the task."""
+    """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts;
+    `words` how well each word of the task is met; `density` how much of a text meets
+    the task; `title` the share of title words that stand in the task."""
 
     lexical: Mapping[int, float]
     cosine: Mapping[int, float]
@@ -123,11 +134,14 @@ class Signals(NamedTuple):
 
     def among(self, keys: Collection[int]) -> "Signals":
         """The signals of these candidates alone."""
-        return Signals._make({key: own[key] for key in own if key in keys} for own in self)
+        return Signals._make(
+            {key: own[key] for key in own if key in keys} for own in self
+        )
 
 
 class Lane(NamedTuple):
-    """What vectors say: the fusion in effect, the cosine that counts alone, and the signals."""
+    """What vectors say: the fusion in effect, the cosine that counts alone, and the
+    signals."""
 
     mode: str
     floor: float
@@ -141,7 +155,8 @@ def words_alone(error: MemError) -> str:
 
 
 VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]
-"""(task, its words, their BM25) -> what vectors say of the chunks; None for words alone."""
+"""(task, its words, their BM25) -> what vectors say of the chunks; None for words
+alone."""
 
 
 class Source(Protocol):
@@ -158,22 +173,26 @@ class Source(Protocol):
         """How many chunks there are."""
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        """BM25 of the best-matching chunks that pass, and of all that tie with the last of them."""
+        """BM25 of the best-matching chunks that pass, and of all that tie with the last
+        of them."""
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these numbers."""
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
-        """(chunk, file) of the first chunk of every place in view where these entries stand."""
+        """(chunk, file) of the first chunk of every place in view where these entries
+        stand."""
 
     def passes(self, candidate: Candidate) -> bool:
         """Whether a chunk passes the filters."""
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        """For each, the two entries before it in its file and the two after, nearest first."""
+        """For each, the two entries before it in its file and the two after, nearest
+        first."""
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
-        """(entry, other, weight) of every edge by which others belong to these entries."""
+        """(entry, other, weight) of every edge by which others belong to these
+        entries."""
 
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of the entry that a chunk belongs to."""
@@ -189,7 +208,8 @@ class Source(Protocol):
 
 
 class Filters(NamedTuple):
-    """What the user asked to see. Within one filter any value fits; all filters must."""
+    """What the user asked to see. Within one filter any value fits; all filters
+    must."""
 
     level: tuple[str, ...] = ()
     job: tuple[str, ...] = ()
@@ -208,17 +228,20 @@ class Filters(NamedTuple):
 
     @property
     def by_entry(self) -> bool:
-        """Whether entries are filtered by their own values, which a whole file does not have."""
+        """Whether entries are filtered by their own values, which a whole file does not
+        have."""
         return self.by_value or bool(self.path or self.since or self.until)
 
     @property
     def by_value(self) -> bool:
-        """Whether entries are filtered by what nothing else has: no exchange, no commit passes."""
+        """Whether entries are filtered by what nothing else has: no exchange, no commit
+        passes."""
         return bool(self.type or self.kind or self.tag or self.scope)
 
 
 def check(filters: Filters, now: datetime.date) -> Filters:
-    """`filters` with other names for levels resolved and dates made ISO. Raises UsageError."""
+    """`filters` with other names for levels resolved and dates made ISO. Raises
+    UsageError."""
     level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
     for what, given, allowed in (
         ("level", level, LEVELS), ("type", filters.type, values.TYPES),
@@ -228,17 +251,22 @@ def check(filters: Filters, now: datetime.date) -> Filters:
         for name in (name for name in given if name not in allowed):
             hint = f"one of {', '.join(allowed)}{extra}"
             raise UsageError(f"--{what} {name}: unknown {what}", hint)
-    since, until = (day_of(option, getattr(filters, option), now) for option in ("since", "until"))
+    since, until = (
+        day_of(option, getattr(filters, option), now) for option in ("since", "until")
+    )
     return filters._replace(level=level, since=since, until=until)
 
 
 def day_of(option: str, text: str, now: datetime.date) -> str:
-    """The ISO day of `2026-03-01` or `30d`, 6w, 3m, 1y ago; "" for "". Raises UsageError."""
+    """The ISO day of `2026-03-01` or `30d`, 6w, 3m, 1y ago; "" for "". Raises
+    UsageError."""
     if not text:
         return ""
     if back := re.fullmatch(r"([0-9]{1,5})([dwmy])", text):
         days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
-        return (now - datetime.timedelta(days=min(days, now.toordinal() - 1))).isoformat()
+        return (
+            now - datetime.timedelta(days=min(days, now.toordinal() - 1))
+        ).isoformat()
     if is_day(text[:10]) and (len(text) == 10 or text[10] in "T "):
         return text[:10]
     hint = "write 2026-03-01, or 30d, 6w, 3m, 1y for so long ago"
@@ -250,7 +278,8 @@ About = Callable[[str | None, str], bool]
 
 
 class Scope(NamedTuple):
-    """The files in view, by number, and filters; `plain`: none is by values of entries."""
+    """The files in view, by number, and filters; `plain`: none is by values of
+    entries."""
 
     files: IndexedFiles
     filters: Filters
@@ -291,7 +320,9 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
     return [row for row in files if seen(row.place) and row.place.level in levels]
 
 
-def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str], set[str]]:
+def _chosen(
+    files: Sequence[Any], view: View, filters: Filters
+) -> tuple[set[str], set[str]]:
     here = {view.job} if view.inside else set()
     if filters.job:
         return set(filters.job), set(filters.task)
@@ -302,18 +333,29 @@ def _chosen(files: Sequence[Any], view: View, filters: Filters) -> tuple[set[str
 
 
 def select(
-    files: IndexedFiles, filters: Filters, relative: Callable[[str], str] = lambda path: path
+    files: IndexedFiles,
+    filters: Filters,
+    relative: Callable[[str], str] = lambda path: path,
 ) -> Scope:
     """The scope of a search over files in view; `relative` as in `path_matcher`."""
     stores = set(filters.store) or {"memory"}
-    stores |= {name for name, on in (("proxy", filters.proxy), ("archive", filters.archived)) if on}
+    stores |= {
+        name
+        for name, on in (("proxy", filters.proxy), ("archive", filters.archived))
+        if on
+    }
 
     def wanted(place: Place) -> bool:
         private = place.store == "archive" and place.of == "proxy"
         return place.store in stores and not (private and "proxy" not in stores)
 
     plain = stores == {"memory"} and not filters.by_entry
-    return Scope(files.only(wanted), filters, plain, path_matcher(relative))
+    return Scope(
+        files=files.only(wanted),
+        filters=filters,
+        plain=plain,
+        about=path_matcher(relative),
+    )
 
 
 def path_matcher(relative: Callable[[str], str]) -> About:
@@ -326,20 +368,33 @@ def path_matcher(relative: Callable[[str], str]) -> About:
     return about_path
 
 
-def nearest(copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View) -> Candidate:
-    """The copy whose file is nearest to the working directory: the levels one is in, inside out."""
+def nearest(
+    copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View
+) -> Candidate:
+    """The copy whose file is nearest to the working directory: the levels one is in,
+    inside out."""
 
     def distance(copy: Candidate) -> tuple[Any, ...]:
-        path, place = files[copy.source].path, files[copy.source].place
+        path = files[copy.source].path
+        place = files[copy.source].place
         depth = OUTERMOST[place.level]
         around = place.job in ("", view.job) and place.task in ("", view.task)
         elsewhere = "/worktree/" not in path  # a task is written to in its worktree
         kept = place.store == "archive"
-        return (not around, -depth if around else depth, kept, elsewhere, path, copy.offset)
+        return (
+            not around,
+            -depth if around else depth,
+            kept,
+            elsewhere,
+            path,
+            copy.offset,
+        )
 
     return min(copies, key=distance)
 
 
 def outermost(copies: Iterable[Candidate], files: Mapping[int, FileRow]) -> str:
     """The outermost level at which an entry stands; it gives the weight."""
-    return min((files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__)
+    return min(
+        (files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__
+    )

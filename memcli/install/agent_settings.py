@@ -32,20 +32,23 @@ class Handler(NamedTuple):
 
 
 def groups(harness: str) -> dict[str, dict[str, Any]]:
-    """Event -> the group of ours; the same in every version: agents trust it by its text."""
+    """Event -> the group of ours; the same in every version: agents trust it by its
+    text."""
     listed = json.loads(table(f"install/{WIRINGS[harness]}"))["hooks"]
     return {event: group for event, (group,) in listed.items()}
 
 
 def is_ours(handler: object) -> str:
-    """The program that a handler of ours runs, whichever mem that is; "" for somebody else's."""
+    """The program that a handler of ours runs, whichever mem that is; "" for somebody
+    else's."""
     line = handler.get("command") if isinstance(handler, Mapping) else None
     found = _COMMAND.fullmatch(line) if isinstance(line, str) else None
     return found[1] or found[2] if found is not None else ""
 
 
 def handlers(text: str) -> list[Handler]:
-    """Our handlers in a settings file, in order. Raises UsageError when it is no settings file."""
+    """Our handlers in a settings file, in order. Raises UsageError when it is no
+    settings file."""
     return [
         Handler(event, each["command"], is_ours(each))
         for event, listed in parse(text).get("hooks", {}).items()
@@ -62,10 +65,15 @@ def parse(text: str) -> dict[str, Any]:
     try:
         values = json.loads(body, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        line, why = getattr(error, "lineno", 1), getattr(error, "msg", "").lower() or error
-        raise UsageError(f"{line}: not valid JSON ({why})", "mend that line first") from None
+        line = getattr(error, "lineno", 1)
+        why = getattr(error, "msg", "").lower() or error
+        raise UsageError(
+            f"{line}: not valid JSON ({why})", "mend that line first"
+        ) from None
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
+    if not isinstance(hooks, dict) or not all(
+        isinstance(each, list) for each in hooks.values()
+    ):
         what = '1: no settings (an object, with "hooks" an object of lists)'
         raise UsageError(what, "mend that file first")
     return values  # type: ignore[no-any-return]
@@ -83,8 +91,10 @@ def _handlers(group: object) -> list[Any]:
 
 
 def with_hooks(text: str | None, harness: str) -> str:
-    """The settings with our groups behind those of others, each once; None is no file yet."""
-    values, wanted = parse(text or ""), groups(harness)
+    """The settings with our groups behind those of others, each once; None is no file
+    yet."""
+    values = parse(text or "")
+    wanted = groups(harness)
     ours = [
         (event, group)
         for event, listed in values.get("hooks", {}).items()
@@ -109,7 +119,8 @@ def without_hooks(text: str) -> str | None:
 
 
 def _take_out(values: dict[str, Any]) -> bool:
-    hooks, before = values.get("hooks", {}), json.dumps(values)
+    hooks = values.get("hooks", {})
+    before = json.dumps(values)
     for event, listed in list(hooks.items()):
         hooks[event] = []
         for group in listed:
@@ -127,12 +138,15 @@ def _take_out(values: dict[str, Any]) -> bool:
 
 
 def _written(values: Mapping[str, Any], like: str) -> str:
-    """The values as JSON, laid out like a text: indentation, line ends, the end of the file."""
+    """The values as JSON, laid out like a text: indentation, line ends, the end of the
+    file."""
     body = like.removeprefix(BOM)
     indents = re.findall(r"^([ \t]+)\S", body, re.MULTILINE)
     flat = "\n" not in body.strip()
     indent = None if flat else min(indents, key=len, default="  ")
-    separators = (",", ":") if flat and '": ' not in body else (", " if flat else ",", ": ")
+    separators = (
+        (",", ":") if flat and '": ' not in body else (", " if flat else ",", ": ")
+    )
     text = json.dumps(values, indent=indent, separators=separators, ensure_ascii=False)
     text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
     text += "\n" if body.endswith("\n") else ""

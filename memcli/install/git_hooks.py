@@ -1,7 +1,8 @@
-"""Sections of ours in somebody else's text, and the one in a git hook. Pure: text in, text out.
+"""Sections of ours in somebody else's text, and the one in a git hook. Pure: text in,
+text out.
 
-A hook runs it before everything else that it does, because a later `exec` or `exit` would skip it.
-"""
+A hook runs it before everything else that it does, because a later `exec` or `exit`
+would skip it."""
 
 import json
 import re
@@ -39,7 +40,8 @@ EXPORT = Marks(*HTML[:2], EXPORTED, "mem: export end")
 
 
 class Found(NamedTuple):
-    """Where a section stands: from the line ends that it brought to the end of its last line."""
+    """Where a section stands: from the line ends that it brought to the end of its last
+    line."""
 
     start: int
     begin: int
@@ -49,27 +51,39 @@ class Found(NamedTuple):
 
 
 def find(text: str, marks: Marks = HASH) -> Found | None:
-    """The first section of ours in `text`. Raises UsageError when its end is missing."""
+    """The first section of ours in `text`. Raises UsageError when its end is
+    missing."""
     head = f"{re.escape(marks.open + marks.title)}( \\*)?(?: (\\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
     if first is None:
         return None
     tail = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE)
     last = tail.search(text, first.end())
-    if last is None or re.search(rf"^{head}", text[first.end() : last.start()], re.MULTILINE):
+    if last is None or re.search(
+        rf"^{head}", text[first.end() : last.start()], re.MULTILINE
+    ):
         line = text.count("\n", 0, first.start()) + 1
-        raise UsageError(f"{line}: a section of mem without its end", f"add the line {marks.end}")
-    start, glue = first.start(), len(first[2] or "")
+        raise UsageError(
+            f"{line}: a section of mem without its end", f"add the line {marks.end}"
+        )
+    start = first.start()
+    glue = len(first[2] or "")
     for _ in range(glue):
         if text.endswith("\n", 0, start):
             start -= 2 if text.endswith("\r\n", 0, start) else 1
-    return Found(start, first.start(), last.end(), glue, bool(first[1]))
+    return Found(
+        start=start, begin=first.start(), end=last.end(), glue=glue, own=bool(first[1])
+    )
 
 
 def lines_of(text: str | None) -> list[str]:
     """The lines of the section."""
     found = find(text or "")
-    return (text or "")[found.begin : found.end].splitlines()[1:-1] if found is not None else []
+    return (
+        (text or "")[found.begin : found.end].splitlines()[1:-1]
+        if found is not None
+        else []
+    )
 
 
 def put(
@@ -80,21 +94,31 @@ def put(
     at: int = -1,
     blank: bool = False,
 ) -> str:
-    """`text` with a section of `lines`, once; a new one goes to offset `at`, else to the end."""
-    before, own = text or "", text is None
-    found, eol = find(before, marks), "\r\n" if "\r\n" in before else "\n"
+    """`text` with a section of `lines`, once; a new one goes to offset `at`, else to
+    the end."""
+    before = text or ""
+    own = text is None
+    found = find(before, marks)
+    eol = "\r\n" if "\r\n" in before else "\n"
     if found is not None:
         before, after = before[: found.begin], drop(before[found.end :], marks) or ""
-        glue, own, ends = found.glue, found.own, 0
+        glue = found.glue
+        own = found.own
+        ends = 0
     else:
         before, after = (before, "") if at < 0 else (before[:at], before[at:])
         glue = (not before.endswith("\n")) + (blank and at < 0) if before else 0
         ends = glue
-    return before + eol * ends + eol.join([marks.begin(glue, own=own), *lines, marks.end, after])
+    return (
+        before
+        + eol * ends
+        + eol.join([marks.begin(glue, own=own), *lines, marks.end, after])
+    )
 
 
 def drop(text: str, marks: Marks = HASH) -> str | None:
-    """`text` as it was before `put`; None when the file was made for the section and is empty."""
+    """`text` as it was before `put`; None when the file was made for the section and is
+    empty."""
     while (found := find(text, marks)) is not None:
         joined = text[found.end :] and not text.endswith("\n", 0, found.start)
         text = text[: found.begin if joined else found.start] + text[found.end :]
@@ -111,7 +135,8 @@ _PROGRAM = re.compile(r"^ {2}set -- (\S+) hook ", re.MULTILINE)
 
 
 def hook_lines(hook: str) -> tuple[str, ...]:
-    """What the section says; the variables by which git tells a hook its repository are cleared."""
+    """What the section says; the variables by which git tells a hook its repository are
+    cleared."""
     return (
         "(",
         f'  set -- mem hook git-{hook} "$@"',
@@ -124,7 +149,8 @@ def hook_lines(hook: str) -> tuple[str, ...]:
 
 
 def lefthook_lines() -> list[str]:
-    """The same for lefthook, as YAML of its configuration; {0} are the hook's arguments."""
+    """The same for lefthook, as YAML of its configuration; {0} are the hook's
+    arguments."""
     lines = []
     for hook in HOOKS:
         call = f"unset $(git rev-parse --local-env-vars); mem hook git-{hook} {{0}}"
@@ -134,7 +160,8 @@ def lefthook_lines() -> list[str]:
 
 
 def runs_shell(text: str) -> bool:
-    """Whether a hook is a shell script: without a first line of its own, the shell runs it."""
+    """Whether a hook is a shell script: without a first line of its own, the shell runs
+    it."""
     first = text.split("\n", 1)[0]
     if not first.startswith("#!"):
         return "\0" not in text
@@ -155,13 +182,15 @@ def with_section(text: str | None, hook: str) -> str:
 
 def without_section(text: str) -> str | None:
     """The hook as it was before; None when it was ours alone."""
-    found, rest = find(text), drop(text)
+    found = find(text)
+    rest = drop(text)
     alone = found is not None and found.own and (rest or "").strip() in ("", SHEBANG)
     return None if alone else rest
 
 
 def program_of(text: str) -> str | None:
-    """The program that our section calls, None when there is none (or it was changed)."""
+    """The program that our section calls, None when there is none (or it was
+    changed)."""
     found = find(text)
     named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
     return named[1] if named is not None else None

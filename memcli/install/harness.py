@@ -1,4 +1,5 @@
-"""Where agents and git keep the hooks that call mem, and what mem init changes there for agents."""
+"""Where agents and git keep the hooks that call mem, and what mem init changes there
+for agents."""
 
 import json
 import os
@@ -39,14 +40,21 @@ def is_runnable(name: str) -> bool:
 
 def path_fault() -> str:
     """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
-    known, own = shutil.which("mem"), os.path.join(os.path.dirname(sys.executable), "mem")
+    known = shutil.which("mem")
+    own = os.path.join(os.path.dirname(sys.executable), "mem")
     where = f": it lies in {os.path.dirname(own)}" if os.access(own, os.X_OK) else ""
-    return "" if known else f"mem is not on your PATH, and hooks are silent until it is{where}"
+    return (
+        ""
+        if known
+        else f"mem is not on your PATH, and hooks are silent until it is{where}"
+    )
 
 
 def desktop_fault() -> str:
-    """Why a client that is started from the desktop would not find mem, "" when it does."""
-    known, first = shutil.which("mem"), BARE_PATH.split(":")[0]
+    """Why a client that is started from the desktop would not find mem, "" when it
+    does."""
+    known = shutil.which("mem")
+    first = BARE_PATH.split(":")[0]
     if known is None or shutil.which("mem", path=BARE_PATH) is not None:
         return ""
     how = "start it from a shell"
@@ -56,7 +64,8 @@ def desktop_fault() -> str:
 
 
 class AgentSettings(NamedTuple):
-    """A file by which an agent calls mem, of `scope` local, shared or user, to stay in `folder`."""
+    """A file by which an agent calls mem, of `scope` local, shared or user, to stay in
+    `folder`."""
 
     harness: str
     scope: str
@@ -68,9 +77,15 @@ LAYOUTS = {
     "claude": ("CLAUDE_CONFIG_DIR", "~/.claude", ".claude", "settings.json"),
     "codex": ("CODEX_HOME", "~/.codex", ".codex", "hooks.json"),
     "gemini": ("", "~/.gemini", ".gemini", "settings.json"),
-    "opencode": ("OPENCODE_CONFIG_DIR", "~/.config/opencode", ".opencode", "plugin/mem.js"),
+    "opencode": (
+        "OPENCODE_CONFIG_DIR",
+        "~/.config/opencode",
+        ".opencode",
+        "plugin/mem.js",
+    ),
 }
-"""Of an agent: what moves its home, its home, its folder in a repository, the file in either."""
+"""Of an agent: what moves its home, its home, its folder in a repository, the file in
+either."""
 
 
 def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
@@ -79,29 +94,41 @@ def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
     return Path(os.path.expanduser(environ.get(variable) or home)).absolute()
 
 
-def settings_of(harness: str, scope: str, root: Path, environ: Mapping[str, str]) -> AgentSettings:
-    """Where an agent reads its hooks. All but Claude Code have one file in a repository."""
+def settings_of(
+    harness: str, scope: str, root: Path, environ: Mapping[str, str]
+) -> AgentSettings:
+    """Where an agent reads its hooks. All but Claude Code have one file in a
+    repository."""
     _, _, inner, name = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
-        return AgentSettings(harness, scope, folder / name, folder)
+        return AgentSettings(
+            harness=harness, scope=scope, path=folder / name, folder=folder
+        )
     if (harness, scope) == ("claude", "local"):
         name = "settings.local.json"
-    return AgentSettings(harness, scope, root / inner / name, root)
+    return AgentSettings(
+        harness=harness, scope=scope, path=root / inner / name, folder=root
+    )
 
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
     """Every file that calls of mem may stand in, there or not."""
-    pairs = product(LAYOUTS, ("local", "shared", "user") if root is not None else ("user",))
+    pairs = product(
+        LAYOUTS, ("local", "shared", "user") if root is not None else ("user",)
+    )
     found = (settings_of(*pair, root or Path(), environ) for pair in pairs)
     return list({item.path: item for item in found}.values())
 
 
 def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
-    """The name under which the plug-in of mem is switched on in an agent, "" when it is not."""
-    key, paths = "plugins", [agent_home("codex", environ) / "config.toml"]
+    """The name under which the plug-in of mem is switched on in an agent, "" when it is
+    not."""
+    key = "plugins"
+    paths = [agent_home("codex", environ) / "config.toml"]
     if harness != "codex":
-        key, files = "enabledPlugins", all_settings(root, environ)
+        key = "enabledPlugins"
+        files = all_settings(root, environ)
         paths = [item.path for item in files if item.harness == harness == "claude"]
     for each in (values_of(path).get(key) for path in paths):
         for name, value in each.items() if isinstance(each, dict) else ():
@@ -123,14 +150,21 @@ def values_of(path: Path) -> dict[str, Any]:
 
 
 def targets(
-    project: Project, pairs: Iterable[tuple[str, str]], notes: list[str], *, remove: bool
+    project: Project,
+    pairs: Iterable[tuple[str, str]],
+    notes: list[str],
+    *,
+    remove: bool,
 ) -> list[Target]:
     """The files of agents at scopes; none where the plug-in is on: it runs already."""
-    found, root = [], project.root
+    found = []
+    root = project.root
     top = git.work_tree(root) if root is not None else None
     for name, scope in pairs:
         if on := "" if remove else plugin(name, root, project.environ):
-            notes.append(f"{NAMES[name]} has the plug-in {on}, which calls mem: left alone")
+            notes.append(
+                f"{NAMES[name]} has the plug-in {on}, which calls mem: left alone"
+            )
         else:
             each = settings_of(name, scope, root or Path(), project.environ)
             found.append(_target(each, top, project.home))
@@ -139,17 +173,37 @@ def targets(
 
 def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
     tracked = top is not None and each.path.exists() and is_tracked(each.path, top)
-    shared, name = each.scope == "shared" or tracked, NAMES[each.harness]
+    shared = each.scope == "shared" or tracked
+    name = NAMES[each.harness]
     next = f"start a new session of {name}: its hooks are read then"
     if each.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
     next += f"; commit {each.path.name}" if shared else ""
     within = (each.folder, home) if each.scope == "user" else (each.folder,)
-    private, what = not shared and each.scope != "user", f"hooks of {name}"
+    private = not shared and each.scope != "user"
+    what = f"hooks of {name}"
     if each.harness == "opencode":
-        return Target(each.path, _with_plugin, _no_plugin, within, what, next, private=private)
-    put, drop = partial(agent_settings.with_hooks, harness=each.harness), without_hooks
-    return Target(each.path, put, drop, within, what, next, private=private, copied=True)
+        return Target(
+            path=each.path,
+            put=_with_plugin,
+            drop=_no_plugin,
+            within=within,
+            what=what,
+            next=next,
+            private=private,
+        )
+    put = partial(agent_settings.with_hooks, harness=each.harness)
+    drop = without_hooks
+    return Target(
+        path=each.path,
+        put=put,
+        drop=drop,
+        within=within,
+        what=what,
+        next=next,
+        private=private,
+        copied=True,
+    )
 
 
 def _with_plugin(text: str | None) -> str:
@@ -173,7 +227,8 @@ def calls_mem(each: AgentSettings) -> bool:
 
 
 class Hooks(NamedTuple):
-    """A folder of hooks: other people (`shared`) or repositories (`foreign`) run them."""
+    """A folder of hooks: other people (`shared`) or repositories (`foreign`) run
+    them."""
 
     folder: Path
     shared: bool = False
@@ -181,10 +236,15 @@ class Hooks(NamedTuple):
 
 
 def hooks_of(top: Path) -> Hooks:
-    """Where git looks for hooks, by its own word; for husky the folder that people write to."""
-    named = git.run(["rev-parse", "--git-path", "hooks"], top, hooks=True).stdout.rstrip("\n")
+    """Where git looks for hooks, by its own word; for husky the folder that people
+    write to."""
+    named = git.run(
+        ["rev-parse", "--git-path", "hooks"], top, hooks=True
+    ).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))
-    if folder.name == "_" and (folder.parent.name == ".husky" or (folder / "husky.sh").exists()):
+    if folder.name == "_" and (
+        folder.parent.name == ".husky" or (folder / "husky.sh").exists()
+    ):
         folder = folder.parent
     common = git.common_dir(top)
     if common is not None and _inside(folder, common):
@@ -197,7 +257,12 @@ def hooks_of(top: Path) -> Hooks:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
-    return git.run(["ls-files", "--error-unmatch", "--", f":(literal){path}"], top).returncode == 0
+    return (
+        git.run(
+            ["ls-files", "--error-unmatch", "--", f":(literal){path}"], top
+        ).returncode
+        == 0
+    )
 
 
 def _inside(path: Path, folder: Path) -> bool:

@@ -1,4 +1,5 @@
-"""What mem init changes in a repository: its memory, attributes, git hooks, ignore lines."""
+"""What mem init changes in a repository: its memory, attributes, git hooks, ignore
+lines."""
 
 import hashlib
 import os
@@ -26,26 +27,34 @@ AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
 def base(root: Path, top: Path | None) -> list[Target]:
     """The project's memory, and in a work tree the merge driver's attributes."""
     memory = Target(
-        root / "MEMORY.md",
-        lambda text: MEMORY if text is None else text,
-        lambda text: None if text == MEMORY else text,
-        (root,),
-        "the project's memory",
-        'write down the first thing: mem add "what you learned"; or learn from past sessions:'
+        path=root / "MEMORY.md",
+        put=lambda text: MEMORY if text is None else text,
+        drop=lambda text: None if text == MEMORY else text,
+        within=(root,),
+        what="the project's memory",
+        next='write down the first thing: mem add "what you learned"; or learn from past sessions:'
         " mem extract --all",
-        "cannot be read and stays as it is: mem doctor",
+        otherwise="cannot be read and stays as it is: mem doctor",
     )
     lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]
     put = partial(git_hooks.put, lines=lines)
     path = root / ".gitattributes"
-    marked = Target(path, put, git_hooks.drop, (root,), "merge=mem")
+    marked = Target(
+        path=path, put=put, drop=git_hooks.drop, within=(root,), what="merge=mem"
+    )
     return [memory, marked] if top is not None else [memory]
 
 
-def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> list[Target]:
+def hooks(
+    top: Path | None, notes: list[str], *, user: bool, remove: bool
+) -> list[Target]:
     """The hooks that git runs; `user` allows a folder that serves all repositories."""
     if top is None:
-        notes += [] if remove else ["no work tree of git here: there is no hook that git would run"]
+        notes += (
+            []
+            if remove
+            else ["no work tree of git here: there is no hook that git would run"]
+        )
         return []
     found = harness.hooks_of(top)
     if found.foreign and not user:
@@ -57,18 +66,29 @@ def hooks(top: Path | None, notes: list[str], *, user: bool, remove: bool) -> li
         folders = {found.folder, common / "hooks" if common else found.folder}
         names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
         pairs = [(each, name) for each in sorted(folders) for name in names]
-        return [*_lefthook(top), *(_hook(top, harness.Hooks(each), name) for each, name in pairs)]
+        return [
+            *_lefthook(top),
+            *(_hook(top, harness.Hooks(each), name) for each, name in pairs),
+        ]
     if any((top / name).is_file() for name in harness.LEFTHOOK):
         return _lefthook(top)
     for path in (found.folder / name for name in git_hooks.HOOKS):
         # Husky runs its own by name.
-        if path.is_file() and not os.access(path, os.X_OK) and found.folder.name != ".husky":
+        if (
+            path.is_file()
+            and not os.access(path, os.X_OK)
+            and found.folder.name != ".husky"
+        ):
             notes.append(f"{path} is not executable: git does not run it")
-    return [_hook(top, found, hook_file(found.folder, name).name) for name in git_hooks.HOOKS]
+    return [
+        _hook(top, found, hook_file(found.folder, name).name)
+        for name in git_hooks.HOOKS
+    ]
 
 
 def hook_file(folder: Path, hook: str) -> Path:
-    """The file of a hook, or the one that pre-commit moved aside and calls, with our section."""
+    """The file of a hook, or the one that pre-commit moved aside and calls, with our
+    section."""
     moved = folder / f"{hook}.legacy"
     return moved if git_hooks.program_of(text_of(moved) or "") else folder / hook
 
@@ -84,16 +104,37 @@ def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
             raise Left(unless)
         return git_hooks.with_section(text, name.removesuffix(".legacy"))
 
-    drop, what = git_hooks.without_section, "a call of mem"
-    return Target(found.folder / name, put, drop, within, what, next, unless)
+    drop = git_hooks.without_section
+    what = "a call of mem"
+    return Target(
+        path=found.folder / name,
+        put=put,
+        drop=drop,
+        within=within,
+        what=what,
+        next=next,
+        otherwise=unless,
+    )
 
 
 def _lefthook(top: Path) -> list[Target]:
-    """Lefthook writes git's hooks from its configuration; the local one is a person's own."""
+    """Lefthook writes git's hooks from its configuration; the local one is a person's
+    own."""
     names = ("lefthook-local.yml", ".lefthook-local.yml")
     path = next((top / name for name in names if (top / name).exists()), top / names[0])
-    next_, what = "let lefthook write its hooks: lefthook install", "calls of mem for lefthook"
-    return [Target(path, _with_lefthook, git_hooks.drop, (top,), what, next_, private=True)]
+    next_ = "let lefthook write its hooks: lefthook install"
+    what = "calls of mem for lefthook"
+    return [
+        Target(
+            path=path,
+            put=_with_lefthook,
+            drop=git_hooks.drop,
+            within=(top,),
+            what=what,
+            next=next_,
+            private=True,
+        )
+    ]
 
 
 def _with_lefthook(text: str | None) -> str:
@@ -117,25 +158,35 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
     both = first in found and not remove
     own = [path for path in found if not both or path == first or not _includes(path)]
     what = "when to recall and when to add"
-    return [Target(path, put, drop, (root,), what) for path in own or [first]]
+    return [
+        Target(path=path, put=put, drop=drop, within=(root,), what=what)
+        for path in own or [first]
+    ]
 
 
 def _includes(path: Path) -> bool:
     """Whether a CLAUDE.md takes AGENTS.md in: who reads the one reads the other."""
     with suppress(Unreadable):
-        return bool(re.search(r"^@(\./)?AGENTS\.md\s*$", text_of(path) or "", re.MULTILINE))
+        return bool(
+            re.search(r"^@(\./)?AGENTS\.md\s*$", text_of(path) or "", re.MULTILINE)
+        )
     return False
 
 
 def excluded(
     top: Path, targets: Sequence[Target], *, everything: bool, remove: bool
 ) -> list[Target]:
-    """Derived files, and what is one person's, in `.git/info/exclude`, until all of it goes."""
+    """Derived files, and what is one person's, in `.git/info/exclude`, until all of it
+    goes."""
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file() or (remove and not everything):
         return []
     private = [target.path for target in targets if target.private]
-    private = [path for path in private if not (path.exists() and harness.is_tracked(path, top))]
+    private = [
+        path
+        for path in private
+        if not (path.exists() and harness.is_tracked(path, top))
+    ]
     asked = ["check-ignore", "-q", "--no-index", "--"]
     private = [path for path in private if git.run([*asked, str(path)], top).returncode]
     names = (path.relative_to(top).as_posix() for path in private)
@@ -143,22 +194,38 @@ def excluded(
     patterns = (*git.EXCLUDED, *git.MOMENTS, *own)
 
     def put(text: str | None) -> str | None:
-        missing = [pattern for pattern in patterns if pattern not in (text or "").splitlines()]
-        return git_hooks.put(text, [*git_hooks.lines_of(text), *missing]) if missing else text
+        missing = [
+            pattern for pattern in patterns if pattern not in (text or "").splitlines()
+        ]
+        return (
+            git_hooks.put(text, [*git_hooks.lines_of(text), *missing])
+            if missing
+            else text
+        )
 
-    def drop(text: str) -> str | None:  # with the lines that an index made without init has put
+    def drop(
+        text: str,
+    ) -> str | None:  # with the lines that an index made without init has put
         kept = git_hooks.drop(text)
         return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
-    path, what = common / "info" / "exclude", "derived and private files"
-    return [Target(path, put, drop, (common,), what)]
+    path = common / "info" / "exclude"
+    what = "derived and private files"
+    return [Target(path=path, put=put, drop=drop, within=(common,), what=what)]
 
 
 def workflow(top: Path, spec: str) -> Target:
     """The workflow file; `spec` is what pip is to install there."""
     next = f"commit {WORKFLOW}; for a protected branch, let Actions create pull requests (settings)"
     put = partial(_with_workflow, spec=spec)
-    return Target(top / WORKFLOW, put, _without_workflow, (top,), "compaction in CI", next)
+    return Target(
+        path=top / WORKFLOW,
+        put=put,
+        drop=_without_workflow,
+        within=(top,),
+        what="compaction in CI",
+        next=next,
+    )
 
 
 def workflow_text(spec: str) -> str:
@@ -166,7 +233,11 @@ def workflow_text(spec: str) -> str:
     quoted = "'" + spec.replace("'", "'\\''") + "'"
     body = table("install/templates/ci.yml").replace("@SPEC@", quoted)
     for name in ("compact", "diff"):
-        script = table(f"install/templates/{name}.sh").rstrip("\n").replace("\n", "\n          ")
+        script = (
+            table(f"install/templates/{name}.sh")
+            .rstrip("\n")
+            .replace("\n", "\n          ")
+        )
         body = body.replace(f"@{name.upper()}@", re.sub(r"(?m)^ +$", "", script))
     return f"{_stamp(body)}\n{body}"
 

@@ -1,4 +1,5 @@
-"""Files that mem init changes: planned together, written all or none, and brought back."""
+"""Files that mem init changes: planned together, written all or none, and brought
+back."""
 
 import hashlib
 import json
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """A file to change: `put` makes its new text, `drop` that of before; None is no file.
+    """A file to change: `put` makes its new text, `drop` that of before; None is no
+    file.
 
-    Its real place must be below one of `within`. `what` is said of it, `next` when it was put. A
-    file that is no text stops everything, but with `otherwise` is left, and that is said. What is
-    `private` is one person's: git is not to offer it. Of what is `copied` the text of before is
-    kept, so that `drop` can bring back every byte."""
+    Its real place must be below one of `within`. `what` is said of it, `next` when it
+    was put. A file that is no text stops everything, but with `otherwise` is left, and
+    that is said. What is `private` is one person's: git is not to offer it. Of what is
+    `copied` the text of before is kept, so that `drop` can bring back every byte."""
 
     path: Path
     put: Callable[[str | None], str | None]
@@ -39,7 +41,8 @@ class Target(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What was (or would be) done, one line each, what to do next, and the patches of the files."""
+    """What was (or would be) done, one line each, what to do next, and the patches of
+    the files."""
 
     done: tuple[str, ...]
     patches: tuple[Patch, ...]
@@ -51,10 +54,17 @@ class Left(Exception):
 
 
 def apply(
-    app: "App", targets: Sequence[Target], notes: list[str], *, remove: bool, dry_run: bool
+    app: "App",
+    targets: Sequence[Target],
+    notes: list[str],
+    *,
+    remove: bool,
+    dry_run: bool,
 ) -> Changes:
-    """Bring every file to its new text, or with `remove` to that of before: all of them or none."""
-    project, own = app.project, app.workspace
+    """Bring every file to its new text, or with `remove` to that of before: all of them
+    or none."""
+    project = app.project
+    own = app.workspace
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
     if patches and not dry_run:
@@ -67,7 +77,9 @@ def apply(
         for workspace, group in _by_workspace(project, own, targets):
             with workspace.hold("init"):
                 planned = _plan(group, [], remove=remove)
-                links = (p for p in planned if not _is_below(project, p.path))  # the user's own
+                links = (
+                    p for p in planned if not _is_below(project, p.path)
+                )  # the user's own
                 real = {p: p._replace(path=os.path.realpath(p.path)) for p in links}
                 workspace.write([real.get(p, p) for p in planned], "init")
         for path, copy in copies.items():
@@ -105,8 +117,10 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
 
 
 def _place(target: Target) -> str:
-    """The first of the folders that a file may lie in which holds its real place, "" for none."""
-    within, real = map(os.path.realpath, target.within), Path(os.path.realpath(target.path))
+    """The first of the folders that a file may lie in which holds its real place, ""
+    for none."""
+    within = map(os.path.realpath, target.within)
+    real = Path(os.path.realpath(target.path))
     return next((folder for folder in within if real.is_relative_to(folder)), "")
 
 
@@ -128,8 +142,12 @@ def _by_workspace(
         return "" if _is_below(project, target.path) else _place(target)
 
     for name, group in groupby(sorted(targets, key=apart), key=apart):
-        base, now = Path(name), moment(project.now)
-        yield Workspace(base, state_dir(), now, allowed=[base]) if name else own, list(group)
+        base = Path(name)
+        now = moment(project.now)
+        yield (
+            Workspace(base, state_dir(), now, allowed=[base]) if name else own,
+            list(group),
+        )
 
 
 def _with_copy(target: Target) -> Target:
@@ -175,7 +193,11 @@ def _sha(text: str) -> str:
 
 
 def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
-    path = state_dir() / "init" / f"{digest(os.fsencode(project.root or project.home))}.json"
+    path = (
+        state_dir()
+        / "init"
+        / f"{digest(os.fsencode(project.root or project.home))}.json"
+    )
     known = {*map(str, _kept(path) or ()), *folders}
     if remove:
         for folder in sorted(known, key=len, reverse=True):
@@ -186,7 +208,11 @@ def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None
 
 
 def _said(
-    project: Project, targets: Sequence[Target], patches: Sequence[Patch], *, remove: bool
+    project: Project,
+    targets: Sequence[Target],
+    patches: Sequence[Patch],
+    *,
+    remove: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     changed = {patch.path: patch for patch in patches}
     rows: dict[tuple[str, str], list[str]] = {}
@@ -195,8 +221,12 @@ def _said(
         if patch is not None:
             key = (_verb(target, patch, remove=remove), target.what)
             rows.setdefault(key, []).append(project.name_of(target.path))
-    done = [f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()]
-    next = [target.next for target in targets if target.next and str(target.path) in changed]
+    done = [
+        f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()
+    ]
+    next = [
+        target.next for target in targets if target.next and str(target.path) in changed
+    ]
     return tuple(done), () if remove else tuple(dict.fromkeys(next))
 
 

@@ -8,7 +8,15 @@ from typing import Any
 
 from memcli.memory import values as known
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
-from memcli.memory.values import DOMAINS, KINDS, PHASES, PRIORITIES, STATUSES, TYPES, Entry
+from memcli.memory.values import (
+    DOMAINS,
+    KINDS,
+    PHASES,
+    PRIORITIES,
+    STATUSES,
+    TYPES,
+    Entry,
+)
 from memcli.memory.words import is_day
 from memcli.text import matching
 
@@ -30,23 +38,29 @@ _JUDGED = (*_LISTS, *_TOPS, "success_count")
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
 _CHOICES = {"kind": KINDS, "priority": PRIORITIES, "type": TYPES, "domain": DOMAINS}
 _CHOICES |= {"phase": PHASES, "status": STATUSES}
-_ODD = frozenset({bool, list, dict})  # no number, day or word; and not all can be looked up
+_ODD = frozenset(
+    {bool, list, dict}
+)  # no number, day or word; and not all can be looked up
 
 
 def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Effective values of front matter, and (key, message) for each one that cannot be used."""
+    """Effective values of front matter, and (key, message) for each one that cannot be
+    used."""
     faults: list[tuple[str, str]] = []
 
     def used(key: str, default: Any = "") -> Any:
         given = raw.get(key)
-        value, why = _judged(key, (str(given),) if type(given) in _ODD else given, default)
+        value, why = _judged(
+            key, (str(given),) if type(given) in _ODD else given, default
+        )
         if why:
             text = str(given)
             shown = repr(text if len(text) <= 40 else text[:39] + "…")
             faults.append((key, f"{key}: {shown} {why}"))
         return value
 
-    kind, priority = used("kind"), used("priority")
+    kind = used("kind")
+    priority = used("priority")
     usual = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
     extra = {k: v for k, v in raw.items() if v is not None and k not in _EFFECTIVE}
     values = {
@@ -77,17 +91,25 @@ def _judged(key: str, value: Any, default: str) -> tuple[Any, str]:
     """What is used for a value, and why it is not the value itself."""
     if allowed := _CHOICES.get(key):
         why = f"is none of {', '.join(allowed)}; {default or 'none'} is used"
-        return (value, "") if value in allowed else (default, "" if value is None else why)
+        return (
+            (value, "") if value in allowed else (default, "" if value is None else why)
+        )
     if key == "id":
         text = str(value).strip() if type(value) in (str, int) else ""
         if _pattern("id").match(text) and known.plain_id(text) == text:
             return text, ""
-        return "", "" if value is None else "cannot be an id; one is derived from the place"
+        return (
+            "",
+            "" if value is None else "cannot be an id; one is derived from the place",
+        )
     if key in ("last_reinforced", "created_at"):
         found = _pattern("day").match("" if value is None else str(value))
         if found and is_day(found[0]):
             return found[0], ""
-        return "", "" if value in (None, "") else "is no date (YYYY-MM-DD); it is left out"
+        return "", "" if value in (
+            None,
+            "",
+        ) else "is no date (YYYY-MM-DD); it is left out"
     number = _number((0.5 if key == "importance" else 0) if value is None else value)
     if key == "importance":
         used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
@@ -111,13 +133,22 @@ def _list(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     items = value if isinstance(value, list) else [value]
-    return [str(item) for item in items if item is not None and not isinstance(item, (dict, list))]
+    return [
+        str(item)
+        for item in items
+        if item is not None and not isinstance(item, (dict, list))
+    ]
 
 
 def make_entry(
-    values: Mapping[str, Any], body: str, day: str = "", line: int = 0, span: Sequence[int] = (0, 0)
+    values: Mapping[str, Any],
+    body: str,
+    day: str = "",
+    line: int = 0,
+    span: Sequence[int] = (0, 0),
 ) -> Entry:
-    """An `Entry` from effective values; title and date (else `day`) are found in the body."""
+    """An `Entry` from effective values; title and date (else `day`) are found in the
+    body."""
     plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
     title, dated, rest = _headline(plain[:2000])
     given = values["extra"].get("title")
@@ -137,12 +168,18 @@ def make_entry(
 
 
 def _headline(body: str) -> tuple[str, str, str]:
-    """The first heading outside code, its date, and the first line below it, or of the body."""
+    """The first heading outside code, its date, and the first line below it, or of the
+    body."""
     heading = next(HEADING.find(body, 0, len(body)), None)
-    fenced = heading and heading.start() and any(m[2] for m in MARK.find(body, 0, heading.start()))
+    fenced = (
+        heading
+        and heading.start()
+        and any(m[2] for m in MARK.find(body, 0, heading.start()))
+    )
     if heading is None or fenced or DETAIL.match(body, heading.start(1)):
         return "", "", _line(body)
-    title, below = heading_text(heading), _line(body[heading.end() :])
+    title = heading_text(heading)
+    below = _line(body[heading.end() :])
     dated = HEAD_DATE.match(title)
     if dated is None:
         return title, date_in(title), below
@@ -154,7 +191,8 @@ def _line(text: str) -> str:
 
 
 def _first_line(body: str) -> str:
-    """A title for what has none: that of a topic file's own front matter, else the first line."""
+    """A title for what has none: that of a topic file's own front matter, else the
+    first line."""
     head = _pattern("topic").match(body)
     found = dict(_pattern("topic key").findall(head[1])) if head else {}
     line = found.get("title") or found.get("description") or found.get("name")
@@ -166,11 +204,16 @@ def _first_line(body: str) -> str:
 @cache
 def _month_of() -> dict[str, int]:
     lines = _pattern("<MONTH>").pattern.removeprefix("(?:").splitlines()
-    return {name: at for at, line in enumerate(lines, 1) for name in re.findall(r"\w+", line)}
+    return {
+        name: at
+        for at, line in enumerate(lines, 1)
+        for name in re.findall(r"\w+", line)
+    }
 
 
 def date_in(text: str) -> str:
-    """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day first."""
+    """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day
+    first."""
     if ("19" in text or "20" in text) and _pattern("maybe").search(text):
         return next(filter(is_day, map(_day, _pattern("forms").finditer(text))), "")
     if "-" not in text:  # most lines have none: found out without a pattern
@@ -179,7 +222,8 @@ def date_in(text: str) -> str:
 
 
 def date_in_path(path: str) -> str:
-    """The date in a file's name, else in its folders; there digits alone are one, too."""
+    """The date in a file's name, else in its folders; there digits alone are one,
+    too."""
     for part in reversed(path.split("/")):
         if day := date_in(_pattern("packed").sub(r"\1-\2-\3", part)):
             return day
@@ -190,5 +234,9 @@ def _day(found: re.Match[str]) -> str:
     if found["iso"]:
         return found["iso"]
     number = next(n for n in "12345" if found[f"y{n}"])
-    month = _month_of()[found[f"n{number}"].lower()] if number in "45" else found[f"m{number}"]
+    month = (
+        _month_of()[found[f"n{number}"].lower()]
+        if number in "45"
+        else found[f"m{number}"]
+    )
     return f"{found[f'y{number}']}-{int(month):02}-{int(found[f'd{number}']):02}"

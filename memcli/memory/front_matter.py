@@ -1,4 +1,5 @@
-"""YAML front matter: text -> values, and splices that change one value and nothing else."""
+"""YAML front matter: text -> values, and splices that change one value and nothing
+else."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,16 +9,21 @@ from typing import Any, NamedTuple
 from memcli.memory.values import Edit
 from memcli.text import matching
 
-MAX_BLOCK = 65_536  # characters; longer front matter is not looked at: no memory needs it
+MAX_BLOCK = (
+    65_536  # characters; longer front matter is not looked at: no memory needs it
+)
 MAX_DEPTH = 16
 MAX_DIGITS = 40  # a longer number stays text
 
 _WORDS = frozenset("true false yes no on off null y n".split())
-_pattern = partial(matching.pattern, "memory/front_matter")  # a digest is always in quotes
+_pattern = partial(
+    matching.pattern, "memory/front_matter"
+)  # a digest is always in quotes
 
 
 class Malformed(Exception):
-    """The block is not a mapping that may be read; `offset` is the place within the block."""
+    """The block is not a mapping that may be read; `offset` is the place within the
+    block."""
 
     def __init__(self, why: str, offset: int = 0) -> None:
         super().__init__(why)
@@ -60,7 +66,9 @@ def _read_lines(block: str) -> dict[str, Any] | None:
 
 def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
-    last, indent = "", ""  # the key that list items belong to, and how far they are indented
+    # the key that list items belong to, and how far they are indented
+    last = ""
+    indent = ""
     for key, value in filter(None, lines):
         if key == "-":
             indent = value[0] if last and values[last] is None else indent
@@ -77,13 +85,18 @@ def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=2048)
 def _read_line(line: str) -> tuple[str, Any] | tuple[()] | None:
-    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must tell."""
+    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must
+    tell."""
     if found := _pattern("line").match(line):
         key, *scalar, flow = found.groups()
         if key.lower() in _WORDS:
             return None
         value = _items(flow) if flow is not None else _one_of(*scalar)
-        return None if value is None and (flow is not None or any(scalar)) else (key, value)
+        return (
+            None
+            if value is None and (flow is not None or any(scalar))
+            else (key, value)
+        )
     if listed := _pattern("listed").match(line):
         indent, *scalar = listed.groups()
         item = _one_of(*scalar)
@@ -111,7 +124,8 @@ def _items(flow: str) -> tuple[str, ...] | None:
 
 
 def _compose(block: str) -> Any:
-    """The root node. Aliases, tags, depth and non-mappings are refused before anything is built."""
+    """The root node. Aliases, tags, depth and non-mappings are refused before anything
+    is built."""
     if len(block) > MAX_BLOCK:
         raise Malformed(f"front matter is longer than {MAX_BLOCK} characters")
     import yaml
@@ -122,7 +136,9 @@ def _compose(block: str) -> Any:
         node = yaml.compose(block, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Malformed(f"not valid YAML: {error.problem}", mark.index if mark else 0) from None
+        raise Malformed(
+            f"not valid YAML: {error.problem}", mark.index if mark else 0
+        ) from None
     except (yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
         raise Malformed(f"not valid YAML: {type(error).__name__}") from None
     if not isinstance(node, yaml.MappingNode):
@@ -141,7 +157,9 @@ def _refuse_unsafe(events: Any) -> None:
         if name in ("MappingStartEvent", "SequenceStartEvent"):
             depth += 1
             if depth > MAX_DEPTH:
-                raise Malformed(f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index)
+                raise Malformed(
+                    f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index
+                )
         elif name in ("MappingEndEvent", "SequenceEndEvent"):
             depth -= 1
 
@@ -151,7 +169,8 @@ def _key(node: Any) -> str:
 
 
 def _value(node: Any) -> Any:
-    kind, text = node.tag.rpartition(":")[2], node.value
+    kind = node.tag.rpartition(":")[2]
+    text = node.value
     if kind == "seq":
         return [_value(item) for item in text]
     if kind == "map":
@@ -160,9 +179,15 @@ def _value(node: Any) -> Any:
         if kind in ("int", "float") and len(text) > MAX_DIGITS:
             return text
         if kind == "int":
-            return int(text.replace("_", ""), 0) if not re.match(r"[-+]?0[0-9]", text) else text
+            return (
+                int(text.replace("_", ""), 0)
+                if not re.match(r"[-+]?0[0-9]", text)
+                else text
+            )
         if kind == "float":
-            return float(re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", text.replace("_", "")))
+            return float(
+                re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", text.replace("_", ""))
+            )
     except ValueError:
         return text
     if kind == "bool":
@@ -171,14 +196,20 @@ def _value(node: Any) -> Any:
 
 
 def as_written(value: Any) -> Any:
-    """What `value` is once written and read again: six decimals are kept, tuples are lists."""
+    """What `value` is once written and read again: six decimals are kept, tuples are
+    lists."""
     if isinstance(value, float):
         return round(value, 6)
-    return [as_written(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [as_written(item) for item in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def render_value(value: Any, style: str = "", *, flow: bool = False) -> str:
-    """`value` as one line of YAML that reads back as itself; `style` is the quote to keep."""
+    """`value` as one line of YAML that reads back as itself; `style` is the quote to
+    keep."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):  # without an exponent, which YAML 1.1 reads as text
@@ -197,7 +228,9 @@ def _quoted(text: str, style: str, *, flow: bool) -> str:
         escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
         return (
             '"'
-            + _pattern("unprintable").sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+            + _pattern("unprintable").sub(
+                lambda found: f"\\u{ord(found[0]):04x}", escaped
+            )
             + '"'
         )
     if style == '"' and '"' not in text and "\\" not in text:
@@ -210,20 +243,30 @@ def _quoted(text: str, style: str, *, flow: bool) -> str:
     if style != "'" and bare and not (flow and "," in text):
         return text
     return (
-        text if not style and _pattern("uuid").match(text) else "'" + text.replace("'", "''") + "'"
+        text
+        if not style and _pattern("uuid").match(text)
+        else "'" + text.replace("'", "''") + "'"
     )
 
 
 def render(values: Mapping[str, Any], eol: str = "\n") -> str:
     """A whole block, delimiters included, keys in the order given."""
-    lines = ["---", *(f"{key}: {render_value(value)}" for key, value in values.items()), "---", ""]
+    lines = [
+        "---",
+        *(f"{key}: {render_value(value)}" for key, value in values.items()),
+        "---",
+        "",
+    ]
     return eol.join(lines)
 
 
 def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
-    """Edits within `block` that set each key to its value, or remove it where that is None."""
+    """Edits within `block` that set each key to its value, or remove it where that is
+    None."""
     node = _compose(block)
-    edits = list(_removals(block, node, {key for key, value in changes.items() if value is None}))
+    edits = list(
+        _removals(block, node, {key for key, value in changes.items() if value is None})
+    )
     set_to = {key: value for key, value in changes.items() if value is not None}
     for key, (at, value) in {_key(pair[0]): pair for pair in node.value}.items():
         if key in set_to:
@@ -233,7 +276,8 @@ def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
 
 
 def _end(node: Any) -> int:
-    """Where a value ends: a block collection's own mark lies behind the comments that follow it."""
+    """Where a value ends: a block collection's own mark lies behind the comments that
+    follow it."""
     while not isinstance(node.value, str) and node.value and not node.flow_style:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -244,16 +288,26 @@ def _replacement(
     block: str, pair: tuple[Any, Any], value: Any, eol: str, *, flow: bool
 ) -> list[Edit]:
     key, node = pair
-    start, after_key = node.start_mark.index, key.end_mark.index
+    start = node.start_mark.index
+    after_key = key.end_mark.index
     end = start + len(block[start : _end(node)].rstrip())
     text = _in_style(node, value, flow=flow)
     if start == end:  # `key:` without a value
-        return [Edit(start, end, (" " if ":" in block[after_key:start] else ": ") + text)]
+        return [
+            Edit(start, end, (" " if ":" in block[after_key:start] else ": ") + text)
+        ]
     if node.start_mark.line == key.end_mark.line:
         return [Edit(start, end, text)]
-    if isinstance(value, (list, tuple)) and value and node.id == "sequence" and not node.flow_style:
-        # One item a line as before; items that are only added leave the others as they stand.
-        old, new = _value(node), as_written(value)
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and node.id == "sequence"
+        and not node.flow_style
+    ):
+        # One item a line as before; items that are only added leave the others as they
+        # stand.
+        old = _value(node)
+        new = as_written(value)
         glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
         if old == new[: len(old)]:
             more = "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])
@@ -283,12 +337,18 @@ def _removals(block: str, node: Any, gone: set[str]) -> Iterator[Edit]:
             kept = True
         elif not node.flow_style:
             stop = block.find("\n", max(_end(value) - 1, start))
-            yield Edit(block.rfind("\n", 0, start) + 1, len(block) if stop < 0 else stop + 1, "")
+            yield Edit(
+                block.rfind("\n", 0, start) + 1,
+                len(block) if stop < 0 else stop + 1,
+                "",
+            )
         elif kept:  # with the comma before it
             yield Edit(node.value[at - 1][1].end_mark.index, value.end_mark.index, "")
         else:
             rest = node.value[at + 1 :]
-            yield Edit(start, (rest[0][0].start_mark if rest else value.end_mark).index, "")
+            yield Edit(
+                start, (rest[0][0].start_mark if rest else value.end_mark).index, ""
+            )
 
 
 def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list[Edit]:
@@ -298,7 +358,17 @@ def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list
         return []
     if flow:
         at = node.value[-1][1].end_mark.index if node.value else node.end_mark.index - 1
-        return [Edit(at, at, "".join(f", {pair}" for pair in pairs)[0 if node.value else 2 :])]
+        return [
+            Edit(
+                at, at, "".join(f", {pair}" for pair in pairs)[0 if node.value else 2 :]
+            )
+        ]
     indent = " " * (node.value[0][0].start_mark.column if node.value else 0)
     glue = "" if not block or block.endswith(("\n", "\r")) else eol
-    return [Edit(len(block), len(block), glue + "".join(indent + pair + eol for pair in pairs))]
+    return [
+        Edit(
+            len(block),
+            len(block),
+            glue + "".join(indent + pair + eol for pair in pairs),
+        )
+    ]

@@ -1,4 +1,5 @@
-"""The marks of a memory file: delimiters, fences, headings, conflicts, line ends, derived ids."""
+"""The marks of a memory file: delimiters, fences, headings, conflicts, line ends,
+derived ids."""
 
 import re
 from bisect import bisect_right
@@ -9,7 +10,8 @@ DETAIL = re.compile(r"(?<![^\r\n])### Detail[ \t]*(?![^\r\n])")
 
 
 class LinePattern:
-    """A pattern for the start of a line; searched for by the line end: five times faster."""
+    """A pattern for the start of a line; searched for by the line end: five times
+    faster."""
 
     def __init__(self, pattern: str) -> None:
         self.first = re.compile(pattern)
@@ -32,13 +34,15 @@ _NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
 
 
 def with_line_feeds(text: str) -> str:
-    """A lone CR ends a line, too. The length is the same, so that every offset stays true."""
+    """A lone CR ends a line, too. The length is the same, so that every offset stays
+    true."""
     return re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
 
 
 def line_numbers(text: str) -> Callable[[int], int]:
     """The line, from 1, of an offset; the nearer to the one before, the quicker."""
-    at, line = 0, 1
+    at = 0
+    line = 1
 
     def line_of(offset: int) -> int:
         nonlocal at, line
@@ -71,14 +75,16 @@ def pair_up(marks: Sequence[re.Match[str]]) -> bool:
 
 
 def heading_text(heading: re.Match[str]) -> str:
-    """Without the closing run of `#`, which must stand apart: `## Learn C# ##` is "Learn C#"."""
+    """Without the closing run of `#`, which must stand apart: `## Learn C# ##` is
+    "Learn C#"."""
     text = heading[2].rstrip()
     bare = text.rstrip("#")
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
 def derived_id(*parts: str) -> str:
-    """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version 5)."""
+    """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version
+    5)."""
     from hashlib import sha1
     from uuid import UUID
 
@@ -92,15 +98,18 @@ def within(spans: list[tuple[int, int]], offset: int) -> bool:
 
 
 def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The spans of code in a stretch of prose, in order; one that is not closed runs to the end."""
+    """The spans of code in a stretch of prose, in order; one that is not closed runs to
+    the end."""
     spans: list[tuple[int, int]] = []
-    fence, opened = "", 0
+    fence = ""
+    opened = 0
     for mark in MARK.find(scan, start, end):
         if mark[1]:
             continue
         if not fence:
             if not is_inline(mark):
-                fence, opened = mark[2], mark.start(2)
+                fence = mark[2]
+                opened = mark.start(2)
         elif closes(mark, fence):
             spans.append((opened, mark.end()))
             fence = ""
@@ -108,10 +117,13 @@ def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def line_digests(scan: str) -> Iterator[tuple[int, str]]:
-    """(end, digest of all up to there) of each line that is not blank: see `body_digest`."""
+    """(end, digest of all up to there) of each line that is not blank: see
+    `body_digest`."""
     from hashlib import sha256  # it loads OpenSSL, which is four times faster
 
-    total, at, gap = sha256(), 0, ""
+    total = sha256()
+    at = 0
+    gap = ""
     for line in scan.split("\n"):
         at += len(line) + 1
         bare = line.rstrip("\r \t")
@@ -124,14 +136,19 @@ def line_digests(scan: str) -> Iterator[tuple[int, str]]:
 
 
 def body_digest(body: str) -> str:
-    """What the key `written` holds: lines without trailing blanks or blank lines at both ends."""
+    """What the key `written` holds: lines without trailing blanks or blank lines at
+    both ends."""
     from hashlib import sha256
 
     text = with_line_feeds(body)
     if "\r" in text or " \n" in text or "\t\n" in text:
         text = "\n".join([line.rstrip("\r \t") for line in text.split("\n")])
     text = text.rstrip("\r \t\n").lstrip("\n")
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] if text else NO_BODY
+    return (
+        sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        if text
+        else NO_BODY
+    )
 
 
 def eol_of(text: str) -> str:

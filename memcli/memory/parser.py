@@ -1,4 +1,5 @@
-"""A memory file as text -> segments, entries and the sections of its prose, lossless."""
+"""A memory file as text -> segments, entries and the sections of its prose,
+lossless."""
 
 import re
 from bisect import bisect_right
@@ -8,18 +9,26 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter, grammar
-from memcli.memory.entry_values import CORE_KEYS, date_in, date_in_path, make_entry, read_values
+from memcli.memory.entry_values import (
+    CORE_KEYS,
+    date_in,
+    date_in_path,
+    make_entry,
+    read_values,
+)
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
 from memcli.text import matching
 
 _pattern = partial(matching.pattern, "memory/parser")
-"""`apart`: what may follow a body that is whole; other lines go on with its last paragraph."""
+"""`apart`: what may follow a body that is whole; other lines go on with its last
+paragraph."""
 UNCLOSED = "front matter is not closed by a line of ---"
 _MAX_BODY = 65_536  # how far the end of a body is looked for by its digest (characters)
 
 
 class MemoryFile(NamedTuple):
-    """A parsed file; `entries` are those with front matter, `sections` finds those without."""
+    """A parsed file; `entries` are those with front matter, `sections` finds those
+    without."""
 
     path: str
     text: str
@@ -29,8 +38,8 @@ class MemoryFile(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """A file that was read, its place, and whether it may be changed from here; `found` and `tree`
-    as it was listed."""
+    """A file that was read, its place, and whether it may be changed from here; `found`
+    and `tree` as it was listed."""
 
     memory: MemoryFile
     place: Place
@@ -45,12 +54,14 @@ class KnownFile(NamedTuple):
 
 
 def parse(text: str, path: str) -> MemoryFile:
-    """Split `text` into segments and read every entry; `path` seeds the ids of what has none."""
+    """Split `text` into segments and read every entry; `path` seeds the ids of what has
+    none."""
     return _Reader(text, path).read()
 
 
 class EntryBlock(NamedTuple):
-    """Front matter found between two delimiters; `damage` says where and why it is none."""
+    """Front matter found between two delimiters; `damage` says where and why it is
+    none."""
 
     start: int
     inner: int
@@ -73,7 +84,9 @@ class _Reader:
         self.marks = list(grammar.MARK.find(self.scan, self.top, len(text)))
         self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
         self._block = cache(self._find_block)
-        self.faults: list[tuple[int, tuple[str, str]]] = []  # where, message and severity
+        self.faults: list[
+            tuple[int, tuple[str, str]]
+        ] = []  # where, message and severity
         self.line = grammar.line_numbers(self.scan)
 
     def read(self) -> MemoryFile:
@@ -94,47 +107,76 @@ class _Reader:
             segments.append(Segment("entry", block.start, end))
             if end < limit:
                 segments.append(Segment("prose", end, limit))
-        problems = tuple(Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults))
-        return MemoryFile(self.path, self.text, tuple(segments), tuple(entries), problems)
+        problems = tuple(
+            Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults)
+        )
+        return MemoryFile(
+            path=self.path,
+            text=self.text,
+            segments=tuple(segments),
+            entries=tuple(entries),
+            problems=problems,
+        )
 
-    def _body_end(self, block: EntryBlock, written: object, limit: int) -> tuple[int, bool]:
-        """Where an entry ends, and whether a person has edited its body since `mem` wrote it."""
+    def _body_end(
+        self, block: EntryBlock, written: object, limit: int
+    ) -> tuple[int, bool]:
+        """Where an entry ends, and whether a person has edited its body since `mem`
+        wrote it."""
         bound = self._heading_bound(block.body, limit)
-        end = bound if written is None else self._written_end(block.body, bound, str(written))
+        end = (
+            bound
+            if written is None
+            else self._written_end(block.body, bound, str(written))
+        )
         if end is None or written is None:
             return bound, end is None
         return (end if self.scan[end:limit].strip() else limit), False
 
     def _heading_bound(self, start: int, limit: int) -> int:
         first = re.compile(r"\S").search(self.scan, start, limit)
-        line = max(self.scan.rfind("\n", start, first.start()) + 1, start) if first else start
+        line = (
+            max(self.scan.rfind("\n", start, first.start()) + 1, start)
+            if first
+            else start
+        )
         own = grammar.HEADING.first.match(self.scan, line, limit)
         rank = len(own[1]) if own else 2
         fences: list[tuple[int, int]] | None = None
         for head in grammar.HEADING.later.finditer(self.scan, line, limit):
             if len(head[1]) <= rank:
-                fences = grammar.code_fences(self.scan, start, limit) if fences is None else fences
+                fences = (
+                    grammar.code_fences(self.scan, start, limit)
+                    if fences is None
+                    else fences
+                )
                 if not grammar.within(fences, head.start(1)):
                     return head.start() + 1
         return limit
 
     def _written_end(self, start: int, bound: int, written: str) -> int | None:
-        # Where the shortest beginning of that digest ends; None when the text runs on there.
+        # Where the shortest beginning of that digest ends; None when the text runs on
+        # there.
         if written == grammar.NO_BODY:
             return start
         body = self.scan[start : min(bound, start + _MAX_BODY)]
-        if bound - start <= _MAX_BODY and grammar.body_digest(body) == written:  # as it mostly is
+        if (
+            bound - start <= _MAX_BODY and grammar.body_digest(body) == written
+        ):  # as it mostly is
             stop = body.find("\n", len(body.rstrip("\r\n \t")))
             return start + stop + 1 if stop >= 0 else bound
         for end, digest in grammar.line_digests(body):
             if digest == written:
                 return (
-                    start + end if _pattern("apart").match(self.scan, start + end, bound) else None
+                    start + end
+                    if _pattern("apart").match(self.scan, start + end, bound)
+                    else None
                 )
         return None
 
     def _blocks(self) -> Iterator[EntryBlock]:
-        """Every entry's block, and every damaged one, outside fences and in file order."""
+        """Every entry's block, and every damaged one, outside fences and in file
+        order."""
         at = 0
         while at < len(self.marks):
             if not self.marks[at][1]:
@@ -149,8 +191,10 @@ class _Reader:
                 at += 1
 
     def _skip_fence(self, at: int) -> int:
-        # The mark after the fence. One that is not closed before the next block with an id ends
-        # there, unless the fences behind make sense only if the first of them closes this one.
+        # The mark after the fence. One that is not closed before the next block with an
+        # id ends
+        # there, unless the fences behind make sense only if the first of them closes
+        # this one.
         if grammar.is_inline(self.marks[at]):
             return at + 1
         first: int | None = None
@@ -169,11 +213,19 @@ class _Reader:
         if first is None:
             return len(self.marks)
         marks = [self.marks[i] for i in behind]
-        closing = (n for n, mark in enumerate(marks) if grammar.closes(mark, self.marks[at][2]))
+        closing = (
+            n for n, mark in enumerate(marks) if grammar.closes(mark, self.marks[at][2])
+        )
         end = next(closing, None)
-        if end is not None and grammar.pair_up(marks[end + 1 :]) and not grammar.pair_up(marks):
+        if (
+            end is not None
+            and grammar.pair_up(marks[end + 1 :])
+            and not grammar.pair_up(marks)
+        ):
             return behind[end] + 1
-        self._problem(self.marks[at].start(2), "code fence is not closed before the next entry")
+        self._problem(
+            self.marks[at].start(2), "code fence is not closed before the next entry"
+        )
         return first
 
     def _find_block(self, at: int) -> EntryBlock | None:
@@ -181,7 +233,9 @@ class _Reader:
         line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
         if start != self.top and self.scan[max(line, self.top) : start].strip():
             return None  # not after a blank line
-        inner, stop, why = self._next_line(self.marks[at].end()), len(self.scan), ""
+        inner = self._next_line(self.marks[at].end())
+        stop = len(self.scan)
+        why = ""
         place = (start, inner, stop, stop)
         rule = bisect_right(self.rules, at)
         if rule == len(self.rules):
@@ -190,9 +244,7 @@ class _Reader:
             closing = self.marks[self.rules[rule]]
             place = (start, inner, closing.start(1), self._next_line(closing.end()))
             if place[2] - inner > front_matter.MAX_BLOCK:
-                why = (
-                    f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
-                )
+                why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
         if why:  # what was meant as an entry stays apart from its neighbours, as prose
             meant = _pattern("meant").match(self.scan, inner)
             return EntryBlock(*place, None, damage=(start, why)) if meant else None
@@ -203,7 +255,9 @@ class _Reader:
             values, repeated = front_matter.read(block)
         except front_matter.Malformed as error:
             damage = (inner + error.offset, f"front matter cannot be read: {error}")
-            another = _pattern("next").match(self.scan, place[3])  # its end is that of another one
+            another = _pattern("next").match(
+                self.scan, place[3]
+            )  # its end is that of another one
             if another and _pattern("torn").search(block, 0, error.offset):
                 damage = (start, UNCLOSED)
             meant = _pattern("meant").search(block)
@@ -220,11 +274,16 @@ class _Reader:
     def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
         self.faults.append((offset, (message, severity)))
 
-    def _entry(self, block: EntryBlock, raw_values: dict[str, Any], end: int, at: int) -> Entry:
+    def _entry(
+        self, block: EntryBlock, raw_values: dict[str, Any], end: int, at: int
+    ) -> Entry:
         raw = self.text[block.body : end]
         body = raw.strip(grammar.BLANKS)
         values, faults = read_values(raw_values)
-        twice = [(key, f"key {key!r} stands twice; the last one counts") for key in block.repeated]
+        twice = [
+            (key, f"key {key!r} stands twice; the last one counts")
+            for key in block.repeated
+        ]
         if twice or faults:  # with the place where each key stands for the last time
             keys = _pattern("key").finditer(self.scan, block.inner, block.close)
             places = {found[1]: found.start(1) for found in keys}
@@ -239,15 +298,19 @@ class _Reader:
 
 
 def sections(file: MemoryFile) -> list[Entry]:
-    """The units of all prose: sections below headings; of one that is mostly a list, bullets."""
+    """The units of all prose: sections below headings; of one that is mostly a list,
+    bullets."""
     found: list[Entry] = []
     seen: dict[tuple[str, str], int] = {}
     scan = grammar.with_line_feeds(file.text)
-    number, day = grammar.line_numbers(scan), date_in_path(file.path)
+    number = grammar.line_numbers(scan)
+    day = date_in_path(file.path)
     prose = (segment for segment in file.segments if segment.kind == "prose")
     parts = (part for segment in prose for part in _split_headings(scan, segment))
     pieces = (
-        (part[0], *at) for part in parts for at in _pieces(scan, *part[1:], titled=bool(part[0]))
+        (part[0], *at)
+        for part in parts
+        for at in _pieces(scan, *part[1:], titled=bool(part[0]))
     )
     for path, start, end in pieces:
         raw = file.text[start:end]
@@ -259,37 +322,50 @@ def sections(file: MemoryFile) -> list[Entry]:
         ordinal = seen[title, body] = seen.get((title, body), -1) + 1
         values, _ = read_values({"title": title} if title else {})
         values["id"] = grammar.derived_id(file.path, title, body, str(ordinal))
-        unit = make_entry(values, body, day, number(start + raw.index(body)), (start, end))
+        unit = make_entry(
+            values, body, day, number(start + raw.index(body)), (start, end)
+        )
         date = next(filter(None, map(date_in, reversed(path))), unit.date)
         found.append(unit._replace(written=False, identified=False, date=date))
     return found
 
 
 def _pieces(scan: str, start: int, end: int, *, titled: bool) -> list[tuple[int, int]]:
-    """The bullets of a section with what is nested in them; the whole where they are no half."""
+    """The bullets of a section with what is nested in them; the whole where they are no
+    half."""
     first = (scan.find("\n", start, end) + 1 or end) if titled else start
     starts = list(_list_starts(scan, first, end))
     ends = [place for place, _ in starts[1:]] + [end]
-    listed = [stop - at for (at, bullet), stop in zip(starts, ends, strict=False) if bullet]
+    listed = [
+        stop - at for (at, bullet), stop in zip(starts, ends, strict=False) if bullet
+    ]
     if len(listed) < (3 if titled else 2) or 2 * sum(listed) < end - first:
         return [(start, end)]
-    return list(pairwise([start, *(place for place, _ in starts if place > start), end]))
+    return list(
+        pairwise([start, *(place for place, _ in starts if place > start), end])
+    )
 
 
 def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
-    """(place, True) of each top-level bullet, (place, False) where text follows a list."""
+    """(place, True) of each top-level bullet, (place, False) where text follows a
+    list."""
     if not _pattern("bullet").search(scan, start, end):
         return
     fences = grammar.code_fences(scan, start, end)
-    depth, listed, blank, at = -1, False, False, start
+    depth = -1
+    listed = False
+    blank = False
+    at = start
     for line in scan[start:end].split("\n"):
-        place, at = at, at + len(line) + 1
+        place = at
+        at = at + len(line) + 1
         indent = len(line) - len(line.lstrip(" "))
         if not line.strip() or grammar.within(fences, place):
             blank = not line.strip()
             continue
         if _pattern("bullet").match(line) and (depth < 0 or indent <= depth):
-            depth, listed = indent if depth < 0 else depth, True
+            depth = indent if depth < 0 else depth
+            listed = True
             yield place, True
         elif listed and blank and indent <= depth:
             listed = False
@@ -297,17 +373,25 @@ def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
         blank = False
 
 
-def _split_headings(scan: str, segment: Segment) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """(heading path, start, end) of each section; headings inside fences do not count."""
+def _split_headings(
+    scan: str, segment: Segment
+) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """(heading path, start, end) of each section; headings inside fences do not
+    count."""
     start = segment.start + int(scan.startswith("\ufeff", segment.start))
     fences = grammar.code_fences(scan, start, segment.end)
     found = grammar.HEADING.find(scan, start, segment.end)
     heads = [head for head in found if not grammar.within(fences, head.start(1))]
-    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in heads] + [segment.end]
+    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in heads] + [
+        segment.end
+    ]
     if scan[segment.start : places[0]].strip("\ufeff" + grammar.BLANKS):
         yield (), segment.start, places[0]
     path: list[tuple[int, str]] = []
     for head, place, end in zip(heads, places, places[1:], strict=False):
         depth = len(head[1])
-        path = [*(item for item in path if item[0] < depth), (depth, grammar.heading_text(head))]
+        path = [
+            *(item for item in path if item[0] < depth),
+            (depth, grammar.heading_text(head)),
+        ]
         yield tuple(name for _, name in path), place, end

@@ -1,4 +1,5 @@
-"""How memory fades and is strengthened: decay, growth, FSRS-6, and what use does to an entry."""
+"""How memory fades and is strengthened: decay, growth, FSRS-6, and what use does to an
+entry."""
 
 import datetime
 import math
@@ -15,7 +16,8 @@ UNKNOWN_AGE = 30
 UNFADING = frozenset({"policy", "architecture"})
 RATINGS = {"again": 1, "hard": 2, "good": 3, "easy": 4}
 
-# Defaults of the `fsrs` package (FSRS-6); w[20] is the exponent of the forgetting curve.
+# Defaults of the `fsrs` package (FSRS-6); w[20] is the exponent of the forgetting
+# curve.
 W = (
     0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796,
     1.4835, 0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
@@ -50,11 +52,18 @@ def _clamp(value: float, bounds: tuple[float, float]) -> float:
 
 
 def prominence(
-    importance: float, kind: str, age: float, n: int, rule: Rule, stability: float | None = None
+    importance: float,
+    kind: str,
+    age: float,
+    n: int,
+    rule: Rule,
+    stability: float | None = None,
 ) -> Prominence:
-    """The prominence of an entry of `age` days that was reinforced `n` times, with its factors."""
+    """The prominence of an entry of `age` days that was reinforced `n` times, with its
+    factors."""
     importance = importance if rule.use_importance else 1.0
-    own, grown = rule.half_life_by_kind.get(kind), growth(n, rule.growth)
+    own = rule.half_life_by_kind.get(kind)
+    grown = growth(n, rule.growth)
     if rule.decay == "none" or (own is None and kind in UNFADING):
         decay = 1.0
     elif rule.decay == "half-life" or own is not None:
@@ -62,20 +71,31 @@ def prominence(
     elif rule.decay == "linear":
         decay = max(FLOOR, 1 - max(age, 0) / 180)
     else:
-        decay = retrievability(age, initial_stability() if stability is None else stability)
-    return Prominence(importance, decay, grown, importance * decay * grown)
+        decay = retrievability(
+            age, initial_stability() if stability is None else stability
+        )
+    return Prominence(
+        importance=importance,
+        decay=decay,
+        growth=grown,
+        value=importance * decay * grown,
+    )
 
 
 def half_life_decay(age: float, half_life: float = 90.0) -> float:
-    """max(0.1, 0.5^(age/half_life)), ages in days; never fades with an infinite half-life."""
+    """max(0.1, 0.5^(age/half_life)), ages in days; never fades with an infinite
+    half-life."""
     if age <= 0 or half_life == math.inf:
         return 1.0
     return max(FLOOR, 0.5 ** (age / half_life)) if half_life > 0 else FLOOR
 
 
 def retrievability(age: float, stability: float) -> float:
-    """FSRS-6 forgetting curve, (1 + f t/S)^-w20 with f = 0.9^(-1/w20) - 1 and t in whole days."""
-    return float((1 + _FACTOR * int(max(age, 0)) / _clamp(stability, STABILITY_RANGE)) ** -W[20])
+    """FSRS-6 forgetting curve, (1 + f t/S)^-w20 with f = 0.9^(-1/w20) - 1 and t in
+    whole days."""
+    return float(
+        (1 + _FACTOR * int(max(age, 0)) / _clamp(stability, STABILITY_RANGE)) ** -W[20]
+    )
 
 
 def initial_stability(surprise: float = 0.0) -> float:
@@ -83,10 +103,14 @@ def initial_stability(surprise: float = 0.0) -> float:
     return W[2] * (1 + 0.5 * _clamp(surprise, (0.0, 1.0)))
 
 
-def review(stability: float, difficulty: float, days: float, rating: str) -> tuple[float, float]:
-    """Stability and difficulty after a review (FSRS-6) `days` after the last; unknown is good."""
+def review(
+    stability: float, difficulty: float, days: float, rating: str
+) -> tuple[float, float]:
+    """Stability and difficulty after a review (FSRS-6) `days` after the last; unknown
+    is good."""
     grade = RATINGS.get(rating, RATINGS["good"])
-    s, d = _clamp(stability, STABILITY_RANGE), _clamp(difficulty, DIFFICULTY_RANGE)
+    s = _clamp(stability, STABILITY_RANGE)
+    d = _clamp(difficulty, DIFFICULTY_RANGE)
     if days < 1:
         increase = math.exp(W[17] * (grade - 3 + W[18])) * s ** -W[19]
         after = s * (increase if grade == RATINGS["again"] else max(increase, 1.0))
@@ -95,9 +119,13 @@ def review(stability: float, difficulty: float, days: float, rating: str) -> tup
         long_term = W[11] * d ** -W[12] * ((s + 1) ** W[13] - 1) * lost
         after = min(long_term, s / math.exp(W[17] * W[18]))
     else:
-        factor = (W[15] if rating == "hard" else 1.0) * (W[16] if rating == "easy" else 1.0)
+        factor = (W[15] if rating == "hard" else 1.0) * (
+            W[16] if rating == "easy" else 1.0
+        )
         gain = math.exp(W[8]) * (11 - d) * s ** -W[9]
-        after = s * (1 + gain * (math.exp(W[10] * (1 - retrievability(days, s))) - 1) * factor)
+        after = s * (
+            1 + gain * (math.exp(W[10] * (1 - retrievability(days, s))) - 1) * factor
+        )
     damped = d + (10 - d) / 9 * -W[6] * (grade - 3)
     easiest = W[4] - math.exp(W[5] * 3) + 1
     harder = _clamp(W[7] * easiest + (1 - W[7]) * damped, DIFFICULTY_RANGE)
@@ -110,25 +138,35 @@ def growth(n: int, mode: str = "log") -> float:
     return 1.0 + count if mode == "linear" else 1 + math.log2(count + 1) / 8
 
 
-def age_days(last_reinforced: str, created_at: str, date: str, now: datetime.date) -> int:
-    """Whole days since the first of the three that is an ISO date, 30 if none is; future is 0."""
+def age_days(
+    last_reinforced: str, created_at: str, date: str, now: datetime.date
+) -> int:
+    """Whole days since the first of the three that is an ISO date, 30 if none is;
+    future is 0."""
     for text in (last_reinforced, created_at, date):
         with suppress(ValueError):
-            return max(0, now.toordinal() - type(now).fromisoformat(text[:10]).toordinal())
+            return max(
+                0, now.toordinal() - type(now).fromisoformat(text[:10]).toordinal()
+            )
     return UNKNOWN_AGE
 
 
-USED = 0.3  # share of an entry's words that a session must say for the entry to count as used
+# share of an entry's words that a session must say for the entry to count as used
+USED = 0.3
 _LONG_WORD = r"[^\W\d_]{4,}"
 
 
 def stronger(entry: Entry, today: str) -> dict[str, Any]:
     """One count more, and today's date."""
-    return {"reinforcement_count": entry.reinforcement_count + 1, "last_reinforced": today}
+    return {
+        "reinforcement_count": entry.reinforcement_count + 1,
+        "last_reinforced": today,
+    }
 
 
 def reviewed(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
-    """FSRS-6 review of an entry, at most once a day; `again` does not count as a reinforcement."""
+    """FSRS-6 review of an entry, at most once a day; `again` does not count as a
+    reinforcement."""
     if is_reviewed(entry, now):
         return {}
     initial = initial_stability(float(entry.extra.get("surprise", 0)))
@@ -151,7 +189,8 @@ def is_reviewed(entry: Entry, now: datetime.date) -> bool:
 
 
 def is_used(entry: Entry, spoken: str) -> bool:
-    """Whether a session says at least 30 % of an entry's distinct words of four letters or more."""
+    """Whether a session says at least 30 % of an entry's distinct words of four letters
+    or more."""
     words = long_words(entry.body)
     return not words or len(words & long_words(spoken)) >= USED * len(words)
 

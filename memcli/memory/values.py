@@ -9,19 +9,24 @@ from memcli.named import NamedTuple
 TYPES = ("declarative", "procedural", "directive", "corrective")
 DOMAINS = ("task", "team")
 STATUSES = ("active", "retired", "compacted")
-PHASES = tuple("specification planning design implementation review maintenance unknown".split())
+PHASES = tuple(
+    "specification planning design implementation review maintenance unknown".split()
+)
 LEVEL_WEIGHTS = {"global": 1.0, "project": 1.2, "job": 1.2, "task": 1.5}
 LEVELS = tuple(LEVEL_WEIGHTS)
 OUTERMOST = {level: depth for depth, level in enumerate(LEVELS)}
 LEVEL_WORDS = {"team": "task", "dispatch": "task", "session": "job"}
 """Other names people use for a level; they are accepted wherever a level is."""
 STORES = ("memory", "institutional", "proxy", "archive")
-KINDS = tuple("policy workflow pitfall architecture decision preference fact episode".split())
+KINDS = tuple(
+    "policy workflow pitfall architecture decision preference fact episode".split()
+)
 PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 
 
 class Problem(NamedTuple):
-    """What could not be used; `severity` is "unreadable" (exit 3) or "defaulted" (exit 0)."""
+    """What could not be used; `severity` is "unreadable" (exit 3) or "defaulted" (exit
+    0)."""
 
     path: str
     line: int
@@ -41,9 +46,11 @@ class Segment(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One memory: an entry with front matter, or a section of prose (`written` is False).
+    """One memory: an entry with front matter, or a section of prose (`written` is
+    False).
 
-    Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands in the file;
+    Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands
+    in the file;
     `touched`: a person edited the body since `mem` wrote it."""
 
     id: str
@@ -78,7 +85,8 @@ class Edit(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """The whole text of a file before and after; None is no file (only undo deletes one)."""
+    """The whole text of a file before and after; None is no file (only undo deletes
+    one)."""
 
     path: str
     before: str | None
@@ -89,16 +97,20 @@ JOBS_DIRS = (".teaparty/jobs", ".mem/jobs")
 ARCHIVE = ".archive.md"
 
 
-_ANOTHER = re.compile(r"\A(?:[gp]|r\d+):")  # home, Claude Code's own memory, below the root
+_ANOTHER = re.compile(
+    r"\A(?:[gp]|r\d+):"
+)  # home, Claude Code's own memory, below the root
 
 
 def plain_id(key: str) -> str:
-    """The id in the file, without the mark of another repository: no id begins so by itself."""
+    """The id in the file, without the mark of another repository: no id begins so by
+    itself."""
     return _ANOTHER.sub("", key, count=1)
 
 
 class Place(NamedTuple):
-    """`of` is the store that an archive keeps the leavings of; else it equals `store`."""
+    """`of` is the store that an archive keeps the leavings of; else it equals
+    `store`."""
 
     level: str
     store: str
@@ -107,18 +119,27 @@ class Place(NamedTuple):
     of: str = "memory"
 
     def is_around(self, level: str, job: str, task: str) -> bool:
-        """Whether readers of a level see what stands here: it is that or outside, of the same."""
+        """Whether readers of a level see what stands here: it is that or outside, of
+        the same."""
         same = self.job in ("", job) and self.task in ("", task)
         return same and OUTERMOST[self.level] <= OUTERMOST[level]
 
 
-def place(level: str, name: str, *, folder: str = "", job: str = "", task: str = "") -> Place:
+def place(
+    level: str, name: str, *, folder: str = "", job: str = "", task: str = ""
+) -> Place:
     """The place of a file in one of the folders that are looked at."""
     stem = name.removesuffix(ARCHIVE).removesuffix(".md")
     of = "institutional" if stem == "institutional" and not folder else "memory"
     if folder == "proxy-tasks" or (stem == "proxy" and not folder):
         of = "proxy"
-    return Place(level, "archive" if name.endswith(ARCHIVE) else of, job, task, of)
+    return Place(
+        level=level,
+        store="archive" if name.endswith(ARCHIVE) else of,
+        job=job,
+        task=task,
+        of=of,
+    )
 
 
 def archive_of(path: str) -> str:
@@ -134,10 +155,13 @@ def source_of(path: str) -> str:
 def listed(entry: Entry, key: str) -> list[str]:
     """A list of the front matter as texts; one text is a list of one."""
     value = entry.extra.get(key) or ()
-    return [str(item) for item in (value if isinstance(value, (list, tuple)) else (value,))]
+    return [
+        str(item) for item in (value if isinstance(value, (list, tuple)) else (value,))
+    ]
 
 
 def sessions_of(entry: Entry) -> set[str]:
-    """The sessions that an entry was learned in: `session_id`, and those named in `source`."""
+    """The sessions that an entry was learned in: `session_id`, and those named in
+    `source`."""
     named = [name.partition("#")[0] for name in listed(entry, "source")]
     return {str(name) for name in (*named, entry.extra.get("session_id")) if name}

@@ -1,4 +1,5 @@
-"""Texts as the index sees them: words, the parts of identifiers, scripts without blanks, dates."""
+"""Texts as the index sees them: words, the parts of identifiers, scripts without
+blanks, dates."""
 
 import datetime
 import math
@@ -8,21 +9,28 @@ from functools import lru_cache
 from itertools import chain
 
 SIZE = 1600
-OVERLAP = 320  # characters of a chunk of a long entry, and of what it shares with the next
+OVERLAP = (
+    320  # characters of a chunk of a long entry, and of what it shares with the next
+)
 LONGEST = 32
 # The front matter of a topic file: its title says it, and its text begins below.
-MATTER = r"\A---[ \t]*\r?\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*\r?(?:\n|\Z)\s*"
+MATTER = (
+    r"\A---[ \t]*\r?\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*\r?(?:\n|\Z)\s*"
+)
 
 # This one and _SPACELESS are compiled when the first text needs them.
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
 _CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _WORD = re.compile(r"[^\W_]+")
-# Where one hump of an identifier ends and one begins: at a capital letter, of which a text has few.
+# Where one hump of an identifier ends and one begins: at a capital letter, of which a
+# text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
 _CASES = bytes(
-    65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 or 48 <= c <= 57 else 32 for c in range(256)
+    65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 or 48 <= c <= 57 else 32
+    for c in range(256)
 )
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 _SPACELESS = (
@@ -35,7 +43,9 @@ def clean(text: str) -> str:
     """`text` without what SQLite or its tokenizer cannot take."""
     if text.isprintable():
         return text
-    data = text.encode("utf-8", "surrogatepass")  # faster to look through; \xed begins a surrogate
+    data = text.encode(
+        "utf-8", "surrogatepass"
+    )  # faster to look through; \xed begins a surrogate
     odd = b"\xed" in data or len(data.translate(None, _CONTROLS)) < len(data)
     return re.sub(_CONTROL, " ", text) if odd else text
 
@@ -46,7 +56,8 @@ def join(texts: list[str]) -> str:
 
 
 def body_of(text: str, title: str) -> str:
-    """The text without a rule at its end, and without a heading that says what the title says."""
+    """The text without a rule at its end, and without a heading that says what the
+    title says."""
     text = _LAST_RULE.sub("", text)
     head = _HEADING.match(text)
     if head is not None and title and title.rpartition(" > ")[2] in head[0]:
@@ -55,20 +66,26 @@ def body_of(text: str, title: str) -> str:
 
 
 def sub_words(text: str) -> str:
-    """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks are."""
+    """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks
+    are."""
     words = _WORD.findall(text) if _has_joint(text) else ()
-    found = [hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)]
+    found = [
+        hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)
+    ]
     runs = () if text.isascii() else re.findall(_SPACELESS, text)
     return " ".join([*found, *(pair for run in runs for pair in bigrams(run))])
 
 
 def _has_joint(text: str) -> bool:
-    cases = text.encode("utf-8", "surrogatepass").translate(_CASES)  # four times faster than _JOINT
+    cases = text.encode("utf-8", "surrogatepass").translate(
+        _CASES
+    )  # four times faster than _JOINT
     return re.search(rb"A(?:(?<=aA)|(?=Aa))", cases) is not None
 
 
 def bigrams(run: str) -> list[str]:
-    """Overlapping pairs of characters; the last character stands alone, so that each begins one."""
+    """Overlapping pairs of characters; the last character stands alone, so that each
+    begins one."""
     return [run[i : i + 2] for i in range(len(run))]
 
 
@@ -89,15 +106,30 @@ def word_forms(text: str) -> Iterator[str]:
 @lru_cache(maxsize=1 << 16)  # texts are many, their words are few
 def _forms(word: str) -> tuple[str, ...]:
     if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
-        return tuple(p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1)
+        return tuple(
+            p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1
+        )
     return tuple(part for part in humps(word) or (word,) if len(part) <= LONGEST)
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """A word without the endings that its forms differ in."""
+    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text that have two letters or more, cut to what most of their
+    forms share."""
+    return {stem(form) for form in word_forms(text.lower()) if len(form) > 1}
 
 
 def spaceless_runs(text: str) -> list[str]:
     """The stretches of `text` in scripts that put no blanks between words."""
     if text.isascii() or max(odd := set(text)) < "\u0e00":
         return []
-    # Dashes and dots stand in many a text: for them alone the pattern is not worth compiling.
+    # Dashes and dots stand in many a text: for them alone the pattern is not worth
+    # compiling.
     if all(each < "\u0e00" or "\u2000" <= each < "\u3040" for each in odd):
         return []
     return re.findall(_SPACELESS, text)
@@ -113,7 +145,8 @@ def is_day(text: str) -> bool:
 
 
 def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is empty."""
+    """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is
+    empty."""
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if shared else 0.0
 
@@ -131,11 +164,14 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def each_text(value: object, change: Callable[[str], str]) -> object:
-    """A value with every text in it changed; a number that JSON does not know is None."""
+    """A value with every text in it changed; a number that JSON does not know is
+    None."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, (list, tuple)):
         return [each_text(item, change) for item in value]
     if isinstance(value, Mapping):
-        return {change(str(key)): each_text(item, change) for key, item in value.items()}
+        return {
+            change(str(key)): each_text(item, change) for key, item in value.items()
+        }
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,1 +1,2 @@
-"""One memory for many repositories: an index on PostgreSQL with pgvector (extra `postgres`)."""
+"""One memory for many repositories: an index on PostgreSQL with pgvector (extra
+`postgres`)."""

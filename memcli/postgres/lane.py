@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 
 def lane(
-    index: SharedIndex, config: Config, embedder: "Callable[[], Embedder | None]", notes: list[str]
+    index: SharedIndex,
+    config: Config,
+    embedder: "Callable[[], Embedder | None]",
+    notes: list[str],
 ) -> "VectorLane":
-    """The vector lane of searches over `index`; a note says why words alone are searched, if so."""
+    """The vector lane of searches over `index`; a note says why words alone are
+    searched, if so."""
 
     def look(task: str, asked: Query, lexical: Scores) -> Lane | None:
         try:
@@ -51,7 +55,9 @@ def _require(index: SharedIndex, model: str, dim: int = 0) -> None:
         raise UsageError("the shared index has no vectors", "")
     dims = {d for name, d in have if name == model}
     if not dims:
-        raise UsageError(f"its vectors are of {', '.join(sorted({name for name, _ in have}))}", "")
+        raise UsageError(
+            f"its vectors are of {', '.join(sorted({name for name, _ in have}))}", ""
+        )
     if dim and dim not in dims:
         what = f"its vectors of {model} have {min(dims)} dimensions, here {dim}"
         raise UsageError(what, f"set embed_dimensions = {min(dims)}")
@@ -73,7 +79,12 @@ class _SharedWords(NamedTuple):
 
 
 def _signals(
-    index: SharedIndex, embedder: "Embedder", task: str, asked: Query, lexical: Scores, floor: float
+    index: SharedIndex,
+    embedder: "Embedder",
+    task: str,
+    asked: Query,
+    lexical: Scores,
+    floor: float,
 ) -> Signals:
     model = f"{embedder.provider}/{embedder.model}"
     _require(index, model)
@@ -81,7 +92,8 @@ def _signals(
     meaning = vector_lane.understand(words, index.idf, embedder, task, asked)
     if not meaning.vector:
         return Signals(lexical, {})
-    near, dim = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]", len(meaning.vector)
+    near = f"[{','.join(map(str, memoryview(meaning.vector).cast('b')))}]"
+    dim = len(meaning.vector)
     _require(index, model, dim)
     close = index.nearest(near, model, dim, vector_lane.NEAREST)
     cosine = index.cosines({*lexical, *close}, near, model, dim)
@@ -90,7 +102,9 @@ def _signals(
         return Signals(lexical, cosine)
     forms = {
         c.rowid: [
-            w for w in dict.fromkeys(word_forms(embedded_text(c.title, c.text))) if is_content(w)
+            w
+            for w in dict.fromkeys(word_forms(embedded_text(c.title, c.text)))
+            if is_content(w)
         ]
         for c in index.candidates(list(cosine))
     }
@@ -98,5 +112,10 @@ def _signals(
     with closing(Index(IN_MEMORY, [])) as met:
         learn(met.vectors, cast("Local", embedder), distinct)
         ids = {word: row[0] for word, row in met.vectors.words(distinct).items()}
-        by_id = {i: Near(b"", array("I", [ids[word] for word in own])) for i, own in forms.items()}
-        return Signals(lexical, cosine, *vector_lane.by_words(met.vectors, meaning, by_id))
+        by_id = {
+            i: Near(b"", array("I", [ids[word] for word in own]))
+            for i, own in forms.items()
+        }
+        return Signals(
+            lexical, cosine, *vector_lane.by_words(met.vectors, meaning, by_id)
+        )

@@ -1,4 +1,5 @@
-"""mem index --push: send what changed in this project to the shared index, in one transaction."""
+"""mem index --push: send what changed in this project to the shared index, in one
+transaction."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,8 @@ ARGUMENTS = 500
 
 
 class PushReport(NamedTuple):
-    """What a push did. `left_out` are memory files that are not in git; `made`: the tables, too."""
+    """What a push did. `left_out` are memory files that are not in git; `made`: the
+    tables, too."""
 
     project: str
     where: str
@@ -52,19 +54,25 @@ class _Target(NamedTuple):
 
 
 def push(app: App, *, archived: bool = False) -> PushReport:
-    """Send what changed. Nothing is written unless everything is. The index must be fresh."""
-    url, environ = app.project.config.store_url, app.project.environ
+    """Send what changed. Nothing is written unless everything is. The index must be
+    fresh."""
+    url = app.project.config.store_url
+    environ = app.project.environ
     if app.project.root is None:
         what = "only a project can be pushed: the global level stays here"
         raise UsageError(what, "run it in a repository")
-    identity, wanted = identify(app.project.root), _wanted(app, archived)
+    identity = identify(app.project.root)
+    wanted = _wanted(app, archived)
+    team = app.project.config.store_team
     with closing(link.Link(url, environ)) as server:
         made = not server.ask(link.version) and server.ask(link.make)
         link.require(server.ask(link.version))
         for _ in range(TRIES):
             with suppress(writer.Stale):
-                known = server.ask(lambda c: writer.known(c, identity.key))
-                target = _with_model(_Target(app, server, identity, known))
+                known = server.ask(lambda c: writer.known(c, identity, team))
+                target = _with_model(
+                    _Target(app=app, server=server, identity=identity, known=known)
+                )
                 return _push(target, *wanted, archived)._replace(made=made)
     what = f"this project is being pushed by others all the time ({server.where})"
     raise RefusedError(what, "run again")
@@ -86,11 +94,16 @@ def _wanted(app: App, archived: bool) -> tuple[dict[str, FileRow], tuple[str, ..
 
 
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
-    found, listed = list[str](), sorted(names)
+    found = list[str]()
+    listed = sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
-        done = git.run([*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120)
+        done = git.run(
+            [*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120
+        )
         if done.returncode:
-            raise ProviderError(f"git {command[0]} failed: {done.stderr.strip()}", "git status")
+            raise ProviderError(
+                f"git {command[0]} failed: {done.stderr.strip()}", "git status"
+            )
         found += [name for name in done.stdout.split("\0") if name]
     return found
 
@@ -98,14 +111,21 @@ def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
 def _push(
     to: _Target, files: dict[str, FileRow], left_out: tuple[str, ...], archived: bool
 ) -> PushReport:
-    key, identity, facts = to.identity.key, to.identity, to.known.facts
-    team = to.app.project.config.store_team or facts.team
-    team = team or to.server.ask(lambda c: str(c.execute("SELECT current_user").fetchall()[0][0]))
-    now = writer.Facts(team, identity.commit, identity.remote, identity.name, to.model, to.dim)
+    key = to.known.key
+    identity = to.identity
+    facts = to.known.facts
+    now = writer.Facts(
+        team=facts.team,
+        commit=identity.commit,
+        remote=identity.remote,
+        name=identity.name,
+        model=to.model,
+        dim=to.dim,
+    )
     if to.dim:
         to.server.ask(lambda c: link.index_vectors(c, to.model, to.dim))
-    # What another team or model had is not changed but sent anew.
-    same = (team, to.model, to.dim) == (facts.team, facts.model, facts.dim)
+    # What has vectors of another model is not changed but sent anew.
+    same = (to.model, to.dim) == (facts.model, facts.dim)
     have_files = to.known.files if same else {}
     problems: list[Problem] = []
     changed = []
@@ -116,50 +136,84 @@ def _push(
     gone = [writer.number(name) for name in have_files if name not in files]
     touched = [*gone, *(file.number for file in changed)] if same else []
     select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
-    rows = to.server.ask(lambda c: c.execute(select, (key, touched)).fetchall()) if touched else []
+    rows = (
+        to.server.ask(lambda c: c.execute(select, (key, touched)).fetchall())
+        if touched
+        else []
+    )
     have = {row[0] for row in rows}
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
-    new = _new(to, team, [pair for i, pair in wanted.items() if i not in have])
+    new = _new(to, [pair for i, pair in wanted.items() if i not in have])
     dropped = sorted(have - wanted.keys())
-    change = writer.Change(now, changed, gone, new, dropped, not same, archived)
+    change = writer.Change(
+        facts=now,
+        files=changed,
+        gone=gone,
+        new=new,
+        dropped=dropped,
+        anew=not same,
+        archived=archived,
+    )
     if changed or gone or now != facts:
-        to.server.ask(lambda c: writer.write(c, identity, to.known.version, change))
+        to.server.ask(lambda c: writer.write(c, identity, to.known, change))
+    for other in to.known.others:
+        to.app.notes.append(f"team {other} has this project, too, as it was pushed")
     embedded = sum(chunk.vector is not None for chunk in new)
     return PushReport(
-        identity.name, to.server.where, identity.commit, len(files), len(new), len(dropped),
-        embedded, left_out, tuple(problems),
+        project=identity.name, where=to.server.where, commit=identity.commit, files=len(files), sent=len(new), dropped=len(dropped),
+        embedded=embedded, left_out=left_out, problems=tuple(problems),
     )  # fmt: skip
 
 
-def _read(app: App, row: FileRow, identity: str, problems: list[Problem]) -> writer.FileChange:
+def _read(
+    app: App, row: FileRow, identity: str, problems: list[Problem]
+) -> writer.FileChange:
     file = app.project.found(row.path)
     path = file.path if file else app.project.path_of(row.path)
-    changed = writer.FileChange(writer.number(row.path), row.path, identity, row.place, ())
+    changed = writer.FileChange(
+        number=writer.number(row.path),
+        path=row.path,
+        hash=identity,
+        place=row.place,
+        chunks=(),
+    )
     try:
         data = read_file(path, base_of(app.project, path)).data
         text = strip_private(decode(data), lines=True)
     except Unreadable as error:
-        problems.append(Problem(row.path, error.line, str(error), "unreadable"))
+        problems.append(
+            Problem(
+                path=row.path,
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
+            )
+        )
         return changed
     if digest(data) != row.hash:
         raise RefusedError(f"{row.path} is being changed", "run again")
-    sent = writer.chunks(parse(text, row.path), row.path, live=row.place.store == "memory")
+    sent = writer.chunks(
+        parse(text, row.path), row.path, live=row.place.store == "memory"
+    )
     return changed._replace(chunks=sent)
 
 
 def _new(
-    to: _Target, team: str, added: Sequence[tuple[writer.FileChange, writer.Sent]]
+    to: _Target, added: Sequence[tuple[writer.FileChange, writer.Sent]]
 ) -> list[writer.NewChunk]:
     sent = [one for _, one in added]
     with closing(Tokenizer()) as tokenizer:
-        labels = (f"=t:{team}", f"=p:{to.identity.key}")
-        rows = [(r.title, r.text, r.tags, r.date, r.parts) for r in (one.row for one in sent)]
+        labels = (f"=t:{to.known.facts.team}", f"=p:{to.known.key}")
+        rows = [
+            (r.title, r.text, r.tags, r.date, r.parts)
+            for r in (one.row for one in sent)
+        ]
         words = tokenizer.words(rows, labels)
     chosen = [one for one in sent if to.dim and one.row.live and _chosen(to.app, one)]
     texts = [embedded_text(one.row.title, one.row.text) for one in chosen]
     vectors = dict(zip((one.id for one in chosen), _vectors(to, texts), strict=True))
     return [
-        writer.NewChunk(file, one, own, vectors.get(one.id))
+        writer.NewChunk(file=file, sent=one, words=own, vector=vectors.get(one.id))
         for (file, one), own in zip(added, words, strict=True)
     ]
 
@@ -182,10 +236,14 @@ def _with_model(to: _Target) -> _Target:
 
 
 def _chosen(app: App, sent: writer.Sent) -> bool:
-    chosen, row, values = app.chosen, sent.row, json.loads(sent.row.metadata)
+    chosen = app.chosen
+    row = sent.row
+    values = json.loads(sent.row.metadata)
     if values.get("embed") is not None:
         return bool(values["embed"])
-    fits = row.kind in (chosen.kinds or (row.kind,)) and row.type in (chosen.types or (row.type,))
+    fits = row.kind in (chosen.kinds or (row.kind,)) and row.type in (
+        chosen.types or (row.type,)
+    )
     return fits and float(values.get("importance") or 0) >= chosen.importance
 
 

@@ -1,5 +1,5 @@
-"""Words as the local index sees them, by SQLite's own tokenizer, as a tsvector: positions are
-counted per column, weights say which column."""
+"""Words as the local index sees them, by SQLite's own tokenizer, as a tsvector:
+positions are counted per column, weights say which column."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,18 @@ from typing import NamedTuple
 
 COLUMNS = ("title", "text", "tags", "date", "parts")
 MARKS = "ABBBC"  # the tsvector weight of each column
-WEIGHTS: Mapping[str, float] = {"A": 1.5, "B": 1.0, "C": 0.7}  # as `lexical.COLUMN_WEIGHTS`
+WEIGHTS: Mapping[str, float] = {
+    "A": 1.5,
+    "B": 1.0,
+    "C": 0.7,
+}  # as `lexical.COLUMN_WEIGHTS`
 LAST = 16_383  # the last position that a tsvector tells from others
 LONGEST = 1000  # bytes of a word; a longer one is no word, and a lexeme may have 2 kB
 
 
 class Words(NamedTuple):
-    """A text as a tsvector in its text form; its words, and how many they are with repetitions."""
+    """A text as a tsvector in its text form; its words, and how many they are with
+    repetitions."""
 
     vector: str
     terms: frozenset[str]
@@ -31,14 +36,19 @@ class Tokenizer:
             f"CREATE VIRTUAL TABLE texts USING fts5({', '.join(COLUMNS)},"
             " tokenize = 'porter unicode61 remove_diacritics 2')"
         )
-        self.db.execute("CREATE VIRTUAL TABLE instances USING fts5vocab(texts, instance)")
+        self.db.execute(
+            "CREATE VIRTUAL TABLE instances USING fts5vocab(texts, instance)"
+        )
 
     def close(self) -> None:
         """Let go of the tables."""
         self.db.close()
 
-    def words(self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()) -> list[Words]:
-        """The words of each row of `COLUMNS`; vectors have the `labels`, too, without a place."""
+    def words(
+        self, rows: Sequence[Sequence[str]], labels: Sequence[str] = ()
+    ) -> list[Words]:
+        """The words of each row of `COLUMNS`; vectors have the `labels`, too, without a
+        place."""
         found: list[dict[str, list[str]]] = [{} for _ in rows]
         lengths = [0] * len(rows)
         starts = self._fill(rows)
@@ -49,7 +59,9 @@ class Tokenizer:
                 found[row].setdefault(term, []).append(f"{place}{MARKS[column]}")
         extra = " ".join(quoted(label) for label in labels)
         vectors = (
-            " ".join(f"{quoted(word)}:{','.join(places)}" for word, places in own.items())
+            " ".join(
+                f"{quoted(word)}:{','.join(places)}" for word, places in own.items()
+            )
             for own in found
         )
         return [
@@ -72,7 +84,9 @@ class Tokenizer:
     def _instances(self) -> list[tuple[str, int, int, int]]:
         rows = self.db.execute("SELECT term, doc, col, offset FROM instances")
         place = {name: i for i, name in enumerate(COLUMNS)}
-        return [(term, doc, place[column], offset) for term, doc, column, offset in rows]
+        return [
+            (term, doc, place[column], offset) for term, doc, column, offset in rows
+        ]
 
     def terms(self, terms: Sequence[str]) -> "list[Term]":
         """The terms of a query (see `query.build`) as the words they are made of."""
@@ -88,7 +102,8 @@ class Tokenizer:
 
 
 class Term(NamedTuple):
-    """A term of a query: one word, a phrase, or (`open`) all that begins with the last."""
+    """A term of a query: one word, a phrase, or (`open`) all that begins with the
+    last."""
 
     text: str
     words: tuple[str, ...]
@@ -97,7 +112,9 @@ class Term(NamedTuple):
     @property
     def query(self) -> str:
         """As a tsquery in its text form."""
-        return " <-> ".join(quoted(word) for word in self.words) + (":*" if self.open else "")
+        return " <-> ".join(quoted(word) for word in self.words) + (
+            ":*" if self.open else ""
+        )
 
 
 def quoted(word: str) -> str:
@@ -107,33 +124,44 @@ def quoted(word: str) -> str:
 
 
 GATE = 5000
-"""About how many chunks meet the words that bring candidates; commoner words only add to scores."""
+"""About how many chunks meet the words that bring candidates; commoner words only add
+to scores."""
 
 
 class Leader(NamedTuple):
-    """A chunk that is scored: its length and where the words of the query stand in it."""
+    """A chunk that is scored: its length and where the words of the query stand in
+    it."""
 
     length: int
     words: Mapping[str, tuple[str, str]]
 
 
 def gate(asked: Sequence[Term], bound: Mapping[str, int], total: int) -> str:
-    """The tsquery that brings candidates: any of the rarest terms, or common ones together."""
-    single = [term for term in asked if len(term.words) == 1 or term.open] or list(asked)
+    """The tsquery that brings candidates: any of the rarest terms, or common ones
+    together."""
+    single = [term for term in asked if len(term.words) == 1 or term.open] or list(
+        asked
+    )
     single.sort(key=lambda term: bound[term.text])
     if total <= GATE:
         return _any([[term] for term in single])
-    alone = sum(size <= GATE for size in accumulate(bound[term.text] for term in single))
+    alone = sum(
+        size <= GATE for size in accumulate(bound[term.text] for term in single)
+    )
     groups = [[term] for term in single[:alone]]
     if not groups:
-        sizes = accumulate((bound[term.text] / total for term in single), mul, initial=float(total))
+        sizes = accumulate(
+            (bound[term.text] / total for term in single), mul, initial=float(total)
+        )
         needed = next((i for i, size in enumerate(sizes) if size <= GATE), len(single))
         groups = [list(single[:needed])]
     return _any(groups)
 
 
 def _any(groups: Sequence[Sequence[Term]]) -> str:
-    return " | ".join(" & ".join(f"({term.query})" for term in group) for group in groups)
+    return " | ".join(
+        " & ".join(f"({term.query})" for term in group) for group in groups
+    )
 
 
 def frequency(term: Term, leader: Leader) -> float:
@@ -150,7 +178,9 @@ def frequency(term: Term, leader: Leader) -> float:
     places, marks = leader.words[term.words[0]]
     if len(term.words) == 1:
         return sum(WEIGHTS[mark] for mark in marks)
-    rest = [frozenset(map(int, leader.words[word][0].split(","))) for word in term.words[1:]]
+    rest = [
+        frozenset(map(int, leader.words[word][0].split(","))) for word in term.words[1:]
+    ]
     return sum(
         WEIGHTS[mark]
         for place, mark in zip(map(int, places.split(",")), marks, strict=True)

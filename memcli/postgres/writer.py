@@ -1,4 +1,5 @@
-"""A project of the shared index: its identity, what of it leaves the machine, how it is written."""
+"""A project of the shared index: its identity, what of it leaves the machine, how it is
+written."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from memcli.errors import UsageError
 from memcli.index.refresh import Row, rows
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Identity(NamedTuple):
-    """A project at a commit. `key` depends on `root_commit` and `path`; `remote` "" is none."""
+    """A project at a commit; `root_commit` and `path` tell it from others of its team;
+    `remote` "" is none."""
 
-    key: UUID
     name: str
     root_commit: str
     path: str
@@ -44,7 +45,9 @@ def identify(root: Path) -> Identity:
     top = git.work_tree(root)
     if top is None:
         what = "the shared index knows projects by their first commit"
-        raise UsageError(f"{what}: {root} is in no git repository", "run it in a repository")
+        raise UsageError(
+            f"{what}: {root} is in no git repository", "run it in a repository"
+        )
 
     def ask(*arguments: str) -> str:
         return (git.ask(top, *arguments) or "").strip()
@@ -56,16 +59,25 @@ def identify(root: Path) -> Identity:
     first = ask("rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")[-1]
     if not commit or not first:
         raise UsageError(f"{top} has no commit yet", "commit the memory files first")
-    path = Path(os.path.relpath(os.path.realpath(root), os.path.realpath(top))).as_posix()
+    path = Path(
+        os.path.relpath(os.path.realpath(root), os.path.realpath(top))
+    ).as_posix()
     remote = re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", ask("remote", "get-url", "origin"))
     parts = [
-        part for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git")) if part
+        part
+        for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git"))
+        if part
     ]
     name = "/".join(parts[-2:] if ":" in remote else parts[-1:])
     name = name or os.path.basename(os.path.realpath(top))
     name = name if path == "." else f"{name}/{path}"
-    key = blake2b(f"{first}\0{path}".encode(), digest_size=16).digest()
-    return Identity(UUID(bytes=key), name, first, path, commit, remote)
+    return Identity(
+        name=name,
+        root_commit=first,
+        path=path,
+        commit=commit,
+        remote=remote,
+    )
 
 
 class Sent(NamedTuple):
@@ -80,7 +92,8 @@ class Sent(NamedTuple):
 
 
 def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
-    """Whether files of a place may be sent: no global level, no proxy, no other work trees."""
+    """Whether files of a place may be sent: no global level, no proxy, no other work
+    trees."""
     if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
         return False
     return archived or place.store != "archive"
@@ -96,12 +109,18 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     """The chunks of a file in their order, which tells equal entries apart."""
     found: list[Sent] = []
     times: Counter[str] = Counter()
-    for entry in sorted((*sections(memory), *memory.entries), key=lambda entry: entry.start):
+    for entry in sorted(
+        (*sections(memory), *memory.entries), key=lambda entry: entry.start
+    ):
         head = 0
         extra = {key: each_text(value, _cleaned) for key, value in entry.extra.items()}
-        public = entry._replace(title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra)
+        public = entry._replace(
+            title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra
+        )
         for row in rows(public, live=live):
-            weighed = "\0".join(map(str, (*row[:2], *row[4:11], row.metadata, row.around)))
+            weighed = "\0".join(
+                map(str, (*row[:2], *row[4:11], row.metadata, row.around))
+            )
             digest = blake2b(weighed.encode(), digest_size=12).hexdigest()
             values = json.loads(row.metadata)
             # jsonb knows no NUL
@@ -110,9 +129,15 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
             own = number(path, digest, row.type, row.kind, times[digest])
             times[digest] += 1
             head = head if row.part else own
-            begins = str(values.get("started_at") or values.get("created") or row.date)[:10]
+            begins = str(values.get("started_at") or values.get("created") or row.date)[
+                :10
+            ]
             ends = str(values.get("ended_at") or begins)[:10]
-            found.append(Sent(own, head, row.line, row, begins, ends))
+            found.append(
+                Sent(
+                    id=own, head=head, line=row.line, row=row, begins=begins, ends=ends
+                )
+            )
     return found
 
 
@@ -135,11 +160,14 @@ class Facts(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the server has of a project: `files` are hashes by path; `version` counts its pushes."""
+    """What the server has of a project: `files` are hashes by path; `version` counts
+    its pushes; `others` are further teams, of those one is in, that have it too."""
 
+    key: UUID
     version: int = 0
     facts: Facts = Facts()
     files: Mapping[str, str] = {}
+    others: Sequence[str] = ()
 
 
 class FileChange(NamedTuple):
@@ -177,56 +205,102 @@ class Stale(Exception):
     """Another push of the same project came first: look again."""
 
 
-def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
-    """What the server has of a project, as of one moment."""
-    row = connection.execute(statement("known"), (key,)).fetchone()
-    return Known(row[0], Facts(*row[1:7]), dict(row[7] or ())) if row else Known()
+def known(connection: psycopg.Connection[Any], identity: Identity, team: str) -> Known:
+    """What the server has of a team's project, as of one moment; without a `team` of
+    the one that has it, else of the role. Raises UsageError where several have it."""
+    asked = (identity.root_commit, identity.path)
+    rows = connection.execute(statement("known"), asked).fetchall()
+    by_team = {row[0]: row[2:] for row in rows if row[0] is not None}
+    role = rows[0][1]
+    if not team and len(by_team) > 1 and role not in by_team:
+        listed = ", ".join(sorted(by_team))
+        raise UsageError(f"several teams have this project: {listed}", "set store_team")
+    if not team:
+        team = next(iter(by_team)) if len(by_team) == 1 else role
+    others = sorted(by_team.keys() - {team})
+    if team not in by_team:
+        return Known(key=uuid4(), facts=Facts(team=team), others=others)
+    key, version, *facts, files = by_team[team]
+    return Known(
+        key=key,
+        version=version,
+        facts=Facts(team, *facts),
+        files=dict(files or ()),
+        others=others,
+    )
 
 
 def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
     """The dimensions that vectors of a model have in the projects one may see."""
-    rows = connection.execute("SELECT DISTINCT dim FROM mem.projects WHERE model = %s", (model,))
+    rows = connection.execute(
+        "SELECT DISTINCT dim FROM mem.projects WHERE model = %s", (model,)
+    )
     return {row[0] for row in rows}
 
 
 def write(
-    connection: psycopg.Connection[Any], identity: Identity, version: int, change: Change
+    connection: psycopg.Connection[Any],
+    identity: Identity,
+    known: Known,
+    change: Change,
 ) -> None:
-    """Apply a change, all or nothing. Raises Stale when the project is not of this version."""
-    key, facts, new = identity.key, change.facts, change.new
+    """Apply a change, all or nothing. Raises Stale when the project is not what is
+    known of it."""
+    key = known.key
+    facts = change.facts
+    new = change.new
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
-        lock = int.from_bytes(key.bytes[:8], signed=True)
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
-        cursor.execute("SELECT version FROM mem.projects WHERE project = %s", (key,))
-        if (cursor.fetchone() or (0,))[0] != version:
+        # The row of the project is written first: others wait for it. A lock by a
+        # number anybody could hold.
+        if known.version:
+            cursor.execute(statement("next push"), (key, known.version))
+        else:
+            named = (key, facts.team, identity.root_commit, identity.path)
+            cursor.execute(statement("first push"), named)
+        if cursor.fetchone() is None:
             raise Stale
         removed = _remove(cursor, key, change)
         for file in change.files:
-            heads = [(sent.id, sent.line) for sent in file.chunks if sent.id == sent.head]
-            ids, lines = [number for number, _ in heads], [line for _, line in heads]
-            named = (key, file.number, facts.team, file.path, file.hash)
-            cursor.execute(statement("write file"), (*named, *file.place, ids, lines))
-        cursor.executemany(statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new])
+            heads = [
+                (sent.id, sent.line) for sent in file.chunks if sent.id == sent.head
+            ]
+            ids = [number for number, _ in heads]
+            lines = [line for _, line in heads]
+            row = (key, file.number, facts.team, file.path, file.hash, *file.place)
+            cursor.execute(statement("write file"), (*row, ids, lines))
+        cursor.executemany(
+            statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new]
+        )
         _count(cursor, key, facts.team, new, [terms for _, terms in removed])
-        length = sum(chunk.words.length for chunk in new) - sum(own for own, _ in removed)
+        length = sum(chunk.words.length for chunk in new) - sum(
+            own for own, _ in removed
+        )
         values = (
-            key, facts.team, facts.name, identity.root_commit, identity.path, facts.remote,
-            facts.commit, change.archived, facts.model, facts.dim, len(new) - len(removed), length,
-            version + 1,
+            facts.name, facts.remote, facts.commit, change.archived, facts.model, facts.dim,
+            len(new) - len(removed), length, key,
         )  # fmt: skip
         cursor.execute(statement("write project"), values)
 
 
-def _remove(cursor: psycopg.Cursor[Any], key: UUID, change: Change) -> list[tuple[int, list[str]]]:
-    for table in ("projects", "files", "chunks", "terms") if change.anew else ():
+def _remove(
+    cursor: psycopg.Cursor[Any], key: UUID, change: Change
+) -> list[tuple[int, list[str]]]:
+    for table in ("files", "chunks", "terms") if change.anew else ():
         cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
+    if change.anew:
+        cursor.execute(statement("emptied"), (key,))
     cursor.execute(statement("remove files"), (key, list(change.gone)))
-    return cursor.execute(statement("remove chunks"), (key, list(change.dropped))).fetchall()
+    return cursor.execute(
+        statement("remove chunks"), (key, list(change.dropped))
+    ).fetchall()
 
 
 def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
-    file, sent, row, place = chunk.file, chunk.sent, chunk.sent.row, chunk.file.place
+    file = chunk.file
+    sent = chunk.sent
+    row = chunk.sent.row
+    place = chunk.file.place
     model = (facts.model, facts.dim) if chunk.vector else ("", 0)
     return (
         key, sent.id, facts.team, file.number, sent.head, row.entry, row.part, bool(row.live),
@@ -237,11 +311,17 @@ def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
 
 
 def _count(
-    cursor: psycopg.Cursor[Any], key: UUID, team: str, new: Sequence[NewChunk], gone: list[Any]
+    cursor: psycopg.Cursor[Any],
+    key: UUID,
+    team: str,
+    new: Sequence[NewChunk],
+    gone: list[Any],
 ) -> None:
     """Add to the number of chunks that each term stands in; those in none leave."""
     terms = Counter(term for chunk in new for term in chunk.words.terms)
     terms.subtract(term for own in gone for term in own if not term.startswith("="))
     changed = [(key, term, team, n) for term, n in sorted(terms.items()) if n]
     cursor.executemany(statement("write term"), changed)
-    cursor.execute(statement("remove terms"), (key, [term for term, n in terms.items() if n < 0]))
+    cursor.execute(
+        statement("remove terms"), (key, [term for term, n in terms.items() if n < 0])
+    )

@@ -1,7 +1,9 @@
-"""Configuration: defaults <- user file <- project file <- environment <- flags, with origins.
+"""Configuration: defaults <- user file <- project file <- environment <- flags, with
+origins.
 
-The project file is untrusted: it may rank and budget, and name files below the root. Everything
-else in it is refused with its line. `resolve` is pure; only `load` touches the disk."""
+The project file is untrusted: it may rank and budget, and name files below the root.
+Everything else in it is refused with its line. `resolve` is pure; only `load` touches
+the disk."""
 
 import os
 import re
@@ -22,7 +24,8 @@ Where = Callable[[str], str]  # the place of a key: "path:line"
 
 
 class Config(NamedTuple):
-    """Every key with its default; what each takes stands in `keys`, in the same order."""
+    """Every key with its default; what each takes stands in `keys`, in the same
+    order."""
 
     query: str = "plain"
     fusion: str = "auto"
@@ -84,7 +87,8 @@ class Fault(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The resolved configuration, the origin of every value, and what could not be used."""
+    """The resolved configuration, the origin of every value, and what could not be
+    used."""
 
     config: Config
     origins: Mapping[str, str]
@@ -141,7 +145,11 @@ def _judged(origin: str, key: str, raw: Any) -> Any:
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
     """The user's configuration file."""
     base = environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if os.path.isabs(base) else home / ".config") / "mem" / "config.toml"
+    return (
+        (Path(base) if os.path.isabs(base) else home / ".config")
+        / "mem"
+        / "config.toml"
+    )
 
 
 class TomlFile(NamedTuple):
@@ -161,42 +169,56 @@ class TomlFile(NamedTuple):
 
 
 def read_settings(path: Path, root: Path | None = None) -> TomlFile:
-    """Read a TOML file, one of a repository from below its `root`. Nothing is raised."""
+    """Read a TOML file, one of a repository from below its `root`. Nothing is
+    raised."""
     if not os.path.lexists(path):
         return TomlFile(str(path))
-    place, hint, text = str(path), "mend that line", ""
+    place = str(path)
+    hint = "mend that line"
+    text = ""
     try:
-        text = decode(read_file(path, root or "", most=MOST_BYTES).data).removeprefix("\ufeff")
+        text = decode(read_file(path, root or "", most=MOST_BYTES).data).removeprefix(
+            "\ufeff"
+        )
         return TomlFile(str(path), _parsed(text), text)
     except Unreadable as error:
         place += f":{error.line}" * ("UTF-8" in str(error))
-        what, hint = str(error), "save it as UTF-8 TOML, readable for you"
+        what = str(error)
+        hint = "save it as UTF-8 TOML, readable for you"
     except UsageError as error:
-        what, hint = error.what, error.hint
+        what = error.what
+        hint = error.hint
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
-        place, what = f"{path}:{found[1] if found else 1}", f"is not TOML: {error}"
+        place = f"{path}:{found[1] if found else 1}"
+        what = f"is not TOML: {error}"
     return TomlFile(str(path), faults=(Fault(place, what, hint),))
 
 
 def _parsed(text: str) -> dict[str, Any]:
     if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
         part = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-        if re.search(rf"(?<![\w.\\-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text):
+        if re.search(
+            rf"(?<![\w.\\-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text
+        ):
             raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
     import tomllib
 
     values = tomllib.loads(text)
     if len(values) > MOST_KEYS:
-        raise UsageError(f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md")
+        raise UsageError(
+            f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md"
+        )
     return values
 
 
 def with_value(text: str, key: str, value: str) -> str | None:
-    """A TOML file with a text as the value of a key, all else the same; None if it cannot be."""
+    """A TOML file with a text as the value of a key, all else the same; None if it
+    cannot be."""
     import tomllib
 
-    mark, body = text[: text.startswith("\ufeff")], text.removeprefix("\ufeff")
+    mark = text[: text.startswith("\ufeff")]
+    body = text.removeprefix("\ufeff")
     table = re.search(r"(?m)^[ \t]*\[", body)
     top = body[: table.start()] if table else body
     old = rf"""(?m)^([ \t]*{key}[ \t]*=[ \t]*)(?:"[^"\n]*"|'[^'\n]*')"""
@@ -211,14 +233,21 @@ def with_value(text: str, key: str, value: str) -> str | None:
 
 
 def load(
-    *, home: Path, root: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]
+    *,
+    home: Path,
+    root: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
 ) -> Settings:
-    """Read the files and the environment, and resolve them. Nothing is raised for bad values."""
+    """Read the files and the environment, and resolve them. Nothing is raised for bad
+    values."""
     files = [("user file", read_settings(user_file(home, environ)))]
     if root is not None:
         files.append(("project file", read_settings(root / ".mem.toml", root)))
     layers = [(origin, file.values, file.where) for origin, file in files]
-    layers.append(("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}"))
+    layers.append(
+        ("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}")
+    )
     settings = resolve([*layers, ("flag", flags, lambda key: f"--set {key}")])
     faults = [fault for _, file in files for fault in file.faults]
     return settings._replace(faults=(*faults, *settings.faults))
@@ -231,7 +260,8 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def jobs_dirs(*layers: Mapping[str, Any]) -> tuple[str, ...]:
-    """The usable values of `jobs_dir` in these layers: what the root may be found by."""
+    """The usable values of `jobs_dir` in these layers: what the root may be found
+    by."""
     found = []
     for value in filter(None, (layer.get("jobs_dir") for layer in layers)):
         from memcli.project.keys import below_root

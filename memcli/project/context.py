@@ -1,4 +1,5 @@
-"""Where and when a command runs: root, home, configuration, the memory files there, today."""
+"""Where and when a command runs: root, home, configuration, the memory files there,
+today."""
 
 import datetime
 import os
@@ -15,7 +16,13 @@ from memcli.project import config, git, levels_on_disk
 from memcli.project.git import may_be_root
 from memcli.project.levels_on_disk import Names
 from memcli.project.listing import FoundFile, Listing, shown
-from memcli.storage.files import MEMORY_BYTES, SMALL_BYTES, Unreadable, read_text, refuse_links
+from memcli.storage.files import (
+    MEMORY_BYTES,
+    SMALL_BYTES,
+    Unreadable,
+    read_text,
+    refuse_links,
+)
 
 if TYPE_CHECKING:
     from memcli.memory.changes import ChangeSet
@@ -56,9 +63,15 @@ class Project:
         """Today; MEM_NOW (an ISO date) stands in for it."""
         given = self.environ.get("MEM_NOW")
         try:
-            return datetime.datetime.fromisoformat(given).date() if given else datetime.date.today()
+            return (
+                datetime.datetime.fromisoformat(given).date()
+                if given
+                else datetime.date.today()
+            )
         except ValueError:
-            raise UsageError(f"MEM_NOW is no date: {given}", "write it as 2026-03-01") from None
+            raise UsageError(
+                f"MEM_NOW is no date: {given}", "write it as 2026-03-01"
+            ) from None
 
     @cached_property
     def root(self) -> Path | None:
@@ -74,20 +87,26 @@ class Project:
 
     @cached_property
     def key(self) -> str:
-        """The identity of this project for the state file: git common directory and root."""
+        """The identity of this project for the state file: git common directory and
+        root."""
         top = git.work_tree(self.root) if self.root is not None else None
-        return f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
+        return (
+            f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
+        )
 
     @cached_property
     def settings(self) -> config.Settings:
-        return config.load(home=self.home, root=self.root, environ=self.environ, flags=self._flags)
+        return config.load(
+            home=self.home, root=self.root, environ=self.environ, flags=self._flags
+        )
 
     @cached_property
     def config(self) -> config.Config:
         return config.require(self.settings)
 
     def tolerate_configuration(self) -> None:
-        """From now on take what is usable of a faulty configuration, and defaults for the rest."""
+        """From now on take what is usable of a faulty configuration, and defaults for
+        the rest."""
         self.__dict__["config"] = self.settings.config
 
     @cached_property
@@ -119,18 +138,26 @@ class Project:
     @cached_property
     def view(self) -> View:
         """The job and task that the working directory is in."""
-        return view_of(self.cwd, self.root, self.jobs_dirs) if self.root is not None else View()
+        return (
+            view_of(self.cwd, self.root, self.jobs_dirs)
+            if self.root is not None
+            else View()
+        )
 
     @cached_property
     def tree(self) -> str:
-        """The git work tree one stands in: "" for the root's own, else a task's folder."""
+        """The git work tree one stands in: "" for the root's own, else a task's
+        folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {part.tree for part in self.listing.files.parts if part.tree}
-        inside = [name for name in trees if here == name or here.startswith(name + os.sep)]
+        inside = [
+            name for name in trees if here == name or here.startswith(name + os.sep)
+        ]
         return max(inside, key=len, default="")
 
     def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
-        """Whether a command called here may change `file`: its work tree, or a task named."""
+        """Whether a command called here may change `file`: its work tree, or a task
+        named."""
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
     def read(self, file: FoundFile) -> "MemoryFile":
@@ -140,7 +167,8 @@ class Project:
         return parse(read_text(file.path, file.base), file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
-        """Like `read`, for a file about to be changed: conflict markers are left to be resolved."""
+        """Like `read`, for a file about to be changed: conflict markers are left to be
+        resolved."""
         from memcli.memory.grammar import conflict_lines
 
         memory = self.read(file)
@@ -150,7 +178,9 @@ class Project:
 
     def path_of(self, name: str) -> str:
         """The absolute path of a memory file from its name."""
-        base, inner = (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
+        base, inner = (
+            (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
+        )
         return str((base or self.home) / inner)
 
     def name_of(self, path: str | Path) -> str:
@@ -161,31 +191,53 @@ class Project:
         return str(path)
 
     def relative(self, path: str) -> str:
-        """A file, named from the working directory or absolutely, relative to the root."""
+        """A file, named from the working directory or absolutely, relative to the
+        root."""
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
         absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
         if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
             return os.path.relpath(absolute, root)
-        return absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
+        return (
+            absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
+        )
 
 
 def read_known(
-    project: Project, files: Iterable[FoundFile], problems: list[Problem], *, to_write: bool = False
+    project: Project,
+    files: Iterable[FoundFile],
+    problems: list[Problem],
+    *,
+    to_write: bool = False,
 ) -> "Iterator[KnownFile]":
-    """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a problem."""
+    """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a
+    problem."""
     from memcli.memory.parser import KnownFile
 
     read = project.read_to_write if to_write else project.read
     for file in files:
         try:
-            yield KnownFile(read(file), file.place, project.may_write(file), file.found, file.tree)
+            yield KnownFile(
+                memory=read(file),
+                place=file.place,
+                writable=project.may_write(file),
+                found=file.found,
+                tree=file.tree,
+            )
         except Unreadable as error:
-            problems.append(Problem(file.name, error.line, str(error), "unreadable"))
+            problems.append(
+                Problem(
+                    path=file.name,
+                    line=error.line,
+                    message=str(error),
+                    severity="unreadable",
+                )
+            )
 
 
 def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
-    """Take a file in as it is now; one that does not exist is empty. Raises `Unreadable`."""
+    """Take a file in as it is now; one that does not exist is empty. Raises
+    `Unreadable`."""
     file = project.found(name)
     if name not in changes.files and file is not None:
         changes.hold(project.read_to_write(file))
@@ -194,16 +246,27 @@ def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
 
 def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
     """The patches that make changes to files as they were read."""
-    known = {name: file.path for name in changes.texts() if (file := project.found(name))}
-    rows = [(n, known.get(n) or project.path_of(n), text) for n, text in changes.texts().items()]
+    known = {
+        name: file.path for name in changes.texts() if (file := project.found(name))
+    }
+    rows = [
+        (n, known.get(n) or project.path_of(n), text)
+        for n, text in changes.texts().items()
+    ]
     there = {name: os.path.lexists(path) for name, path, _ in rows}
-    return tuple(Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows)
+    return tuple(
+        Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows
+    )
 
 
 def own_tokens(project: Project) -> int:
-    """The bound of the user's own part of an answer when the project's file bounds the rest."""
+    """The bound of the user's own part of an answer when the project's file bounds the
+    rest."""
     settings = project.settings
-    if settings.origins["max_tokens"] != "project file" or not settings.config.max_tokens:
+    if (
+        settings.origins["max_tokens"] != "project file"
+        or not settings.config.max_tokens
+    ):
         return 0
     user = config.load(home=project.home, root=None, environ=project.environ, flags={})
     return user.config.max_tokens or config.Config().max_tokens
@@ -215,20 +278,30 @@ def moment(today: datetime.date) -> datetime.datetime:
 
 
 def base_of(project: Project, path: str | Path) -> str:
-    """The folder that no link on the way to a file may leave: root or home, "" elsewhere."""
-    named, folders = os.path.abspath(path), filter(None, (project.root, project.home))
-    return next((f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)), "")
+    """The folder that no link on the way to a file may leave: root or home, ""
+    elsewhere."""
+    named = os.path.abspath(path)
+    folders = filter(None, (project.root, project.home))
+    return next(
+        (f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)),
+        "",
+    )
 
 
-def text_of(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
+def text_of(
+    project: Project, path: str | Path, *, most: int = MEMORY_BYTES
+) -> str | None:
     """The text of a file, None where there is nothing. Raises `Unreadable`."""
     if not os.path.lexists(path):
         return None
     return read_text(path, base_of(project, path), most=most)
 
 
-def text_to_write(project: Project, path: str | Path, *, most: int = MEMORY_BYTES) -> str | None:
-    """The text of a file to be written, or None. Raises DataError, RefusedError for a link."""
+def text_to_write(
+    project: Project, path: str | Path, *, most: int = MEMORY_BYTES
+) -> str | None:
+    """The text of a file to be written, or None. Raises DataError, RefusedError for a
+    link."""
     refuse_links(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
     with nothing_written(project.name_of(path)):
         return text_of(project, path, most=most)
@@ -236,7 +309,8 @@ def text_to_write(project: Project, path: str | Path, *, most: int = MEMORY_BYTE
 
 @contextmanager
 def nothing_written(name: str) -> Iterator[None]:
-    """Make a DataError of what keeps a memory file from being read before it is written."""
+    """Make a DataError of what keeps a memory file from being read before it is
+    written."""
     try:
         yield
     except Unreadable as error:
@@ -258,28 +332,34 @@ def folder_of(project: Project, job: str) -> Path:
 
 
 def job_folder(project: Project, job: str) -> str:
-    """The folder of a job, relative to the root. Raises UsageError when there is none."""
+    """The folder of a job, relative to the root. Raises UsageError when there is
+    none."""
     return _named(project, "job", job, [f"{jobs}/{job}" for jobs in project.jobs_dirs])
 
 
 def task_folder(project: Project, job: str, task: str) -> str:
-    """Where a task of the job in folder `job` is written to. Raises UsageError without one."""
+    """Where a task of the job in folder `job` is written to. Raises UsageError without
+    one."""
     folder = _named(project, "task", task, [f"{job}/tasks/{task}"])
     worktree = f"{folder}/worktree"
     return worktree if (need_root(project) / worktree).is_dir() else folder
 
 
 def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
-    root, hint = need_root(project), f"its folder would be {folders[-1]}"
+    root = need_root(project)
+    hint = f"its folder would be {folders[-1]}"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
-        raise UsageError(f"--{what} {name}: no name of a {what}", "give the name of its folder")
+        raise UsageError(
+            f"--{what} {name}: no name of a {what}", "give the name of its folder"
+        )
     if found := next((folder for folder in folders if (root / folder).is_dir()), ""):
         return found
     raise UsageError(f"--{what} {name}: no such {what}", hint)
 
 
 def current_stage(project: Project, job: str = "") -> str:
-    """The stage in `.current-stage` of the job's directory, else of the root, else unknown."""
+    """The stage in `.current-stage` of the job's directory, else of the root, else
+    unknown."""
     own = [os.path.join(jobs, job) for jobs in project.jobs_dirs if job]
     for inner in (*own, ""):
         path = os.path.join(project.root or project.home, inner, ".current-stage")
@@ -297,7 +377,10 @@ def write_blocker(project: Project) -> str:
     if project.root is None:
         return ""
     project.relist()
-    trees = {part.tree for part in project.listing.files.parts} - {"~", levels_on_disk.PRIVATE}
+    trees = {part.tree for part in project.listing.files.parts} - {
+        "~",
+        levels_on_disk.PRIVATE,
+    }
     for top in {git.work_tree(project.root / tree) for tree in ("", *trees)}:
         if top is not None and (word := git.under_way(top)):
             return f"git is in the middle of a {word}"
@@ -323,7 +406,8 @@ _MARKS = (".mem.toml", ".git", "MEMORY.md")
 
 
 def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
-    """Whether a path leads into a job or a legacy session (a task), and by how many parts."""
+    """Whether a path leads into a job or a legacy session (a task), and by how many
+    parts."""
     if len(parts) >= 2 and parts[0] == ".sessions":
         return "task", 2
     if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
@@ -335,9 +419,12 @@ def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]
 
 
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
-    parts, own = cwd.parts[len(folder.parts) :], tuple[str, ...]()
+    parts = cwd.parts[len(folder.parts) :]
+    own = tuple[str, ...]()
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
-        own = config.jobs_dirs(config.read_settings(folder / ".mem.toml", folder).values)
+        own = config.jobs_dirs(
+            config.read_settings(folder / ".mem.toml", folder).values
+        )
     kind, depth = _stands(parts, (*jobs_dirs, *own))
     if (kind, depth) == ("task", 4):
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
@@ -348,10 +435,15 @@ def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
     """The job and task that `cwd` is in."""
     parts = cwd.relative_to(root).parts if cwd.is_relative_to(root) else ()
     kind, depth = _stands(parts, jobs_dirs)
-    name, inside = shown(parts[depth - 1]) if kind else "", "/".join(parts[:depth])
+    name = shown(parts[depth - 1]) if kind else ""
+    inside = "/".join(parts[:depth])
     if kind != "job":
         return View("", name, inside)
     task = parts[depth : depth + 2]
-    if task[:1] == ("tasks",) and len(task) == 2 and (root / inside / Path(*task)).is_dir():
+    if (
+        task[:1] == ("tasks",)
+        and len(task) == 2
+        and (root / inside / Path(*task)).is_dir()
+    ):
         return View(name, shown(task[1]), "/".join((inside, *task)))
     return View(name, "", inside)

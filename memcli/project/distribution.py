@@ -1,4 +1,5 @@
-"""How this very installation came to be, and so how to install more of it, here or in CI."""
+"""How this very installation came to be, and so how to install more of it, here or in
+CI."""
 
 import importlib.util
 import json
@@ -15,8 +16,10 @@ NAME = "memfiles"  # the name of the distribution, which need not be that of the
 
 
 def hint(extra: str = "", *, anew: bool = False) -> str:
-    """The command line that installs this program again, with an extra; `anew` replaces all."""
-    spec, prefix = shlex.quote(requirement(extra)), Path(sys.prefix)
+    """The command line that installs this program again, with an extra; `anew` replaces
+    all."""
+    spec = shlex.quote(requirement(extra))
+    prefix = Path(sys.prefix)
     again = " --reinstall" if anew else ""
     if (prefix / "uv-receipt.toml").exists():
         return f"uv tool install --force{again} {spec}"
@@ -29,7 +32,8 @@ def hint(extra: str = "", *, anew: bool = False) -> str:
 
 
 def requirement(extra: str = "") -> str:
-    """What names this installation to pip, with an extra: an address, a folder, or its name."""
+    """What names this installation to pip, with an extra: an address, a folder, or its
+    name."""
     ending, (address, folder) = f"[{extra}]" if extra else "", _origin()
     if address:
         return f"{NAME}{ending} @ {address}"
@@ -37,9 +41,12 @@ def requirement(extra: str = "") -> str:
 
 
 def for_ci(top: Path) -> str:
-    """What CI is to install: an address with its commit, or a folder here. Raises UsageError."""
+    """What CI is to install: an address with its commit, or a folder here. Raises
+    UsageError."""
     (address, folder), real = _origin(), os.path.realpath(top)
-    if address and not urlsplit(address).scheme.endswith("file"):  # git+file: is this machine, too
+    if address and not urlsplit(address).scheme.endswith(
+        "file"
+    ):  # git+file: is this machine, too
         return f"{NAME} @ {address}"
     if folder is not None and folder.is_relative_to(real):
         return f"./{folder.relative_to(real).as_posix()}"
@@ -52,16 +59,24 @@ def for_ci(top: Path) -> str:
 def _origin() -> tuple[str, Path | None]:
     """The address that this was installed from, with the very commit; or the folder."""
     record = _direct_url()
-    url, vcs = str(record.get("url", "")), record.get("vcs_info")
+    url = str(record.get("url", ""))
+    vcs = record.get("vcs_info")
     if url.startswith("file:") and "dir_info" in record:
         from urllib.request import url2pathname  # brings HTTP, TLS and e-mail
 
         return "", Path(os.path.realpath(url2pathname(unquote(urlsplit(url).path))))
     if isinstance(vcs, dict):
-        tail = f"#subdirectory={folder}" if (folder := record.get("subdirectory")) else ""
-        return f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}{tail}", None
+        tail = (
+            f"#subdirectory={folder}" if (folder := record.get("subdirectory")) else ""
+        )
+        return (
+            f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}{tail}",
+            None,
+        )
     checkout = Path(__file__).parents[2]  # run from there, never installed
-    return url, checkout if not url and (checkout / "pyproject.toml").is_file() else None
+    return url, checkout if not url and (
+        checkout / "pyproject.toml"
+    ).is_file() else None
 
 
 def _direct_url() -> dict[str, Any]:

@@ -17,14 +17,18 @@ from memcli.text.matching import table
 def _words() -> re.Pattern[str]:
     """Words between others that are no letters; in scripts without blanks, anywhere."""
     words, anywhere = (
-        "|".join(part.split()) for part in table("project/memory_words.txt").split("\n\n")
+        "|".join(part.split())
+        for part in table("project/memory_words.txt").split("\n\n")
     )
     return re.compile(rf"(?:^|[^a-zа-яß-ÿ])(?:{words})(?=$|[^a-zа-яß-ÿ])|{anywhere}")
 
 
 def others(root: Path, listing: Listing) -> list[str]:
-    """Patterns for `memory_files` of tracked files that look like memory and are not in view."""
-    seen, patterns, looks = {file.name for file in listing.files}, [], _words().search
+    """Patterns for `memory_files` of tracked files that look like memory and are not in
+    view."""
+    seen = {file.name for file in listing.files}
+    patterns = []
+    looks = _words().search
     apart = partial(re.sub, r"(?<=[a-z])(?=[A-Z])", "-")  # a name in camel case
     for name in tracked(root, "*.md"):
         folder, _, base = name.rpartition("/")

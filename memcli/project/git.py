@@ -1,7 +1,7 @@
 """Git: what its files tell, the one place that starts it, and whose a file is."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import product
@@ -9,32 +9,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import DataError
+from memcli.named import NamedTuple
 from memcli.storage.files import SMALL_BYTES, Unreadable, is_mine, read_file
 
 if TYPE_CHECKING:
     import subprocess
 
 
-EXCLUDED = (".memory.db*", ".*.mem-tmp-*")  # derived and temporary, never to be committed
-MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")  # of a running job
+EXCLUDED = (
+    ".memory.db*",
+    ".*.mem-tmp-*",
+)  # derived and temporary, never to be committed
+MOMENTS = (
+    ".premortem.md",
+    ".assumptions.jsonl",
+    ".interventions.jsonl",
+)  # of a running job
 Text = str | None
 DRIVER = "merge.mem.driver"
 DRIVER_COMMAND = (
     "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
     " else git merge-file --marker-size=%L %A %O %B; fi"
 )
-"""A driver that is missing would leave one side without markers: git's own merge stands in."""
+"""A driver that is missing would leave one side without markers: git's own merge stands
+in."""
 
 
 def work_tree(folder: Path) -> Path | None:
     """The top of the git work tree that holds `folder`."""
     return next(
-        (path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")), None
+        (path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")),
+        None,
     )
 
 
 def git_dir(top: Path) -> Path | None:
-    """The git directory of a work tree: `.git`, or what a linked work tree's `.git` file names."""
+    """The git directory of a work tree: `.git`, or what a linked work tree's `.git`
+    file names."""
     dot = top / ".git"
     if dot.is_dir():
         return dot
@@ -46,14 +57,20 @@ def git_dir(top: Path) -> Path | None:
 def read_first_line(path: Path) -> str:
     """The first line of a small file of git's, "" where there is none."""
     with suppress(Unreadable):
-        return os.fsdecode(read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]).strip()
+        return os.fsdecode(
+            read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]
+        ).strip()
     return ""
 
 
 def common_dir(top: Path) -> Path | None:
     """The directory that all work trees of a repository share."""
     own = git_dir(top)
-    return Path(os.path.normpath(own / read_first_line(own / "commondir"))) if own else None
+    return (
+        Path(os.path.normpath(own / read_first_line(own / "commondir")))
+        if own
+        else None
+    )
 
 
 _UNDER_WAY = {
@@ -65,7 +82,8 @@ _UNDER_WAY = {
 
 def head_of(top: Path) -> str:
     """The commit that HEAD names, read from git's files; "" when they do not tell."""
-    own, common = git_dir(top), common_dir(top)
+    own = git_dir(top)
+    common = common_dir(top)
     if own is None or common is None:
         return ""
     text = read_first_line(own / "HEAD")
@@ -81,27 +99,36 @@ def head_of(top: Path) -> str:
 
 
 def under_way(top: Path) -> str:
-    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for nothing."""
+    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for
+    nothing."""
     own = git_dir(top)
-    words = (word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name))
+    words = (
+        word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name)
+    )
     return next(words, "")
 
 
 def points_back(top: Path) -> bool:
-    """Whether the repository that a `.git` names knows it, by `gitdir` or core.worktree."""
-    dot, folder, here = top / ".git", git_dir(top), os.path.realpath(top)
+    """Whether the repository that a `.git` names knows it, by `gitdir` or
+    core.worktree."""
+    dot = top / ".git"
+    folder = git_dir(top)
+    here = os.path.realpath(top)
     if folder is None or dot.is_symlink() or dot.is_dir():
         return folder is not None and not dot.is_symlink()
     named = read_first_line(folder / "gitdir")
     if named and os.path.realpath(folder / named) == os.path.realpath(dot):
         return True
-    done = run(["config", "--file", str(folder / "config"), "--get", "core.worktree"], top)
+    done = run(
+        ["config", "--file", str(folder / "config"), "--get", "core.worktree"], top
+    )
     named = done.stdout.rstrip("\n")
     return bool(named) and os.path.realpath(folder / named) == here
 
 
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
-    """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a repository."""
+    """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a
+    repository."""
     top = work_tree(root)
     common = common_dir(top) if top is not None else None
     if top is None or common is None or not (common / "HEAD").is_file():
@@ -129,16 +156,23 @@ _PLAIN = {
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
 }
-"""So that no program is started which a repository's configuration or attributes name."""
+"""So that no program is started which a repository's configuration or attributes
+name."""
 
 
 def run(
-    words: Sequence[str], cwd: Path, timeout: float = 30, *, hooks: bool = False, given: Text = None
+    words: Sequence[str],
+    cwd: Path,
+    timeout: float = 30,
+    *,
+    hooks: bool = False,
+    given: Text = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run git; never raises for its exit code, which is 124 after so many seconds.
 
-    Neither a program that the repository names is started nor the network asked. `hooks` leaves
-    git's own answer to where its hooks are; `given` is its standard input."""
+    Neither a program that the repository names is started nor the network asked.
+    `hooks` leaves git's own answer to where its hooks are; `given` is its standard
+    input."""
     verb, *rest = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
@@ -156,11 +190,47 @@ def ask(top: Path, *words: str, timeout: float = 30) -> str | None:
     return None
 
 
+class Logged(NamedTuple):
+    """A commit as `git log` has it: the fields that were asked for, and its files."""
+
+    fields: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def log_format(*fields: str) -> tuple[str, ...]:
+    """Options of `git log` that end each of these fields (`%H`) with a NUL byte, and
+    each name of a file: the one byte that neither a commit nor a name can hold."""
+    return "-z", "--name-only", "--format=" + "".join(f"%x00{each}" for each in fields)
+
+
+def parse_log(text: str, fields: int) -> Iterator[Logged]:
+    """The commits in what `git log` says under `log_format` with so many fields.
+
+    A commit begins with an empty part; its names, none of which is empty, follow its
+    fields and last up to the next empty part."""
+    parts = text.split("\0")
+    at = 0
+    while at + fields < len(parts):
+        first = at + 1 + fields
+        end = first
+        while end < len(parts) and parts[end]:
+            end += 1
+        listed = "\0".join(parts[first:end]).removeprefix("\n")
+        names = tuple(listed.split("\0")) if listed else ()
+        yield Logged(fields=tuple(parts[at + 1 : first]), names=names)
+        at = end
+
+
 def _without_filters(cwd: Path) -> dict[str, str]:
-    """Settings under which no filter that is configured is run, however it is called."""
+    """Settings under which no filter that is configured is run, however it is
+    called."""
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
-    found = {name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")} - {""}
-    off = product(sorted(found), (("clean", ""), ("process", ""), ("required", "false")))
+    found = {
+        name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")
+    } - {""}
+    off = product(
+        sorted(found), (("clean", ""), ("process", ""), ("required", "false"))
+    )
     rows = {f"{name}.{key}": value for name, (key, value) in off}
     keys = {f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(rows)}
     values = {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(rows.values())}
@@ -175,12 +245,15 @@ def start(
     keep: Sequence[int] = (),
     **environ: str,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run git as its user has it, with these variables in place of those of a hook around it.
+    """Run git as its user has it, with these variables in place of those of a hook
+    around it.
 
     What it says is decoded to the byte; the descriptors in `keep` stay open in it."""
     import subprocess  # most commands only read git's files
 
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    }
     how: dict[str, Any] = {"timeout": timeout, "pass_fds": keep}
     how |= {"input": (given or "").encode("utf-8", "surrogateescape")}
     command = ["git", *words]
@@ -190,33 +263,40 @@ def start(
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", "git took too long")
-    said = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
+    said = (
+        each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr)
+    )
     return subprocess.CompletedProcess(command, done.returncode, *said)
 
 
 def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:
-    """What git makes of both changes, as merge.conflictStyle has it here, and how many conflicts
-    it has. Raises DataError for what git does not merge: binary content, or it takes too long."""
+    """What git makes of both changes, as merge.conflictStyle has it here, and how many
+    conflicts it has. Raises DataError for what git does not merge: binary content, or
+    it takes too long."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="mem-merge-") as folder:
         files = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for path, text in zip(files, (ours, base, theirs), strict=True):
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        done = run(["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd())
+        done = run(
+            ["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd()
+        )
     if not 0 <= done.returncode < 128 or (done.returncode and not done.stdout):
         raise DataError("git cannot merge it", "merge the two versions by hand")
     return done.stdout, done.returncode
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
-    """The tracked files below a root that match, decoded as file names; none without git."""
+    """The tracked files below a root that match, decoded as file names; none without
+    git."""
     listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
     return [name for name in listed.split("\0") if name]
 
 
 def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> list[str]:
-    """Name the merge driver in the repository's configuration, or take it out; what was done."""
+    """Name the merge driver in the repository's configuration, or take it out; what was
+    done."""
     known = run(["config", "--local", "--get", DRIVER], top).stdout.strip()
     if known == ("" if remove else DRIVER_COMMAND):
         return []
@@ -231,7 +311,8 @@ def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> lis
 
 
 def may_be_root(folder: Path, *marks: str) -> bool:
-    """Whether a folder and its marks are this user's, or safe by SUDO_UID or safe.directory."""
+    """Whether a folder and its marks are this user's, or safe by SUDO_UID or
+    safe.directory."""
     try:
         found = [os.lstat(folder / mark) for mark in ("", *marks)]
     except OSError:
@@ -241,12 +322,19 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 
 @lru_cache
 def _safe_directories() -> tuple[str, ...]:
-    """What the user's and the system's git configuration say; a repository's own is not asked."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG")}
+    """What the user's and the system's git configuration say; a repository's own is not
+    asked."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("GIT_CONFIG")
+    }
     with suppress(OSError):
         asked = ["config", "--get-all", "safe.directory"]
         lines = start(asked, Path("/"), 2, None, (), **kept).stdout.splitlines()
-        since = max((at for at, line in enumerate(lines, 1) if not line), default=0)  # "": anew
+        since = max(
+            (at for at, line in enumerate(lines, 1) if not line), default=0
+        )  # "": anew
         return tuple(map(os.path.expanduser, lines[since:]))
     return ()
 
@@ -258,8 +346,10 @@ def _is_safe(folder: str) -> bool:
 
 
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
-    """Those of these files that are surely the person's own: in this work tree, and not tracked."""
-    top, real = work_tree(root), os.path.realpath
+    """Those of these files that are surely the person's own: in this work tree, and not
+    tracked."""
+    top = work_tree(root)
+    real = os.path.realpath
     plain = [
         path
         for path in paths
@@ -274,16 +364,22 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
         done = run(["ls-files", "-z", "--full-name", "--", *literal], top, timeout=1)
         known = {name.casefold() for name in done.stdout.split("\0")}
         names = {path: os.path.relpath(path, top).casefold() for path in plain}
-        return frozenset(p for p in plain if not done.returncode and names[p] not in known)
+        return frozenset(
+            p for p in plain if not done.returncode and names[p] not in known
+        )
     return frozenset()
 
 
 def names_of(root: Path, path: str) -> list[str]:
-    """What a file is called from the root, also one in another work tree of this repository."""
+    """What a file is called from the root, also one in another work tree of this
+    repository."""
     folder, name = os.path.split(path)
     real = os.path.join(os.path.realpath(folder), name)
     names = [os.path.relpath(real, root)] if real.startswith(f"{root}{os.sep}") else []
-    own, other = work_tree(root), work_tree(Path(real).parent)
+    own = work_tree(root)
+    other = work_tree(Path(real).parent)
     if own and other and own != other and common_dir(own) == common_dir(other):
-        names.append(os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own)))
+        names.append(
+            os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own))
+        )
     return names or [real.lstrip(os.sep)]

@@ -1,4 +1,5 @@
-"""The one matcher of patterns, and the one walk after them: bounded, no backtracking, no links."""
+"""The one matcher of patterns, and the one walk after them: bounded, no backtracking,
+no links."""
 
 import os
 import re
@@ -15,7 +16,8 @@ MOST_RULES = 2000  # lines of an ignore file that are read
 
 
 class _Piece(NamedTuple):
-    """What stands between two `*` of a pattern: a regex of `size` characters, or plain text."""
+    """What stands between two `*` of a pattern: a regex of `size` characters, or plain
+    text."""
 
     plain: str
     regex: re.Pattern[str] | None
@@ -41,13 +43,17 @@ Parts = Sequence[Pieces | None]  # None is `**`
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a whole text matches `*`, `?`, `[a-z]`, `[!a]`; each `*` runs over anything."""
+    """Whether a whole text matches `*`, `?`, `[a-z]`, `[!a]`; each `*` runs over
+    anything."""
     return len(pattern) <= LONGEST and _matches(_pieces(pattern, escapes=False), text)
 
 
 def _matches(pieces: Pieces, text: str) -> bool:
-    """The leftmost place for each piece in turn is never wrong, so that nothing is tried again."""
-    first, last, at = pieces[0], pieces[-1], pieces[0].size
+    """The leftmost place for each piece in turn is never wrong, so that nothing is
+    tried again."""
+    first = pieces[0]
+    last = pieces[-1]
+    at = pieces[0].size
     if not first.begins(text, 0):
         return False
     if len(pieces) == 1:
@@ -66,11 +72,13 @@ def _pieces(pattern: str, *, escapes: bool) -> Pieces:
     pieces: list[list[str]] = [[]]
     at = 0
     while at < len(pattern):
-        letter, at = pattern[at], at + 1
+        letter = pattern[at]
+        at = at + 1
         if letter == "*":
             pieces.append([])
         elif letter == "\\" and escapes and at < len(pattern):
-            letter, at = pattern[at], at + 1
+            letter = pattern[at]
+            at = at + 1
             pieces[-1].append(re.escape(letter))
         elif letter == "[" and (found := re.compile(_SET).match(pattern, at)):
             at = found.end()
@@ -92,7 +100,13 @@ def _set(mark: str, inner: str) -> str:
         for low, high, one in ranges
         if not low or low <= high
     ]
-    return f"[{'^' if mark else ''}{''.join(parts)}]" if parts else "." if mark else "[^\\s\\S]"
+    return (
+        f"[{'^' if mark else ''}{''.join(parts)}]"
+        if parts
+        else "."
+        if mark
+        else "[^\\s\\S]"
+    )
 
 
 def _piece(letters: Sequence[str]) -> _Piece:
@@ -117,39 +131,56 @@ def usable(pattern: str) -> bool:
 
 @lru_cache(4096)
 def _rule(line: str) -> _Rule | None:
-    negated, line = line.startswith("!"), line.removeprefix("!")
+    negated = line.startswith("!")
+    line = line.removeprefix("!")
     if not line.endswith("\\ "):
         line = line.rstrip()
-    folder, body = line.endswith("/"), line.strip("/")
+    folder = line.endswith("/")
+    body = line.strip("/")
     if not body or len(line) > LONGEST or (line.startswith("#") and not negated):
         return None
     names = body.split("/")
     if len(names) == 1 and not line.startswith("/"):
         names = ["**", *names]
     names = [
-        name for name, after in zip(names, [*names[1:], ""], strict=True) if name + after != "****"
+        name
+        for name, after in zip(names, [*names[1:], ""], strict=True)
+        if name + after != "****"
     ]
     if names[-1] == "**" and len(names) > 1:
         names.append("*")  # what lies inside, not the folder itself
     parts = [None if name == "**" else _pieces(name, escapes=True) for name in names]
     plain = (piece.plain for pieces in parts for piece in pieces or ())
-    return _Rule(tuple(parts), folder, negated, max(plain, key=len, default=""))
+    return _Rule(
+        parts=tuple(parts),
+        folder=folder,
+        negated=negated,
+        hint=max(plain, key=len, default=""),
+    )
 
 
 def named(patterns: Iterable[str], name: str) -> bool:
-    """Whether patterns of the configuration name a file itself, not a folder that it is in."""
+    """Whether patterns of the configuration name a file itself, not a folder that it is
+    in."""
     rules = [f"/{pattern.removeprefix('./')}" for pattern in patterns]
-    return any(covers([r], name) and not covers([r], name.rpartition("/")[0]) for r in rules)
+    return any(
+        covers([r], name) and not covers([r], name.rpartition("/")[0]) for r in rules
+    )
 
 
 def covers(patterns: Iterable[str], path: str) -> bool:
-    """Whether patterns in gitignore syntax name a path; the last one that matches decides."""
+    """Whether patterns in gitignore syntax name a path; the last one that matches
+    decides."""
     rules = (_rule(line) for _, line in zip(range(MOST), patterns, strict=False))
-    names = [part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")]
+    names = [
+        part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")
+    ]
     return _decided(rules, names, decided=False)
 
 
-def _decided(rules: Iterable[_Rule | None], names: Sequence[str], *, decided: bool) -> bool:
+def _decided(
+    rules: Iterable[_Rule | None], names: Sequence[str], *, decided: bool
+) -> bool:
     path = "/".join(names)
     for rule in rules:
         if rule is not None and rule.negated == decided and rule.hint in path:
@@ -167,7 +198,8 @@ def _covers(rule: _Rule, names: Sequence[str]) -> bool:
 
 
 def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
-    """All places of a pattern that can have been reached one name further on the path."""
+    """All places of a pattern that can have been reached one name further on the
+    path."""
     step = set()
     for at in reached - {len(parts)}:
         pieces = parts[at]
@@ -188,16 +220,27 @@ class Ignored:
         self._rules: dict[str, list[_Rule]] = {}
 
     def __call__(self, path: str) -> bool:
-        parts, ignored = path.split("/"), False
+        parts = path.split("/")
+        ignored = False
         for depth in range(len(parts)):
-            ignored = _decided(self._of("/".join(parts[:depth])), parts[depth:], decided=ignored)
+            ignored = _decided(
+                self._of("/".join(parts[:depth])), parts[depth:], decided=ignored
+            )
         return ignored
 
     def _of(self, folder: str) -> list[_Rule]:
         if folder not in self._rules:
-            names = [f"{folder}/.gitignore"] if folder else [".git/info/exclude", ".gitignore"]
-            lines = [line for name in names for line in self._lines(f"{self.root}/{name}")]
-            self._rules[folder] = [rule for line in lines if (rule := _rule(line)) is not None]
+            names = (
+                [f"{folder}/.gitignore"]
+                if folder
+                else [".git/info/exclude", ".gitignore"]
+            )
+            lines = [
+                line for name in names for line in self._lines(f"{self.root}/{name}")
+            ]
+            self._rules[folder] = [
+                rule for line in lines if (rule := _rule(line)) is not None
+            ]
         return self._rules[folder]
 
     def _lines(self, path: str) -> list[str]:
@@ -207,7 +250,8 @@ class Ignored:
 
 
 class Walk:
-    """A bounded walk after patterns; `cut` short, or not, and the `links` that it did not enter."""
+    """A bounded walk after patterns; `cut` short, or not, and the `links` that it did
+    not enter."""
 
     def __init__(self, root: str, most: int = ENTRIES) -> None:
         self.root = root
@@ -216,17 +260,27 @@ class Walk:
         self._left = most
 
     def find(self, pattern: str) -> list[str]:
-        """The paths below the root that a pattern names, sorted; `**` stands for any folders."""
+        """The paths below the root that a pattern names, sorted; `**` stands for any
+        folders."""
         names = [part for part in pattern.split("/") if part not in ("", ".")]
-        parts = [None if name == "**" else _pieces(name, escapes=False) for name in names]
+        parts = [
+            None if name == "**" else _pieces(name, escapes=False) for name in names
+        ]
         todo = [("", _past_stars({0}, parts))] if len(pattern) <= LONGEST else []
         found = []
         while todo and not self.cut:
             folder, reached = todo.pop()
-            plain = [names[at] for at in reached - {len(names)} if not set(names[at]) & {*"*?["}]
+            plain = [
+                names[at]
+                for at in reached - {len(names)}
+                if not set(names[at]) & {*"*?["}
+            ]
             known = len(plain) == len(reached)
-            for name, is_folder in self._named(folder, plain) if known else self._entries(folder):
-                path, after = f"{folder}{name}", _step(parts, reached, name)
+            for name, is_folder in (
+                self._named(folder, plain) if known else self._entries(folder)
+            ):
+                path = f"{folder}{name}"
+                after = _step(parts, reached, name)
                 if len(parts) in after:
                     found.append(path)
                 if after - {len(parts)} and is_folder:

@@ -11,7 +11,8 @@ from memcli.memory.values import KINDS, LEVEL_WEIGHTS, LEVELS, TYPES
 from memcli.text.matching import table
 
 Check = Callable[[Any], Any]
-"""It turns what was written into the value or raises ValueError saying what is allowed."""
+"""It turns what was written into the value or raises ValueError saying what is
+allowed."""
 
 
 def _choice(*allowed: str) -> Check:
@@ -28,7 +29,9 @@ def number(low: float, high: float, *, whole: bool = False) -> Check:
 
     def check(value: Any) -> Any:
         try:
-            given = float("nan") if isinstance(value, (bool, list, dict)) else float(value)
+            given = (
+                float("nan") if isinstance(value, (bool, list, dict)) else float(value)
+            )
         except (TypeError, ValueError, OverflowError):
             given = float("nan")
         if not low <= given <= high or (whole and given != int(given)):
@@ -39,7 +42,9 @@ def number(low: float, high: float, *, whole: bool = False) -> Check:
     return check
 
 
-def _table(names: Sequence[str], of: Check, base: Mapping[str, Any] | None = None) -> Check:
+def _table(
+    names: Sequence[str], of: Check, base: Mapping[str, Any] | None = None
+) -> Check:
     def check(value: Any) -> Any:
         if not isinstance(value, dict) or not set(value) <= set(names):
             raise ValueError("a table with keys among " + ", ".join(names))
@@ -64,14 +69,18 @@ def below_root(value: Any) -> str:
 def _glob(value: Any) -> str:
     path = below_root(value)
     if any("**" in part and part != "**" for part in Path(path).parts):
-        raise ValueError("globs in which ** is a whole part, like services/**/MEMORY.md")
+        raise ValueError(
+            "globs in which ** is a whole part, like services/**/MEMORY.md"
+        )
     return path
 
 
 def _list(of: Check, what: str) -> Check:
     def check(value: Any) -> tuple[Any, ...]:
         items = value.split(",") if isinstance(value, str) else value
-        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+        if not isinstance(items, (list, tuple)) or not all(
+            isinstance(item, str) for item in items
+        ):
             raise ValueError(what)
         return tuple(of(item.strip()) for item in items)
 
@@ -80,7 +89,9 @@ def _list(of: Check, what: str) -> Check:
 
 def _model(value: Any) -> str:
     # It may become an argument of a command: never an option.
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][\w.:@/\[\]-]*", value):
+    if not isinstance(value, str) or not re.fullmatch(
+        r"[A-Za-z0-9][\w.:@/\[\]-]*", value
+    ):
         raise ValueError("the name of a model, like claude-haiku-4-5")
     return value
 

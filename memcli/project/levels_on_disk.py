@@ -1,4 +1,5 @@
-"""The memory files below the root and in the home folder: those of the levels, and found places."""
+"""The memory files below the root and in the home folder: those of the levels, and
+found places."""
 
 import os
 import re
@@ -17,19 +18,27 @@ from memcli.project.listing import Files, Folder, FoundFile, Listing, Part, show
 from memcli.storage import files
 from memcli.text.matching import stanzas
 
-_NAMES = tuple(f"{name}{end}" for name in ("MEMORY", "institutional") for end in (".md", ARCHIVE))
+_NAMES = tuple(
+    f"{name}{end}" for name in ("MEMORY", "institutional") for end in (".md", ARCHIVE)
+)
 _PROJECT = (*_NAMES, "proxy.md", f"proxy{ARCHIVE}")
 Names = Sequence[str]
 Environ = Mapping[str, str] | None
 T = TypeVar("T")
-FILES, FOLDERS, WORDS = (names.split() for names in stanzas("project/places.txt").values())
+FILES, FOLDERS, WORDS = (
+    names.split() for names in stanzas("project/places.txt").values()
+)
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500
-COUNTED = files.ENTRIES  # names beyond those that are looked at, for the number of what is left out
+COUNTED = (
+    files.ENTRIES
+)  # names beyond those that are looked at, for the number of what is left out
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
-CLAUDE_LINES, CLAUDE_BYTES = 200, 25_000  # how much of its MEMORY.md Claude Code reads by itself
+# how much of its MEMORY.md Claude Code reads by itself
+CLAUDE_LINES = 200
+CLAUDE_BYTES = 25_000
 _LINK = (  # inline or by reference; in `<>` with blanks
     rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
     rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
@@ -38,7 +47,8 @@ _DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
-    """What tells the files of another repository than the root's own apart, see `plain_id`."""
+    """What tells the files of another repository than the root's own apart, see
+    `plain_id`."""
 
     @cache
     def repository(folder: str) -> str:
@@ -49,14 +59,25 @@ def marks(files: Iterable[FoundFile]) -> dict[str, str]:
     known = {f.name: repository(os.path.dirname(f.path)) for f in own}
     root = {f.base: repository(f.base) for f in own}
     others = sorted({known[f.name] for f in own} - {*root.values()})
-    found = {f.name: f"r{others.index(known[f.name]) + 1}:" for f in own if known[f.name] in others}
-    return found | {f.name: "g:" if f.tree == "~" else "p:" for f in files if f.name not in known}
+    found = {
+        f.name: f"r{others.index(known[f.name]) + 1}:"
+        for f in own
+        if known[f.name] in others
+    }
+    return found | {
+        f.name: "g:" if f.tree == "~" else "p:" for f in files if f.name not in known
+    }
 
 
 def list_files(
-    root: Path | None, home: Path, jobs_dirs: Names = (), globs: Names = (), found: Environ = None
+    root: Path | None,
+    home: Path,
+    jobs_dirs: Names = (),
+    globs: Names = (),
+    found: Environ = None,
 ) -> Listing:
-    """Every memory file, global ones last; with `found` (the environment) the found places."""
+    """Every memory file, global ones last; with `found` (the environment) the found
+    places."""
     walks = []
     if root is not None:
         walks = [_Walk(str(root))]
@@ -72,10 +93,13 @@ def list_files(
 
 
 class _Walk:
-    """One listing of what lies below a folder, by names relative to it; no file is listed twice."""
+    """One listing of what lies below a folder, by names relative to it; no file is
+    listed twice."""
 
     def __init__(self, base: str, prefix: str = "", tree: str = "") -> None:
-        self.base, self.prefix, self.tree = base, prefix, tree
+        self.base = base
+        self.prefix = prefix
+        self.tree = tree
         self.parts: list[Part] = []
         self.problems: list[Problem] = []
         self.names, self.inodes = set[str](), set[tuple[int, int, str]]()
@@ -86,7 +110,9 @@ class _Walk:
         self.level("", Place("project", ""), "", "tasks proxy-tasks", _PROJECT)
         for jobs in every:
             self.jobs(jobs)
-        legacy = (f"projects/{project}/.sessions" for project in self.folders("projects"))
+        legacy = (
+            f"projects/{project}/.sessions" for project in self.folders("projects")
+        )
         for sessions in (".sessions", *legacy):
             for name in self.folders(sessions):
                 base = f"{sessions}/{name}"
@@ -96,22 +122,35 @@ class _Walk:
             self.globs(globs, every)
 
     def level(
-        self, folder: str, at: Place, tree: str = "", folders: str = "", names: Names = _NAMES
+        self,
+        folder: str,
+        at: Place,
+        tree: str = "",
+        folders: str = "",
+        names: Names = _NAMES,
     ) -> None:
-        """The files of one level: those called `names`, and the markdown in its `folders`."""
+        """The files of one level: those called `names`, and the markdown in its
+        `folders`."""
         level, _, job, task, _ = at
-        job, task = shown(job), shown(task)
+        job = shown(job)
+        task = shown(task)
         for name in names:
             self.add(folder + name, place(level, name, job=job, task=task), tree)
         for sub in folders.split():
             kept = place(level, ".md", folder=sub, job=job, task=task)
             left = place(level, ARCHIVE, folder=sub, job=job, task=task)
             for name in self.plain(f"{folder}{sub}", kept, left, tree):
-                self.add(f"{folder}{sub}/{name}", left if name.endswith(ARCHIVE) else kept, tree)
+                self.add(
+                    f"{folder}{sub}/{name}",
+                    left if name.endswith(ARCHIVE) else kept,
+                    tree,
+                )
 
     def jobs(self, jobs: str) -> None:
         parts = jobs.split("/")
-        if not all(self.is_folder("/".join(parts[:end])) for end in range(1, len(parts) + 1)):
+        if not all(
+            self.is_folder("/".join(parts[:end])) for end in range(1, len(parts) + 1)
+        ):
             return  # a part of the way leads out, or to no folder
         for job in self.folders(jobs):
             base = f"{jobs}/{job}"
@@ -122,10 +161,15 @@ class _Walk:
                 for folder in (f"{base}/tasks/{task}", f"{base}/tasks/{task}/worktree"):
                     if self.is_folder(folder):
                         outer = self.work_tree(folder, outer)
-                        self.level(f"{folder}/", Place("task", "", job, task), outer)
+                        self.level(
+                            f"{folder}/",
+                            Place(level="task", store="", job=job, task=task),
+                            outer,
+                        )
 
     def globs(self, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
-        """Files that the globs of the configuration name; none of a job or of a session."""
+        """Files that the globs of the configuration name; none of a job or of a
+        session."""
         from memcli.project.globs import Walk
 
         elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
@@ -134,41 +178,69 @@ class _Walk:
             for name in walk.find(pattern):
                 *folders, base = name.split("/")
                 ours = base.endswith(".md") and ".sessions" not in folders
-                if ours and not name.startswith(elsewhere) and shown(name) not in self.names:
+                if (
+                    ours
+                    and not name.startswith(elsewhere)
+                    and shown(name) not in self.names
+                ):
                     self.add(name, place("project", shown(base)), "")
             for name in walk.links:
                 self.refuse(name, "is a link; memory_files follows none")
             if walk.cut:
-                self.refuse(pattern, f"memory_files: cut after {files.ENTRIES} directory entries")
+                self.refuse(
+                    pattern,
+                    f"memory_files: cut after {files.ENTRIES} directory entries",
+                )
                 break
 
     def work_tree(self, folder: str, outer: str) -> str:
-        """The git work tree of a folder: itself when it has a `.git`, else the one around it."""
+        """The git work tree of a folder: itself when it has a `.git`, else the one
+        around it."""
         return shown(folder) if os.path.lexists(f"{self.base}/{folder}/.git") else outer
 
     def folders(self, name: str) -> list[str]:
-        """Names of the folders in a folder, sorted, links last; those that leave are reported."""
-        found = self.look(name, lambda each: ((e.is_symlink(), e.name) for e in each if _is_dir(e)))
-        return [n for link, n in sorted(found) if not link or self.is_folder(f"{name}/{n}")]
+        """Names of the folders in a folder, sorted, links last; those that leave are
+        reported."""
+        found = self.look(
+            name, lambda each: ((e.is_symlink(), e.name) for e in each if _is_dir(e))
+        )
+        return [
+            n for link, n in sorted(found) if not link or self.is_folder(f"{name}/{n}")
+        ]
 
     def plain(self, name: str, kept: Place, left: Place, tree: str) -> list[str]:
-        """Take the regular files `*.md` of a folder; the other names that end so and are of no
-        folders, links last."""
-        path, called = f"{self.base}/{name}", shown(f"{self.prefix}{name}/")
+        """Take the regular files `*.md` of a folder; the other names that end so and
+        are of no folders, links last."""
+        path = f"{self.base}/{name}"
+        called = shown(f"{self.prefix}{name}/")
         own = tree or self.tree
-        folder = Folder(f"{path}/", called, kept, own, self.base, left, tree, [])
+        folder = Folder(
+            path=f"{path}/",
+            name=called,
+            place=kept,
+            tree=own,
+            base=self.base,
+            archive=left,
+            inner=tree,
+            read=[],
+        )
         odd = self.look(name, folder.take)
         if folder.read:
             self.parts.append(folder)
         links_last = sorted((os.path.islink(f"{path}/{each}"), each) for each in odd)
         return [each for _, each in links_last if not os.path.isdir(f"{path}/{each}")]
 
-    def look(self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]) -> list[T]:
+    def look(
+        self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]
+    ) -> list[T]:
         """What `work` finds among the entries of a folder, while it is open."""
-        path, opened = f"{self.base}/{name}", -1
+        path = f"{self.base}/{name}"
+        opened = -1
         try:
             if self.is_folder(name):
-                if os.scandir in os.supports_fd:  # each entry is then looked at without its path
+                if (
+                    os.scandir in os.supports_fd
+                ):  # each entry is then looked at without its path
                     opened = files.open_folder(path)
                 with os.scandir(path if opened < 0 else opened) as entries:
                     return list(work(entries))
@@ -188,7 +260,9 @@ class _Walk:
     def status(self, name: str) -> os.stat_result | None:
         """The stat of what is there, behind a link that stays in the folder."""
         path = f"{self.base}/{name}"
-        if not self.prefix and name.startswith("~"):  # `~/MEMORY.md` is the home folder's
+        if not self.prefix and name.startswith(
+            "~"
+        ):  # `~/MEMORY.md` is the home folder's
             self.refuse(name, "is called like the home folder's")
             return None
         try:
@@ -203,15 +277,22 @@ class _Walk:
             return None
 
     def stays(self, name: str) -> bool:
-        """Whether what a link leads to lies below the folder; one that does not is reported."""
-        real, base = os.path.realpath(f"{self.base}/{name}"), os.path.realpath(self.base)
+        """Whether what a link leads to lies below the folder; one that does not is
+        reported."""
+        real = os.path.realpath(f"{self.base}/{name}")
+        base = os.path.realpath(self.base)
         if real == base or real.startswith(base.rstrip("/") + "/"):
             return True
         self.refuse(name, files.LEAVES)
         return False
 
     def refuse(self, name: str, why: str, severity: str = "unreadable") -> None:
-        problem = Problem(shown(self.prefix + name).rstrip("/") or ".", 1, why, severity)
+        problem = Problem(
+            path=shown(self.prefix + name).rstrip("/") or ".",
+            line=1,
+            message=why,
+            severity=severity,
+        )
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -221,7 +302,8 @@ class _Walk:
         if status is None:
             return
         mode, inode, device, _, _, _, size, *_ = status
-        called, known = shown(self.prefix + name), (device, inode, tree)
+        called = shown(self.prefix + name)
+        known = (device, inode, tree)
         if not stat.S_ISREG(mode):
             self.refuse(name, "is no regular file")
         elif found and size > MOST_BYTES:
@@ -229,8 +311,19 @@ class _Walk:
         elif called not in self.names and known not in self.inodes:
             self.names.add(called)
             self.inodes.add(known)
-            path, own, mtime = f"{self.base}/{name}", tree or self.tree, status.st_mtime_ns
-            file = FoundFile(path, called, where, own, mtime, size, self.base, found)
+            path = f"{self.base}/{name}"
+            own = tree or self.tree
+            mtime = status.st_mtime_ns
+            file = FoundFile(
+                path=path,
+                name=called,
+                place=where,
+                tree=own,
+                mtime=mtime,
+                size=size,
+                base=self.base,
+                found=found,
+            )
             self.parts.append((file, known))
 
     @cached_property
@@ -257,36 +350,57 @@ class _Walk:
                     self.find(name)
 
     def find(self, name: str) -> None:
-        """Take a found file that is no other store's, not ignored, and not too large."""
+        """Take a found file that is no other store's, not ignored, and not too
+        large."""
         base = name.rpartition("/")[2]
-        if not os.path.lexists(f"{self.base}/{name}") or shown(self.prefix + name) in self.names:
+        if (
+            not os.path.lexists(f"{self.base}/{name}")
+            or shown(self.prefix + name) in self.names
+        ):
             return
-        if base.lower() not in NEVER and not base.endswith(ARCHIVE) and not self.ignored(name):
+        if (
+            base.lower() not in NEVER
+            and not base.endswith(ARCHIVE)
+            and not self.ignored(name)
+        ):
             self.add(name, Place("project", "memory"), self.tree, found=True)
 
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
-        folder, entries, over = f"{self.base}/{name}", list[os.DirEntry[str]](), Counter[bool]()
+        folder = f"{self.base}/{name}"
+        entries = list[os.DirEntry[str]]()
+        over = Counter[bool]()
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
                 entries = list(islice(listing, self.left))
-                over = Counter(each.name.endswith(".md") for each in islice(listing, COUNTED))
+                over = Counter(
+                    each.name.endswith(".md") for each in islice(listing, COUNTED)
+                )
         if over:
             self.more += Counter({name: over[True]})
-            self.refuse(name, "more directory entries than are looked at: cut", "defaulted")
+            self.refuse(
+                name, "more directory entries than are looked at: cut", "defaulted"
+            )
         found = []
         for entry in sorted(entries, key=lambda entry: entry.name):
             path = f"{name}/{entry.name}" if name else entry.name
             if entry.name.endswith(".md"):
                 found.append(path)
-            elif depth > 1 and entry.name != "proxy-tasks" and entry.is_dir(follow_symlinks=False):
+            elif (
+                depth > 1
+                and entry.name != "proxy-tasks"
+                and entry.is_dir(follow_symlinks=False)
+            ):
                 found += self.names_in(path, depth - 1)
         self.left -= len(entries)
         return found
 
     def newest(self, names: list[str]) -> None:
-        """Find the newest by the date in name or path, up to a bound; count the rest by folder."""
-        names.sort(key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True)
+        """Find the newest by the date in name or path, up to a bound; count the rest by
+        folder."""
+        names.sort(
+            key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True
+        )
         for name in names:
             if len(self.parts) - self.listed < MOST_FILES:
                 self.find(name)
@@ -331,18 +445,24 @@ def _links(path: str, base: str) -> list[str]:
     except OSError:
         return []
     found = dict.fromkeys(inner or plain for inner, plain in re.findall(_LINK, begin))
-    coded = partial(re.sub, rb"%([0-9A-Fa-f]{2})", lambda code: bytes.fromhex(code[1].decode()))
+    coded = partial(
+        re.sub, rb"%([0-9A-Fa-f]{2})", lambda code: bytes.fromhex(code[1].decode())
+    )
     return [os.fsdecode(coded(link)) for link in found]
 
 
 def claude_folders(root: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:
     """Where Claude Code keeps its own memory of a root."""
     base = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    slugs = (re.sub(r"[^A-Za-z0-9]", "-", str(top)) for top in (root, work_tree(root)) if top)
+    slugs = (
+        re.sub(r"[^A-Za-z0-9]", "-", str(top)) for top in (root, work_tree(root)) if top
+    )
     return [base / "projects" / slug / "memory" for slug in dict.fromkeys(slugs)]
 
 
-def _claude_memory(root: Path, home: Path, environ: Mapping[str, str]) -> Iterator[_Walk]:
+def _claude_memory(
+    root: Path, home: Path, environ: Mapping[str, str]
+) -> Iterator[_Walk]:
     for folder in claude_folders(root, home, environ):
         if folder.is_dir() and not folder.is_symlink():
             below = folder.is_relative_to(home)

@@ -1,4 +1,5 @@
-"""The memory files that were found; those of a large folder are made into rows when asked for."""
+"""The memory files that were found; those of a large folder are made into rows when
+asked for."""
 
 import marshal
 import os
@@ -18,15 +19,18 @@ _BATCH = 500
 _REGULAR = stat.S_ISREG
 _STATUS = methodcaller("stat", follow_symlinks=False)
 _FIELDS = attrgetter("st_ino", "st_mtime_ns", "st_size", "st_dev", "st_mode")
-_Key = tuple[int, int, str]  # device and inode, and the work tree: a file is listed once in each
+_Key = tuple[
+    int, int, str
+]  # device and inode, and the work tree: a file is listed once in each
 
 
 class FoundFile(NamedTuple):
-    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its stat.
+    """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its
+    stat.
 
-    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home folder, else the
-    folder of the job's or task's. No link on the way may leave `base`. `found` is what lies in a
-    found place."""
+    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home
+    folder, else the folder of the job's or task's. No link on the way may leave `base`.
+    `found` is what lies in a found place."""
 
     path: str
     name: str
@@ -39,7 +43,8 @@ class FoundFile(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """The regular files `*.md` of a folder, of which there may be thousands, as they were read."""
+    """The regular files `*.md` of a folder, of which there may be thousands, as they
+    were read."""
 
     path: str
     name: str
@@ -57,15 +62,22 @@ class Folder(NamedTuple):
         return max(int(row[1]) for part in self.read for row in marshal.loads(part)[1])
 
     def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
-        """Read a folder, in batches without an object for each file that lasts; give the names of
-        what is called so and is no regular file."""
+        """Read a folder, in batches without an object for each file that lasts; give
+        the names of what is called so and is no regular file."""
         while batch := list(islice(entries, _BATCH)):
             batch = [entry for entry in batch if entry.name.endswith(".md")]
-            names, rows = [entry.name for entry in batch], list[Any]()
+            names = [entry.name for entry in batch]
+            rows = list[Any]()
             with suppress(OSError):
                 rows = list(map(_FIELDS, map(_STATUS, batch)))
-            if len(rows) < len(names) or not all(map(_REGULAR, {row[4] for row in rows})):
-                known = {each.name: _FIELDS(_STATUS(each)) for each in batch if _is_there(each)}
+            if len(rows) < len(names) or not all(
+                map(_REGULAR, {row[4] for row in rows})
+            ):
+                known = {
+                    each.name: _FIELDS(_STATUS(each))
+                    for each in batch
+                    if _is_there(each)
+                }
                 yield from (name for name in known if not _REGULAR(known[name][4]))
                 names = [name for name in known if _REGULAR(known[name][4])]
                 rows = [known[name] for name in names]
@@ -74,11 +86,22 @@ class Folder(NamedTuple):
 
     def files(self) -> Iterator[tuple[FoundFile, _Key]]:
         """Its files, by name, each with what it is known by under any name."""
-        both = chain.from_iterable(zip(*marshal.loads(part), strict=True) for part in self.read)
+        both = chain.from_iterable(
+            zip(*marshal.loads(part), strict=True) for part in self.read
+        )
         for name, (inode, time, size, device, _) in sorted(both):
             called = self.name + (name if name.isascii() else shown(name))
             where = self.archive if name.endswith(ARCHIVE) else self.place
-            row = (self.path + name, called, where, self.tree, time, size, self.base, False)
+            row = (
+                self.path + name,
+                called,
+                where,
+                self.tree,
+                time,
+                size,
+                self.base,
+                False,
+            )
             yield tuple.__new__(FoundFile, row), (device, inode, self.inner)
 
 
@@ -112,7 +135,8 @@ class Files:
     def _all(self) -> list[FoundFile]:
         found = list[FoundFile]()
         for walk in self._walks:
-            names, known = set[str](), set[_Key]()
+            names = set[str]()
+            known = set[_Key]()
             for part in walk:
                 for file, key in part.files() if isinstance(part, Folder) else (part,):
                     if file[1] not in names and key not in known:
@@ -142,4 +166,8 @@ class Listing(NamedTuple):
 
 def shown(name: str) -> str:
     r"""A file name as text that can be stored and printed: bytes that are no UTF-8 as `\xff`."""
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    return (
+        name
+        if name.isascii()
+        else os.fsencode(name).decode("utf-8", "backslashreplace")
+    )

@@ -7,7 +7,8 @@ T = TypeVar("T")
 
 
 def within(seconds: float | None, work: Callable[[], T]) -> T:
-    """What `work` gives, or TimeoutError after so many seconds: what still runs is left behind."""
+    """What `work` gives, or TimeoutError after so many seconds: what still runs is left
+    behind."""
     from concurrent.futures import Future
     from threading import Thread
 

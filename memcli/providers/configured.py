@@ -1,4 +1,5 @@
-"""The embedder and the language models that the configuration names, made on first use."""
+"""The embedder and the language models that the configuration names, made on first
+use."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ class Providers:
     """What a run may ask. Use `close` when it is done."""
 
     def __init__(
-        self, project: Project, spent: Callable[[], tuple[float, int]], note: Callable[[Call], None]
+        self,
+        project: Project,
+        spent: Callable[[], tuple[float, int]],
+        note: Callable[[Call], None],
     ) -> None:
         self._project = project
         self._spent = spent
@@ -30,7 +34,8 @@ class Providers:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """What makes vectors, None without one. Raises UsageError for a missing key or folder."""
+        """What makes vectors, None without one. Raises UsageError for a missing key or
+        folder."""
         return make_embedder(self._project.config, self._project.environ)
 
     @cached_property
@@ -39,20 +44,26 @@ class Providers:
         return self.model_of(self._project.config.llm)
 
     def model_of(self, name: str) -> Model | None:
-        """The language model of that name: for a run in which the user has asked for it."""
+        """The language model of that name: for a run in which the user has asked for
+        it."""
         from memcli.providers.llm.ledger import Ledger
 
         named = self._project.config._replace(llm=name)
-        model = make_model(named, self._project.environ, Ledger(self._spent, self._note))
+        model = make_model(
+            named, self._project.environ, Ledger(self._spent, self._note)
+        )
         self._models += [model] if model is not None else []
         return model
 
     def require_model(self, what: str) -> Model:
-        """The enabled model. Raises UsageError that says how to enable one for `what`."""
+        """The enabled model. Raises UsageError that says how to enable one for
+        `what`."""
         if self.model is None:
             path = user_file(self._project.home, self._project.environ)
             hint = f'write llm = "anthropic" into {path}, or --set llm=anthropic for this run'
-            raise UsageError(f"{what} needs a language model, and none is enabled", hint)
+            raise UsageError(
+                f"{what} needs a language model, and none is enabled", hint
+            )
         return self.model
 
     def close(self) -> None:
@@ -63,7 +74,8 @@ class Providers:
 
 
 def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
-    """The embedder of the configuration, None for none. Raises UsageError for what is missing."""
+    """The embedder of the configuration, None for none. Raises UsageError for what is
+    missing."""
     name = config.embedder
     if name == "auto":
         name = "local" if local_package() is not None else "none"
@@ -84,8 +96,11 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
     return HttpEmbedder(make_wire(config, environ))
 
 
-def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Model | None:
-    """The model that `config.llm` names; None for "none". Raises UsageError for what is missing."""
+def make_model(
+    config: Config, environ: Mapping[str, str], ledger: Ledger
+) -> Model | None:
+    """The model that `config.llm` names; None for "none". Raises UsageError for what is
+    missing."""
     from memcli.providers.llm import Scripted
     from memcli.providers.llm.anthropic import Anthropic
     from memcli.providers.llm.command import Claude, Codex
@@ -97,5 +112,7 @@ def make_model(config: Config, environ: Mapping[str, str], ledger: Ledger) -> Mo
     if config.llm == "scripted":
         known = {"scripted": lambda model, environ: Scripted(config.llm_replies)}
     made = known.get(config.llm, Anthropic)(config.model, environ)
-    limits = {key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")}
+    limits = {
+        key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")
+    }
     return Guarded(made, limits, ledger)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 BASELINE = 60  # how many standing entries are weighed: more never fit
-TOP = 3  # among so many of the best hits one must be strong for standing entries to give way
+# among so many of the best hits one must be strong for standing entries to give way
+TOP = 3
 BEARS = 0.5  # the share of that strength from which a standing entry bears on the task
 EPISODES = 20  # how many of the newest episodes may compete for their layer
 LOOKED_AT = 12  # how many hits are looked at for a prompt
@@ -58,7 +59,8 @@ class RecallRequest(NamedTuple):
 
 
 class RecallReport(NamedTuple):
-    """The answer; `matched` hits before layers and budget, `found`: there is memory at all."""
+    """The answer; `matched` hits before layers and budget, `found`: there is memory at
+    all."""
 
     mode: str
     query: str
@@ -70,7 +72,8 @@ class RecallReport(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What answers of this machine are made from; `notes` gets what the user should know."""
+    """What answers of this machine are made from; `notes` gets what the user should
+    know."""
 
     project: Project
     memory: Index
@@ -78,7 +81,8 @@ class Own(NamedTuple):
     notes: list[str]
 
     def look(self, *asked: object) -> Lane | None:
-        """What vectors say of a search; it loads nothing where words alone are wanted."""
+        """What vectors say of a search; it loads nothing where words alone are
+        wanted."""
         config = self.project.config
         if config.fusion == "bm25" or config.embedder == "none":
             return None
@@ -94,7 +98,8 @@ class Own(NamedTuple):
 
 
 class Layers:
-    """The layers of one answer: beside the ranked one, what stands regardless of the task."""
+    """The layers of one answer: beside the ranked one, what stands regardless of the
+    task."""
 
     def __init__(self, own: Own, request: RecallRequest) -> None:
         self.project, self.index = own.project, own.memory
@@ -102,29 +107,51 @@ class Layers:
         self.scope = view.select(self.files, request.filters, own.project.relative)
         source = OwnIndex(own.memory, self.scope, own.look)
         project = self.project
-        self.search = Search(source, source.lane, project.config, project.view, project.now)
-        self.showing = Showing(self.search, detail=request.detail, explain=request.explain)
+        self.search = Search(
+            source, source.lane, project.config, project.view, project.now
+        )
+        self.showing = Showing(
+            self.search, detail=request.detail, explain=request.explain
+        )
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:
-        """Everything that may be shown with these hits; `alone`: they and nothing else."""
+        """Everything that may be shown with these hits; `alone`: they and nothing
+        else."""
         hits = self.showing.each("ranked", [hit.item.id for hit in ranked])
         if alone:
             return Pools(ranked=hits)
-        filters, bears = self.scope.filters, self._bearing(ranked)
+        filters = self.scope.filters
+        bears = self._bearing(ranked)
         norms = [] if filters.by_entry or filters.store else self.institutional()
-        flows = [self.search.chosen[hit.item.id] for hit in ranked if hit.item.kind == "workflow"]
-        flows.sort(key=lambda c: not c.values.get("success_count", 0))  # the proven ones first
+        flows = [
+            self.search.chosen[hit.item.id]
+            for hit in ranked
+            if hit.item.kind == "workflow"
+        ]
+        flows.sort(
+            key=lambda c: not c.values.get("success_count", 0)
+        )  # the proven ones first
         workflows = self.showing.each("workflows", [c.entry for c in flows[:WORKFLOWS]])
-        return Pools(norms, self.baseline(bears), workflows, self.episodes(bears), hits)
+        return Pools(
+            institutional=norms,
+            baseline=self.baseline(bears),
+            workflows=workflows,
+            episodes=self.episodes(bears),
+            ranked=hits,
+        )
 
     def _bearing(self, ranked: Sequence[Scored]) -> Callable[[Candidate], bool]:
-        asked = evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
+        asked = (
+            evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
+        )
         least = self.project.config.inject_min
 
         def own(title: str, text: str, share: float = 1.0) -> bool:
             return evidence.bears(title, text, asked, least * share)
 
-        if not any(own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]):
+        if not any(
+            own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]
+        ):
             return lambda candidate: True
         return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text, BEARS)
 
@@ -136,35 +163,53 @@ class Layers:
         return {row.path: row for row in rows}
 
     def institutional(self) -> list[Shown]:
-        """The norms of global, project, and the job and task one is in or names; equals once."""
+        """The norms of global, project, and the job and task one is in or names; equals
+        once."""
         found: dict[str, Shown] = {}
         for row in self.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
             if text:
-                found.setdefault(text, Shown(row.path, "institutional", for_prompt(row.path), text))
+                found.setdefault(
+                    text,
+                    Shown(
+                        key=row.path,
+                        layer="institutional",
+                        head=for_prompt(row.path),
+                        text=text,
+                    ),
+                )
         return list(found.values())
 
     def _at_hand(self, place: Place) -> bool:
-        here, named = self.project.view, self.scope.filters
+        here = self.project.view
+        named = self.scope.filters
         if place.task:
             return place.task in (here.task, *named.task)
         return not place.job or bool(named.task) or place.job in (here.job, *named.job)
 
     def _file_text(self, path: str) -> str:
-        file, text = self.project.found(path), ""
+        file = self.project.found(path)
+        text = ""
         with suppress(Unreadable):
             text = read_text(file.path, file.base) if file else ""
         return for_prompt(text.strip("\ufeff\r\n \t"))
 
-    def baseline(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
-        """Policies, architecture and preferences of high priority, the most pressing first."""
+    def baseline(
+        self, bears: Callable[[Candidate], bool] = lambda c: True
+    ) -> list[Shown]:
+        """Policies, architecture and preferences of high priority, the most pressing
+        first."""
         found = self.index.entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
         near = list(filter(bears, self.search.nearest(found)))
         score = self.search.standing(near)
-        kept = [(_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near]
+        kept = [
+            (_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near
+        ]
         return self.showing.each("baseline", [entry for *_, entry in sorted(kept)])
 
-    def episodes(self, bears: Callable[[Candidate], bool] = lambda c: True) -> list[Shown]:
+    def episodes(
+        self, bears: Callable[[Candidate], bool] = lambda c: True
+    ) -> list[Shown]:
         """The newest episodes."""
 
         def when(candidate: Candidate) -> tuple[str, str]:
@@ -176,30 +221,52 @@ class Layers:
         return self.showing.each("episodes", [c.entry for c in newest])
 
     def own(self) -> set[str]:
-        """The keys of what lies at the global level: the user's own norms and entries."""
-        files, chosen = self.search.source.files, self.search.chosen.items()
+        """The keys of what lies at the global level: the user's own norms and
+        entries."""
+        files = self.search.source.files
+        chosen = self.search.chosen.items()
         entries = {key for key, c in chosen if files[c.source].place.level == "global"}
-        return entries | {row.path for row in self.norms.values() if row.place.level == "global"}
+        return entries | {
+            row.path for row in self.norms.values() if row.place.level == "global"
+        }
 
     def hit(self, item: Shown, place: int) -> Hit:
         """A shown item with all that is known of it."""
         if item.layer != "institutional":
             return self.showing.hit(item, place)
         level = self.norms[item.key].place.level
-        known = item.head, item.text, "directive", "", level, "institutional", item.head, 1
+        known = (
+            item.head,
+            item.text,
+            "directive",
+            "",
+            level,
+            "institutional",
+            item.head,
+            1,
+        )
         return Hit(None, place, item.layer, None, *known, None, (), item.head)
 
 
-def answer(own: Own, request: RecallRequest, history: HistoryLayer | None = None) -> RecallReport:
-    """Answer one request, its filters checked, from the index of this machine as it is."""
-    project, layers = own.project, Layers(own, request)
-    limit, alone = project.config.limit, request.ranked_only
+def answer(
+    own: Own, request: RecallRequest, history: HistoryLayer | None = None
+) -> RecallReport:
+    """Answer one request, its filters checked, from the index of this machine as it
+    is."""
+    project = own.project
+    layers = Layers(own, request)
+    limit = project.config.limit
+    alone = request.ranked_only
     # More than the limit: other layers take some of them.
-    ranked = layers.search.ranked(request.task, limit if alone else 2 * limit + WORKFLOWS)
+    ranked = layers.search.ranked(
+        request.task, limit if alone else 2 * limit + WORKFLOWS
+    )
     pools = layers.pools(ranked, alone=alone)
     if history is not None and alone:
         chosen = layers.search.chosen
-        sessions = [chosen[item.key].values.get("session_id", "") for item in pools.ranked]
+        sessions = [
+            chosen[item.key].values.get("session_id", "") for item in pools.ranked
+        ]
         listed = list(zip(pools.ranked, sessions, ranked, strict=True))
         pools = pools._replace(ranked=history.merged(listed, project.config.max_tokens))
     elif history is not None:
@@ -207,12 +274,25 @@ def answer(own: Own, request: RecallRequest, history: HistoryLayer | None = None
     shown = composed(project.config, pools, layers.own(), own_tokens(project))
     problems = (*project.listing.problems, *own.memory.problems)
     hits = tuple(_hits(layers, history, shown.items, in_one_list=alone))
-    mode, budget = layers.search.mode, shown.budget
-    return RecallReport(mode, request.task, hits, budget, problems, len(ranked), True)
+    mode = layers.search.mode
+    budget = shown.budget
+    return RecallReport(
+        mode=mode,
+        query=request.task,
+        hits=hits,
+        budget=budget,
+        problems=problems,
+        matched=len(ranked),
+        found=True,
+    )
 
 
 def _hits(
-    layers: Layers, history: HistoryLayer | None, items: Iterable[Shown], *, in_one_list: bool
+    layers: Layers,
+    history: HistoryLayer | None,
+    items: Iterable[Shown],
+    *,
+    in_one_list: bool,
 ) -> Iterator[Hit]:
     counts: Counter[str] = Counter()
     for place, item in enumerate(items, 1):
@@ -222,37 +302,69 @@ def _hits(
         yield history.hit(item, rank) if said and history else layers.hit(item, rank)
 
 
-def from_history(config: Config, task: str, history: HistoryLayer | None) -> RecallReport:
+def from_history(
+    config: Config, task: str, history: HistoryLayer | None
+) -> RecallReport:
     """The answer of history alone."""
     shown = composed(config, Pools(history=history))
-    hits = tuple(history.hit(item, n) for n, item in enumerate(shown.items, 1)) if history else ()
-    return RecallReport("bm25", task, hits, shown.budget, (), len(hits), True)
+    hits = (
+        tuple(history.hit(item, n) for n, item in enumerate(shown.items, 1))
+        if history
+        else ()
+    )
+    return RecallReport(
+        mode="bm25",
+        query=task,
+        hits=hits,
+        budget=shown.budget,
+        problems=(),
+        matched=len(hits),
+        found=True,
+    )
 
 
-def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") -> list[Shown]:
-    """The hits for a prompt each of which bears on it by itself, by their evidence, but what was
-    learned in a session among the `amended`; with `until`, nothing newer."""
-    least, words, asks = own.project.config.inject_min, own.memory.words, evidence.questions(text)
-    few, by = (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
-    sought, weights = evidence.focus("\n".join(asks) or text, words.counts, words.size(), few, by)
+def told(
+    own: Own, text: str, amended: Collection[str] = (), until: str = ""
+) -> list[Shown]:
+    """The hits for a prompt each of which bears on it by itself, by their evidence, but
+    what was learned in a session among the `amended`; with `until`, nothing newer."""
+    least = own.project.config.inject_min
+    words = own.memory.words
+    asks = evidence.questions(text)
+    few, by = (
+        (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
+    )
+    sought, weights = evidence.focus(
+        "\n".join(asks) or text, words.counts, words.size(), few, by
+    )
     if asks and len(weights) < 2:  # "… fails. Why?" asks about the rest
-        asks, few, by = [], least * evidence.NEAR_WANTS, evidence.SAID
+        asks = []
+        few = least * evidence.NEAR_WANTS
+        by = evidence.SAID
         sought, weights = evidence.focus(text, words.counts, words.size(), few, by)
     if not sought:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
-    asked, hits, found = evidence.terms(weights), layers.search.ranked(sought, LOOKED_AT), []
+    asked = evidence.terms(weights)
+    hits = layers.search.ranked(sought, LOOKED_AT)
+    found = []
     whole = sum(not any(term in each != term for each in weights) for term in weights)
     usual = least * evidence.GROWS * log(evidence.PART * max(whole, 2))
     bars = [usual * share for share in evidence.wanted([hit.vector for hit in hits])]
     for hit, bar in zip(hits[:TOP] if asks else hits, bars, strict=False):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
-        met = evidence.strength(evidence.together(chosen.title, part, asked), evidence.TELLS)
+        met = evidence.strength(
+            evidence.together(chosen.title, part, asked), evidence.TELLS
+        )
         if asks:
             ahead = hits[0].relevance - hits[: TOP + 1][-1].relevance
             bar = least - evidence.favour(sought.split("\n"), chosen.title, ahead)
-        if hit.own and 0 < met >= bar and str(chosen.values.get("session_id", "")) not in amended:
+        if (
+            hit.own
+            and 0 < met >= bar
+            and str(chosen.values.get("session_id", "")) not in amended
+        ):
             found.append((met - bar, hit.item.id))
     found.sort(key=lambda each: -each[0])
     return layers.showing.each("ranked", [entry for _, entry in found], short=True)
@@ -261,7 +373,10 @@ def told(own: Own, text: str, amended: Collection[str] = (), until: str = "") ->
 def composed(
     config: Config, pools: Pools, own: Collection[str] = (), own_limit: int = 0
 ) -> budget.Block:
-    """What of these is shown, by the bounds of the configuration; see `compose_beside`."""
-    limit, most, by_type = config.max_tokens, config.limit, config.max_tokens_by_type
+    """What of these is shown, by the bounds of the configuration; see
+    `compose_beside`."""
+    limit = config.max_tokens
+    most = config.limit
+    by_type = config.max_tokens_by_type
     within = partial(budget.compose, limit=limit, most=most, by_type=by_type)
     return budget.compose_beside(pools, own, own_limit, within)

@@ -1,4 +1,5 @@
-"""The recalled block: how much each hit costs, what fits, and the text an agent reads. Pure."""
+"""The recalled block: how much each hit costs, what fits, and the text an agent reads.
+Pure."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,23 +29,29 @@ TITLES = {
 }
 LAYERS = tuple(TITLES)[:6]  # the order in which they are shown
 EPISODE_TOKENS = 300
-SHARE, OF_ROOM = 120, 0.4  # what a hit may take: tokens, or, where more, of the room that is left
+# what a hit may take: tokens, or, where more, of the room that is left
+SHARE = 120
+OF_ROOM = 0.4
 BETWEEN = " · "  # between a title and the facts about it: no title holds it
 LEAST = 12  # tokens of a text below which a part of it says nothing
-STRONG = 0.55  # share of what is left that history gets where it is strong, else a quarter
+STRONG = (
+    0.55  # share of what is left that history gets where it is strong, else a quarter
+)
 UNLIMITED = 2000  # tokens that history takes where there is no limit
 
 # Most texts fit: what cuts one is compiled when the first has to be cut.
 _SENTENCE = r"(?<=[.!?])\s|(?<=[。！？])|\n"
-_BLANK, _ANYWHERE = r"\s", r"(?<=\S)"
+_BLANK = r"\s"
+_ANYWHERE = r"(?<=\S)"
 _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 
 
 class Shown(NamedTuple):
-    """One thing to show: its heading line and its text, made safe already, and a `note` below;
-    `also` are the keys of near-duplicates, `brief` what of the text answers within so many tokens;
-    of one that is made `safe` when it is looked at, the heading and text are a `draft` until then,
-    and `size` tokens are known that it has at least."""
+    """One thing to show: its heading line and its text, made safe already, and a `note`
+    below;
+    `also` are the keys of near-duplicates, `brief` what of the text answers within so
+    many tokens; of one that is made `safe` when it is looked at, the heading and text
+    are a `draft` until then, and `size` tokens are known that it has at least."""
 
     key: str
     layer: str
@@ -64,7 +71,8 @@ class Shown(NamedTuple):
         return self.safe(*self.draft()) if self.draft and self.safe else self
 
     def may_fit(self, room: int, *, cut: bool = False) -> bool:
-        """Whether it could stand in `room`, whole or `cut`: what cannot is not made safe."""
+        """Whether it could stand in `room`, whole or `cut`: what cannot is not made
+        safe."""
         if not self.draft or (self.size > room and not cut):
             return self.size <= room
         head, text = self.draft()
@@ -72,7 +80,8 @@ class Shown(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """`limit` 0 is no limit; `used` is the size of the whole block; `more` hits found no room."""
+    """`limit` 0 is no limit; `used` is the size of the whole block; `more` hits found
+    no room."""
 
     limit: int
     used: int
@@ -80,7 +89,8 @@ class Budget(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What is shown, in order of layers, what it costs, and whether institutional text was cut."""
+    """What is shown, in order of layers, what it costs, and whether institutional text
+    was cut."""
 
     items: tuple[Shown, ...]
     budget: Budget
@@ -92,13 +102,15 @@ def heading(title: str, facts: Iterable[str]) -> str:
 
 
 def tokens(text: str) -> int:
-    """Size of a text: characters / 4 rounded up, one per character of scripts without blanks."""
+    """Size of a text: characters / 4 rounded up, one per character of scripts without
+    blanks."""
     wide = sum(map(len, spaceless_runs(text)))
     return wide + -(-(len(text) - wide) // 4)
 
 
 def cut(text: str, room: int, break_at: str = _SENTENCE) -> str:
-    """The longest beginning within `room` tokens that ends at a break; "" when none does."""
+    """The longest beginning within `room` tokens that ends at a break; "" when none
+    does."""
     if tokens(text) <= room:
         return text
     best = _longest(text, break_at, lambda part: tokens(part) + 1 <= room)
@@ -124,24 +136,29 @@ def cut_paragraphs(text: str, room: int, name: str) -> str:
     def missing(part: str) -> str:
         return f"({name}: {size - tokens(part)} tokens more)"
 
-    kept = _longest(text, _PARAGRAPH, lambda p: tokens(p) + tokens(missing(p)) + 1 <= room)
+    kept = _longest(
+        text, _PARAGRAPH, lambda p: tokens(p) + tokens(missing(p)) + 1 <= room
+    )
     line = missing(kept)
     return f"{kept}\n{line}" if kept else line if tokens(line) <= room else ""
 
 
 class HistoryPool(Protocol):
-    """What was said and committed about the task: excerpts for the room that there is."""
+    """What was said and committed about the task: excerpts for the room that there
+    is."""
 
     @property
     def strong(self) -> bool:
         """Whether it bears on the task so clearly that other layers give way."""
 
     def items(self, room: int, shown: Iterable[Shown] = ()) -> Sequence[Shown]:
-        """Items of at most about `room` tokens in all that say what the `shown` do not."""
+        """Items of at most about `room` tokens in all that say what the `shown` do
+        not."""
 
 
 class Pools(NamedTuple):
-    """What each layer may choose from, best first; the layers below institutional share entries."""
+    """What each layer may choose from, best first; the layers below institutional share
+    entries."""
 
     institutional: Sequence[Shown] = ()
     baseline: Sequence[Shown] = ()
@@ -159,7 +176,8 @@ def compose(
     by_type: Mapping[str, int] | None = None,
     share: float = OF_ROOM,
 ) -> Block:
-    """Choose what fits into `limit` tokens, wrapper included, and at most `most` ranked hits."""
+    """Choose what fits into `limit` tokens, wrapper included, and at most `most` ranked
+    hits."""
     free = max(0, limit - FRAME) if limit else 10**9
     chosen: dict[str, list[Shown]] = {layer: [] for layer in LAYERS}
     taken: set[str] = set()
@@ -177,7 +195,9 @@ def compose(
     ranked = [item for item in pools.ranked if taken.isdisjoint((item.key, *item.also))]
     found = pools.history.items(min(rest, UNLIMITED)) if pools.history else ()
     fund = int(STRONG * rest) if strong else min(quarter, UNLIMITED)
-    chosen["ranked"] = _ranked(ranked, rest - (fund if found else 0), most, by_type or {}, share)
+    chosen["ranked"] = _ranked(
+        ranked, rest - (fund if found else 0), most, by_type or {}, share
+    )
     if pools.history and found:
         rest -= sum(cost(item, at) for at, item in enumerate(chosen["ranked"]))
         shown = [item for layer in LAYERS for item in chosen[layer]]
@@ -194,31 +214,43 @@ def compose(
 def compose_beside(
     pools: Pools, own: Collection[str], own_limit: int, within: Callable[[Pools], Block]
 ) -> Block:
-    """What `within` composes; unless `own_limit` is 0, beside the user's `own` in so many."""
+    """What `within` composes; unless `own_limit` is 0, beside the user's `own` in so
+    many."""
     if not own_limit:
         return within(pools)
 
     def part(pool: Sequence[Shown], *, mine: bool) -> list[Shown]:
         return [item for item in pool if (item.key in own) is mine]
 
-    norms, standing = pools.institutional, pools.baseline
-    first = compose(Pools(part(norms, mine=True), part(standing, mine=True)), limit=own_limit)
+    norms = pools.institutional
+    standing = pools.baseline
+    first = compose(
+        Pools(part(norms, mine=True), part(standing, mine=True)), limit=own_limit
+    )
     shown = {item.key for item in first.items}
     ranked = [item for item in pools.ranked if shown.isdisjoint((item.key, *item.also))]
-    others = Pools(part(norms, mine=False), part(standing, mine=False), *pools[2:4], ranked)
+    others = Pools(
+        part(norms, mine=False), part(standing, mine=False), *pools[2:4], ranked
+    )
     second = within(others._replace(history=pools.history))
-    items = sorted((*first.items, *second.items), key=lambda item: LAYERS.index(item.layer))
+    items = sorted(
+        (*first.items, *second.items), key=lambda item: LAYERS.index(item.layer)
+    )
     more = first.budget.more + second.budget.more
     used = tokens(write(items, more)) if items else 0
     return Block(tuple(items), Budget(second.budget.limit, used, more))
 
 
 def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
-    """Put in each file whole, or cut to its share of the fund; returns what they cost."""
-    used, costs = 0, [cost(item) for item in pool]
+    """Put in each file whole, or cut to its share of the fund; returns what they
+    cost."""
+    used = 0
+    costs = [cost(item) for item in pool]
     shares = costs.copy()
     for left, at in enumerate(sorted(range(len(costs)), key=costs.__getitem__)):
-        shares[at] = min(costs[at], fund // (len(costs) - left))  # or an equal part of the rest
+        shares[at] = min(
+            costs[at], fund // (len(costs) - left)
+        )  # or an equal part of the rest
         fund -= shares[at]
     for item, share in zip(pool, shares, strict=True):
         at = len(out)
@@ -231,7 +263,9 @@ def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
     return used
 
 
-def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str]) -> int:
+def _fill(
+    layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str]
+) -> int:
     """Put in what fits, in order, skipping what does not; returns what it costs."""
     used = 0
     for item in pool:
@@ -246,10 +280,14 @@ def _fill(layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken:
 
 
 def _ranked(
-    pool: Sequence[Shown], room: int, most: int, by_type: Mapping[str, int], of_room: float
+    pool: Sequence[Shown],
+    room: int,
+    most: int,
+    by_type: Mapping[str, int],
+    of_room: float,
 ) -> list[Shown]:
-    """The ranked layer, in order: what is too large for its share is shown by its best part; what
-    is left of the room in the end goes to those that were cut."""
+    """The ranked layer, in order: what is too large for its share is shown by its best
+    part; what is left of the room in the end goes to those that were cut."""
     kept: list[tuple[Shown, Shown]] = []
     left = dict(by_type)
 
@@ -268,11 +306,15 @@ def _ranked(
             kept.append((whole, fitted))
             if len(kept) == most:
                 break
-    return [take(whole, at, room, cost(cut, at)) or cut for at, (whole, cut) in enumerate(kept)]
+    return [
+        take(whole, at, room, cost(cut, at)) or cut
+        for at, (whole, cut) in enumerate(kept)
+    ]
 
 
 def _squeezed(item: Shown, at: int, room: int) -> Shown | None:
-    """A hit within `room`: whole, by its best part, or None when nothing of the text is left."""
+    """A hit within `room`: whole, by its best part, or None when nothing of the text is
+    left."""
     if cost(item, at) <= room:
         return item
     room -= cost(item._replace(text=""), at) + 1
@@ -283,25 +325,33 @@ def _squeezed(item: Shown, at: int, room: int) -> Shown | None:
 
 
 def cost(item: Shown, at: int = 0) -> int:
-    """Tokens that an item adds as number `at` of its layer; a sum is never below the whole's."""
+    """Tokens that an item adds as number `at` of its layer; a sum is never below the
+    whole's."""
     above = ("",) if at else ("", TITLES[item.layer])
     return tokens("".join(f"{line}\n" for line in (*above, *_lines(item, at + 1))))
 
 
 def _lines(item: Shown, number: int) -> list[str]:
     mark = f"{number}. " if item.layer == "ranked" else ""
-    head = escaped(item.head.replace("\n", " "))  # it names a file, and that name may hold anything
-    return [f"### {mark}{head}", *filter(None, (item.text and quoted(item.text), item.note))]
+    head = escaped(
+        item.head.replace("\n", " ")
+    )  # it names a file, and that name may hold anything
+    return [
+        f"### {mark}{head}",
+        *filter(None, (item.text and quoted(item.text), item.note)),
+    ]
 
 
 def write(items: Sequence[Shown], more: int) -> str:
     """The block as an agent reads it."""
     lines = [OPEN, PREAMBLE]
-    layer, number = "", 0
+    layer = ""
+    number = 0
     for item in items:
         lines.append("")
         if item.layer != layer:
-            layer, number = item.layer, 0
+            layer = item.layer
+            number = 0
             lines.append(TITLES[layer])
         number += 1
         lines += _lines(item, number)
@@ -314,5 +364,7 @@ def _more(number: int) -> str:
     return f"({number} more: mem recall with --max-tokens 0 or a narrower task)"
 
 
-FRAME = tokens(f"{OPEN}\n{PREAMBLE}\n") + tokens(f"\n{_more(9_999_999)}\n") + tokens(CLOSE)
+FRAME = (
+    tokens(f"{OPEN}\n{PREAMBLE}\n") + tokens(f"\n{_more(9_999_999)}\n") + tokens(CLOSE)
+)
 """Tokens of the wrapper, with the line that says how much was left out."""

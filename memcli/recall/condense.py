@@ -1,7 +1,8 @@
-"""`query = "llm"`: a task of any length becomes a handful of search terms, by the language model.
+"""`query = "llm"`: a task of any length becomes a handful of search terms, by the
+language model.
 
-Of what it answers a few words are taken; it is asked once for a task, and no recall fails for it.
-"""
+Of what it answers a few words are taken; it is asked once for a task, and no recall
+fails for it."""
 
 import hashlib
 import re
@@ -13,17 +14,23 @@ from memcli.providers.llm import Ask, Model
 from memcli.text.controls import fence_safe, strip_controls
 from memcli.text.matching import table
 
-ANSWER = 3.0  # seconds the answer may take, from the request on: importing an SDK may take as long
+# seconds the answer may take, from the request on: importing an SDK may take as long
+ANSWER = 3.0
 LIMIT = 12.0  # seconds a recall waits for whatever hangs
-PLAIN = 500  # so many characters of the task are searched when it could not be condensed
+PLAIN = (
+    500  # so many characters of the task are searched when it could not be condensed
+)
 READ = 12_000  # so many characters of the task are sent
-MOST, WORDS = 200, 16  # characters and words of the terms: eight, as some are of two words
+# characters and words of the terms: eight, as some are of two words
+MOST = 200
+WORDS = 16
 SYSTEM = table("recall/condense.txt").strip()
 _WORD = re.compile(r"[^\W_]+(?:[_./:-]+[^\W_]+)*")
 
 
 def condensed(app: App, task: str) -> str:
-    """At most 200 characters of terms; when that fails, 500 of the task, and a note says why."""
+    """At most 200 characters of terms; when that fails, 500 of the task, and a note
+    says why."""
     if not task.strip():
         return task
     parts = "\0".join((app.project.config.llm, app.project.config.model, SYSTEM, task))
@@ -32,10 +39,14 @@ def condensed(app: App, task: str) -> str:
         return known
     try:
         if app.providers.model is None:
-            raise ProviderError("query = llm, but no model is enabled", 'set llm = "anthropic"')
+            raise ProviderError(
+                "query = llm, but no model is enabled", 'set llm = "anthropic"'
+            )
         terms = _asked(app.providers.model, task)
     except MemError as error:
-        app.notes.append(f"the task was searched as it stands, not condensed: {error.what}")
+        app.notes.append(
+            f"the task was searched as it stands, not condensed: {error.what}"
+        )
         return task[:PLAIN]
     app.from_state(lambda state: state.remember_condensed(digest, terms), None)
     return terms

@@ -1,4 +1,5 @@
-"""The layer of what was said and committed: gated, by its conclusions, nothing said twice."""
+"""The layer of what was said and committed: gated, by its conclusions, nothing said
+twice."""
 
 import json
 import re
@@ -7,9 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memcli.history.docs import Doc, DocPlace, stem, touches
+from memcli.history.docs import Doc, DocPlace, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import Asked, HistoryHit, search
+from memcli.memory.words import stem
+from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall import present
 from memcli.recall.budget import Shown, cost, heading, tokens
@@ -23,31 +26,52 @@ if TYPE_CHECKING:
 
 MOST: Final = 5  # hits that the layer shows
 GATE: Final = 0.15  # strength above this tier's background from which on a hit is shown
-COVERED: Final = 0.5  # share of the task, by weight, from which on it is shown all the same
+COVERED: Final = (
+    0.5  # share of the task, by weight, from which on it is shown all the same
+)
 _CLEAR: Final = 0.75
-_SHARES: Final = (0.5, 0.5, 0.5, 0.6, 0.8)  # what each hit may take of the room that is left
+_SHARES: Final = (
+    0.5,
+    0.5,
+    0.5,
+    0.6,
+    0.8,
+)  # what each hit may take of the room that is left
 _LEAST: Final = 30  # tokens below which an excerpt says nothing
 _LONGEST: Final = 450  # tokens of the longest excerpt
-_OF_ENTRIES: Final = "level job task type kind store tag scope".split()  # no exchange has these
-_SAID: Final = 0.6  # share of an excerpt's words, by weight, that a shown entry says already
-_CURATED: Final = 1.1  # how much more of a task must be met to stand before an entry in one list
+_OF_ENTRIES: Final = (
+    "level job task type kind store tag scope".split()
+)  # no exchange has these
+_SAID: Final = (
+    0.6  # share of an excerpt's words, by weight, that a shown entry says already
+)
+_CURATED: Final = (
+    1.1  # how much more of a task must be met to stand before an entry in one list
+)
 _FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 Hits = Sequence[HistoryHit]
-Reasons = Mapping[str, str]
 
 
 class HistoryLayer:
-    """What a task finds in the record: for a block, or in one list with the entries of memory."""
+    """What a task finds in the record: for a block, or in one list with the entries of
+    memory."""
 
-    def __init__(self, asked: Asked, found: Hits, gone: Reasons) -> None:
+    def __init__(
+        self, asked: Asked, found: Hits, gone: Mapping[str, "LostEntry"]
+    ) -> None:
         self._asked = asked
-        self._weights = {stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)}
+        self._weights = {
+            stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)
+        }
         self.hits = [
             hit
             for hit in found
             if hit.strength >= GATE
-            or ((hit.met > 1 or len(asked.terms) < 2) and self._cover(_text(hit)) >= COVERED)
+            or (
+                (hit.met > 1 or len(asked.terms) < 2)
+                and self._cover(_text(hit)) >= COVERED
+            )
         ]
         self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
@@ -59,15 +83,21 @@ class HistoryLayer:
 
     @property
     def amended(self) -> dict[str, str]:
-        """The sessions and commits of older hits -> the newer hit about the same thing."""
+        """The sessions and commits of older hits -> the newer hit about the same
+        thing."""
         return {hit.doc.unit: hit.newer for hit in self.hits if hit.newer}
 
     def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
-        """Excerpts for so many tokens, most of them for the first; nothing that is shown."""
+        """Excerpts for so many tokens, most of them for the first; nothing that is
+        shown."""
         known = [item.text for item in shown]
         found: list[Shown] = []
         for hit in self.hits:
-            share = min(int(room * _SHARES[len(found)]), _LONGEST) if len(found) < MOST else 0
+            share = (
+                min(int(room * _SHARES[len(found)]), _LONGEST)
+                if len(found) < MOST
+                else 0
+            )
             if share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
@@ -79,14 +109,29 @@ class HistoryLayer:
 
     def repeats(self, item: Shown, known: Iterable[str]) -> bool:
         """Whether a shown hit says nothing more than one of these texts."""
-        title = self._by_key[item.key].doc.title  # all that many a commit says is its subject
-        return any(self._is_said(item.text, o) if item.text else title == o for o in known)
+        title = self._by_key[
+            item.key
+        ].doc.title  # all that many a commit says is its subject
+        return any(
+            self._is_said(item.text, o) if item.text else title == o for o in known
+        )
 
     def evidence(self, hit: HistoryHit, text: str) -> int:
-        """How many telling words of a task a hit, or what it amends, has: no names of files."""
-        same = [each for each in self.hits if each is hit or each.newer == hit.doc.handle]
-        named = {stem(word) for name in _FILE.findall(text) for word in _WORD.findall(name.lower())}
-        plain = {stem(term) for term in self._asked.terms if " " not in term and term not in COMMON}
+        """How many telling words of a task a hit, or what it amends, has: no names of
+        files."""
+        same = [
+            each for each in self.hits if each is hit or each.newer == hit.doc.handle
+        ]
+        named = {
+            stem(word)
+            for name in _FILE.findall(text)
+            for word in _WORD.findall(name.lower())
+        }
+        plain = {
+            stem(term)
+            for term in self._asked.terms
+            if " " not in term and term not in COMMON
+        }
         return len((plain - named) & self._words("\n".join(map(_text, same))))
 
     def adds(self, hit: HistoryHit, text: str) -> bool:
@@ -94,9 +139,15 @@ class HistoryLayer:
         return len(self._words(hit.doc.title) - self._words(text) - COMMON) > 1
 
     def shown(
-        self, hit: HistoryHit, room: int, *, short: bool = False, known: Sequence[str] = ()
+        self,
+        hit: HistoryHit,
+        room: int,
+        *,
+        short: bool = False,
+        known: Sequence[str] = (),
     ) -> Shown:
-        """A hit in about `room` tokens, but what is `known`; `short`: not what began it."""
+        """A hit in about `room` tokens, but what is `known`; `short`: not what began
+        it."""
         title, *facts = hit.doc.title, *self._facts(hit)
         if short and hit.doc.source == "session":
             title, *facts = facts
@@ -109,7 +160,12 @@ class HistoryLayer:
         if commit and said[0][1].startswith(hit.doc.title):
             said = [("person", said[0][1][len(hit.doc.title) :].strip())]
         lines = (text if commit else f"{who}: {text}" for who, text in said if text)
-        return Shown(hit.doc.handle, "history", head, for_prompt("\n".join(lines)))
+        return Shown(
+            key=hit.doc.handle,
+            layer="history",
+            head=head,
+            text=for_prompt("\n".join(lines)),
+        )
 
     def hit(self, item: Shown, place: int) -> present.Hit:
         """A shown item with all that is known of it."""
@@ -117,28 +173,43 @@ class HistoryLayer:
         doc = hit.doc
         paths = list(doc.about.get("paths", ()))
         extra = {**doc.facts, "paths": paths, "superseded_by": hit.newer or None}
-        score, title, nowhere = round(hit.strength, 6), for_prompt(doc.title), ("",) * 5
+        score = round(hit.strength, 6)
+        title = for_prompt(doc.title)
+        nowhere = ("",) * 5
         own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
         return present.Hit(*own, item.head, item.note, extra=extra)
 
-    def merged(self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int) -> list[Shown]:
-        """One list of entries (as shown, session, score) and history, by what of the task each has;
-        what a newer exchange amends stands behind that one."""
-        near = (hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0) for hit in self.hits)
-        mine = [(self._cover(_text(each)), hit) for each, hit in zip(near, self.hits, strict=True)]
-        size, amended = min(max(room // 4, 120), _LONGEST), self.amended
+    def merged(
+        self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int
+    ) -> list[Shown]:
+        """One list of entries (as shown, session, score) and history, by what of the
+        task each has; what a newer exchange amends stands behind that one."""
+        near = (
+            hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0)
+            for hit in self.hits
+        )
+        mine = [
+            (self._cover(_text(each)), hit)
+            for each, hit in zip(near, self.hits, strict=True)
+        ]
+        size = min(max(room // 4, 120), _LONGEST)
+        amended = self.amended
         found: list[Shown] = []
         for item, session, scored in memory:
             met = max(self._cover(scored.item.text), 0.1 * scored.relevance) * _CURATED
             newer = amended.get(session, "")
-            while mine and (mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]):
+            while mine and (
+                mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
+            ):
                 found.append(self.shown(mine.pop(0)[1], size))
             found.append(item)
         return found + [self.shown(hit, size) for _, hit in mine]
 
     def _cover(self, text: str) -> float:
         low = text.lower()
-        met = sum(weight for word, weight in self._weights.items() if _stands(word, low))
+        met = sum(
+            weight for word, weight in self._weights.items() if _stands(word, low)
+        )
         return met / self._asked.every if self._asked.every else 0.0
 
     @staticmethod
@@ -146,7 +217,8 @@ class HistoryLayer:
         return frozenset(map(stem, set(_WORD.findall(text.lower()))))
 
     def _is_said(self, text: str, known: str) -> bool:
-        own, words = self._words(text), self._words(known)
+        own = self._words(text)
+        words = self._words(known)
         left = sum(self._weights.get(word, 1.0) for word in own - words)
         return left <= (1 - _SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
@@ -162,7 +234,8 @@ class HistoryLayer:
 
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
-        return self._gone.get(doc.key.partition(":")[2])
+        lost = self._gone.get(doc.event)
+        return lost.why if lost else None
 
 
 def _stands(root: str, low: str) -> bool:
@@ -187,17 +260,24 @@ def ask(
     *,
     agents: Collection[str] = (),
     only: Callable[[DocPlace], bool] | None = None,
-    gone: Mapping[str, str] | None = None,
+    gone: "Mapping[str, LostEntry] | None" = None,
 ) -> HistoryLayer | None:
-    """The layer for a task; None without a record, or with filters that no exchange can pass."""
+    """The layer for a task; None without a record, or with filters that no exchange can
+    pass."""
     if any(getattr(filters, name) for name in _OF_ENTRIES):
         return None
     with opened(path, wait=0.2) as record:
         if record is None:
             return None
         passes = partial(_passes, record, filters, agents)
-        found = search(record, task, lambda place: passes(place) and (only is None or only(place)))
-        return HistoryLayer(*found, gone or {})
+        lost = gone or {}
+        asked, hits = search(
+            record,
+            task,
+            lambda place: passes(place) and (only is None or only(place)),
+            {event: each.by for event, each in lost.items() if each.by},
+        )
+        return HistoryLayer(asked, hits, lost)
 
 
 def _passes(
@@ -211,26 +291,51 @@ def _passes(
     paths = doc.about.get("paths", ()) if doc else ()
     wanted = [path.rstrip("/") for path in filters.path]
     return not doc or any(
-        touches(doc, each) or any(path.startswith(f"{each}/") for path in paths) for each in wanted
+        touches(doc, each) or any(path.startswith(f"{each}/") for path in paths)
+        for each in wanted
     )
 
 
-def gone_of(index: "Index") -> dict[str, str]:
-    """Event -> why the entry that was learned from it no longer holds: retired, superseded."""
-    rows = index.db.execute(
-        "SELECT metadata FROM chunks WHERE live = 0 AND part = 0 AND metadata LIKE '%#%' AND"
-        " (metadata LIKE '%d_because%' OR metadata LIKE '%superseded%')"
-    )
-    found: dict[str, str] = {}
-    for values in (json.loads(text) for (text,) in rows):
-        why = str(values.get("retired_because") or values.get("archived_because") or "superseded")
+class LostEntry(NamedTuple):
+    """Why an entry no longer holds, and the events from which the entry that takes its
+    place was learned."""
+
+    why: str
+    by: tuple[str, ...] = ()
+
+
+_LOST: Final = """
+    SELECT old.metadata, new.metadata FROM chunks old LEFT JOIN chunks new
+        ON new.part = 0 AND new.entry = json_extract(old.metadata, '$.superseded_by')
+    WHERE old.live = 0 AND old.part = 0 AND old.metadata LIKE '%#%'
+        AND (old.metadata LIKE '%d_because%' OR old.metadata LIKE '%superseded%')
+"""
+
+
+def gone_of(index: "Index") -> dict[str, LostEntry]:
+    """Event -> how the entry that was learned from it was lost: retired,
+    superseded."""
+    found: dict[str, LostEntry] = {}
+    for old, new in index.db.execute(_LOST):
+        values = json.loads(old)
+        why = values.get("retired_because") or values.get("archived_because")
+        why = str(why or "superseded")
         if why.startswith("stage") or why in ("stale", "merged", "old"):
             continue
-        over = values.get("superseded_by") or why == "superseded"
-        sources = values.get("source") or ()
-        for source in [sources] if isinstance(sources, str) else sources:
-            found[str(source).rpartition("#")[2]] = "superseded" if over else f"retired ({why})"
+        if values.get("superseded_by") or why == "superseded":
+            reason = "superseded"
+        else:
+            reason = f"retired ({why})"
+        lost = LostEntry(reason, tuple(_events(json.loads(new or "{}"))))
+        found.update(dict.fromkeys(_events(values), lost))
     return found
+
+
+def _events(values: Mapping[str, object]) -> list[str]:
+    """The events that an entry names as its source."""
+    sources = values.get("source") or ()
+    every = [sources] if isinstance(sources, str) else sources
+    return [str(source).rpartition("#")[2] for source in every]  # type: ignore[attr-defined]
 
 
 def with_new_commits(path: Path, root: Path, most: int) -> None:

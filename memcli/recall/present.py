@@ -1,4 +1,5 @@
-"""Entries as a person or an agent sees them: the line that names one, its text, its factors."""
+"""Entries as a person or an agent sees them: the line that names one, its text, its
+factors."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +21,9 @@ KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
 
 class Hit(NamedTuple):
-    """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its first and
-    last line in the block, `extra` is what a hit of history has instead of level, path and so on.
-    """
+    """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its
+    first and last line in the block, `extra` is what a hit of history has instead of
+    level, path and so on."""
 
     id: str | None
     rank: int
@@ -51,46 +52,87 @@ class Hit(NamedTuple):
 class Showing:
     """Shows what a search has chosen. `detail` (of episodes) is auto, none or high."""
 
-    def __init__(self, search: Search, *, detail: str = "auto", explain: bool = False) -> None:
+    def __init__(
+        self, search: Search, *, detail: str = "auto", explain: bool = False
+    ) -> None:
         self.search = search
         self._detail_of = detail
         self._explain = explain
         self._lost: dict[str, str] = {}
         self._asked: evidence.Terms | None = None
 
-    def each(self, layer: str, entries: Iterable[str], *, short: bool = False) -> list[Shown]:
-        """Entries as drafts of items of the block; `short`: under their own headings alone."""
+    def each(
+        self, layer: str, entries: Iterable[str], *, short: bool = False
+    ) -> list[Shown]:
+        """Entries as drafts of items of the block; `short`: under their own headings
+        alone."""
         entries = list(entries)
         self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
         return [self._drafted(entry, layer, short=short) for entry in entries]
 
     def _drafted(self, entry: str, layer: str, *, short: bool) -> Shown:
         draft = cache(partial(self._draft, entry, layer, short=short))
-        hit, chosen = self.search.scored.get(entry), self.search.chosen[entry]
-        also, safe = hit.duplicates if hit else (), partial(self._quoted, entry, layer)
-        own = chosen.text.partition("\n")[2] if chosen.text.startswith("#") else chosen.text
-        size = 0 if own.lstrip().startswith("---") else max(len(own.strip()) - _RULE, 0) // 4
-        return Shown(entry, layer, "", "", chosen.type, "", also, None, draft, safe, size)
+        hit = self.search.scored.get(entry)
+        chosen = self.search.chosen[entry]
+        also = hit.duplicates if hit else ()
+        safe = partial(self._quoted, entry, layer)
+        own = (
+            chosen.text.partition("\n")[2]
+            if chosen.text.startswith("#")
+            else chosen.text
+        )
+        size = (
+            0
+            if own.lstrip().startswith("---")
+            else max(len(own.strip()) - _RULE, 0) // 4
+        )
+        return Shown(
+            key=entry,
+            layer=layer,
+            head="",
+            text="",
+            type=chosen.type,
+            note="",
+            also=also,
+            brief=None,
+            draft=draft,
+            safe=safe,
+            size=size,
+        )
 
     def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
-        title, text = candidate.title, candidate.around.partition(AROUND)[0]
+        title = candidate.title
+        text = candidate.around.partition(AROUND)[0]
         if layer != "ranked" or not text:
             text = self.search.source.text(candidate)
         facts = list(self._facts(candidate))
         if short:
-            title, facts = title.rpartition(" > ")[2], facts[-2:]
+            title = title.rpartition(" > ")[2]
+            facts = facts[-2:]
         text = body_of(text, candidate.title)
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         return budget.heading(title, facts), text.strip("\n")
 
     def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:
-        candidate, hit = self.search.chosen[entry], self.search.scored.get(entry)
-        head, text = for_prompt(head), for_prompt(text)
+        candidate = self.search.chosen[entry]
+        hit = self.search.scored.get(entry)
+        head = for_prompt(head)
+        text = for_prompt(text)
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         text += self._detail(candidate)
-        brief, also = partial(self._brief, entry, text), hit.duplicates if hit else ()
-        return Shown(entry, layer, head, text, candidate.type, note, also, brief)
+        brief = partial(self._brief, entry, text)
+        also = hit.duplicates if hit else ()
+        return Shown(
+            key=entry,
+            layer=layer,
+            head=head,
+            text=text,
+            type=candidate.type,
+            note=note,
+            also=also,
+            brief=brief,
+        )
 
     def _brief(self, entry: str, text: str, room: int) -> str:
         more = "({} more lines: mem show {})"
@@ -99,15 +141,19 @@ class Showing:
             return ""  # two words and a number of lines tell nobody anything
         self._asked = self._asked or evidence.terms(self.search.weights())
         found, left_out = evidence.best(text, self._asked, left)
-        return found and (f"{found}\n{more.format(left_out, entry[:8])}" if left_out else found)
+        return found and (
+            f"{found}\n{more.format(left_out, entry[:8])}" if left_out else found
+        )
 
     def hit(self, item: Shown, place: int) -> Hit:
         """An item that is shown, with all that is known of it."""
-        candidate, hit = self.search.chosen[item.key], self.search.scored.get(item.key)
+        candidate = self.search.chosen[item.key]
+        hit = self.search.scored.get(item.key)
         row = self.search.source.files[candidate.source]
         project, url = self.search.source.origin(candidate)
         ranked = hit if item.layer == "ranked" else None
-        name, also = item.key, item.also
+        name = item.key
+        also = item.also
         if project:  # there an entry is called id@project
             name, *also_here = (key.rpartition("@")[0] for key in (name, *also))
             also = tuple(also_here)
@@ -115,9 +161,15 @@ class Showing:
         own = candidate.type, candidate.kind, row.place.level, row.place.store
         at = for_display(row.path), candidate.line, self._age(candidate), also
         said = for_prompt(candidate.title), item.text, *own, *at, item.head, item.note
-        more = _factors(ranked) if ranked else None, for_display(project), for_display(url)
+        more = (
+            _factors(ranked) if ranked else None,
+            for_display(project),
+            for_display(url),
+        )
         gone = next(self._outdated(candidate), "")
-        return Hit(name, place, item.layer, score, *said, *more, _is_key(candidate), gone)
+        return Hit(
+            name, place, item.layer, score, *said, *more, _is_key(candidate), gone
+        )
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
         row = self.search.source.files[candidate.source]
@@ -137,7 +189,9 @@ class Showing:
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:
-        yield from filter(None, (self._lost[candidate.entry], candidate.values.get("ruled_out")))
+        yield from filter(
+            None, (self._lost[candidate.entry], candidate.values.get("ruled_out"))
+        )
 
     def _age(self, candidate: Candidate) -> int | None:
         dated = any(map(candidate.values.get, ("reinforced", "created", "date")))
@@ -146,7 +200,11 @@ class Showing:
     def _detail(self, candidate: Candidate) -> str:
         detail = candidate.values.get("detail", "")
         first = candidate.entry in list(self.search.scored)[:2] and _is_key(candidate)
-        if not detail or self._detail_of == "none" or (self._detail_of == "auto" and not first):
+        if (
+            not detail
+            or self._detail_of == "none"
+            or (self._detail_of == "auto" and not first)
+        ):
             return ""
         return "\n" + for_prompt(detail)
 
@@ -161,14 +219,23 @@ def _factors(hit: Scored) -> dict[str, Any]:
     values |= {"context": hit.context} if hit.context else {}
     values |= {"relevance": hit.relevance, **hit.prominence._asdict()}
     prominence = values.pop("value")
-    values |= {"prominence": prominence, "level": hit.level_weight, "kind": hit.kind_weight}
-    factors = {key: round(value, 6) if value is not None else None for key, value in values.items()}
+    values |= {
+        "prominence": prominence,
+        "level": hit.level_weight,
+        "kind": hit.kind_weight,
+    }
+    factors = {
+        key: round(value, 6) if value is not None else None
+        for key, value in values.items()
+    }
     return {**factors, "walked": hit.walked} if hit.walked else factors
 
 
 def _note(hit: Scored) -> str:
     factors = _factors(hit)
-    walked = f"walked from {start[:8]}, " if (start := factors.pop("walked", "")) else ""
+    walked = (
+        f"walked from {start[:8]}, " if (start := factors.pop("walked", "")) else ""
+    )
     known = ((name, value) for name, value in factors.items() if value is not None)
     return f"= {walked}" + ", ".join(f"{name} {value:.3g}" for name, value in known)
 
@@ -180,5 +247,8 @@ def age_text(days: int) -> str:
 
 def block(hits: Sequence[Hit], more: int) -> str:
     """The hits as the block for an agent's prompt; "" when there is nothing to show."""
-    items = [Shown("", hit.layer, hit.head, hit.text, note=hit.note) for hit in hits]
+    items = [
+        Shown(key="", layer=hit.layer, head=hit.head, text=hit.text, note=hit.note)
+        for hit in hits
+    ]
     return budget.write(items, more) if items else ""

@@ -1,4 +1,5 @@
-"""Relevance x prominence x level x kind, near-duplicates collapsed, then diversified. Pure."""
+"""Relevance x prominence x level x kind, near-duplicates collapsed, then diversified.
+Pure."""
 
 import datetime
 import re
@@ -6,21 +7,36 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from memcli.memory.prominence import Prominence, Rule, age_days, initial_stability, prominence
+from memcli.memory.prominence import (
+    Prominence,
+    Rule,
+    age_days,
+    initial_stability,
+    prominence,
+)
 from memcli.memory.words import overlap
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.text.matching import table
 
 PHRASE = 0.1  # what an exact phrase of the task adds to lexical relevance
-OUTDATED = 0.8  # what is left of the relevance of an entry that names what the code has no more
-RULED_OUT = 0.001  # the same for the record of a decision that does not hold: it ranks last
-LACKS, LOOKED_AT = 0.2, 40  # what the best lose by lacking what a task asks for; how many do
+# what is left of the relevance of an entry that names what the code has no more
+OUTDATED = 0.8
+RULED_OUT = (
+    0.001  # the same for the record of a decision that does not hold: it ranks last
+)
+# what the best lose by lacking what a task asks for; how many do
+LACKS = 0.2
+LOOKED_AT = 40
 SPARE = 20  # how many hits beyond the limit diversification may choose from
-MAYBE_ALIKE = 0.6  # word overlap from which the exact (and slower) near-duplicate test is asked
+MAYBE_ALIKE = (
+    0.6  # word overlap from which the exact (and slower) near-duplicate test is asked
+)
 
 _WORDS = re.compile(r"[^\W_]+")
-_MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list("’–—…«»“”")
+_MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list(
+    "’–—…«»“”"
+)
 _APART = str.maketrans(dict.fromkeys(_MARKS, " "))
 
 
@@ -40,9 +56,9 @@ class RankedItem(NamedTuple):
 
 
 class Match(NamedTuple):
-    """How well an entry meets a task; `relevance` is relative to the best, `lent` the part of it
-    from what stands beside; `lexical` is BM25, `cosine` None without a vector that is at all near.
-    """
+    """How well an entry meets a task; `relevance` is relative to the best, `lent` the
+    part of it from what stands beside; `lexical` is BM25, `cosine` None without a
+    vector that is at all near."""
 
     relevance: float
     lexical: float = 0.0
@@ -57,8 +73,9 @@ class Match(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """An item with its score and the factors that made it; `words` is how well each word of the
-    task is met, `context` what was lent of relevance, `walked` the hit that an edge led from."""
+    """An item with its score and the factors that made it; `words` is how well each
+    word of the task is met, `context` what was lent of relevance, `walked` the hit that
+    an edge led from."""
 
     item: RankedItem
     score: float
@@ -76,7 +93,8 @@ class Scored(NamedTuple):
 
 
 def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[float]:
-    """The share of `phrases` (words with single blanks) that stand in each, however joined."""
+    """The share of `phrases` (words with single blanks) that stand in each, however
+    joined."""
     parts = {phrase: frozenset(phrase.split()) for phrase in phrases}
     words = frozenset[str]().union(*parts.values())
     for low in map(str.lower, texts):
@@ -88,15 +106,22 @@ def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[floa
 
 def rule_of(c: Config) -> Rule:
     """How entries fade and grow, as it is configured."""
-    return Rule(c.decay, c.half_life, c.half_life_by_kind, c.growth, c.use_importance)
+    return Rule(
+        decay=c.decay,
+        half_life=c.half_life,
+        half_life_by_kind=c.half_life_by_kind,
+        growth=c.growth,
+        use_importance=c.use_importance,
+    )
 
 
 def asked_for(task: str) -> list[list[str]]:
-    """What an answer has one of, for each kind of thing that a task asks for: a reason, a place, a
-    command, what one may. A line of `kinds.txt` has the words that ask, and those, in lower case.
-    """
+    """What an answer has one of, for each kind of thing that a task asks for: a reason,
+    a place, a command, what one may. A line of `kinds.txt` has the words that ask, and
+    those, in lower case."""
     low = task.lower()
-    words, lines = {*_WORDS.findall(low)}, table("recall/kinds.txt").splitlines()
+    words = {*_WORDS.findall(low)}
+    lines = table("recall/kinds.txt").splitlines()
     return [
         [each.replace("_", " ") for each in answers.split()]
         for asking, _, answers in (line.partition(" | ") for line in lines)
@@ -107,18 +132,27 @@ def asked_for(task: str) -> list[list[str]]:
 def weigh(
     items: Iterable[RankedItem], matches: Mapping[str, Match], config: Config
 ) -> list[Scored]:
-    """Score every item, best first; what matches in its own text comes before what does not."""
+    """Score every item, best first; what matches in its own text comes before what does
+    not."""
     most = max((match.lexical for match in matches.values()), default=0.0) or 1.0
-    scored, rule = list[Scored](), rule_of(config)
+    scored = list[Scored]()
+    rule = rule_of(config)
     for item in items:
-        stable = initial_stability(item.surprise) if item.stability is None else item.stability
+        stable = (
+            initial_stability(item.surprise)
+            if item.stability is None
+            else item.stability
+        )
         used = item.age, item.reinforced, rule, stable
-        p, match = prominence(item.importance, item.kind, *used), matches[item.id]
+        p = prominence(item.importance, item.kind, *used)
+        match = matches[item.id]
         level = config.level_weights.get(item.level, 1.0)
         kind = config.kind_weights.get(item.kind, 1.0)
         score = match.relevance * p.value**config.prominence_weight * level * kind
         own = match.lexical / most, match.cosine, match.relevance, match.own
-        scored.append(Scored(item, score, *own, p, level, kind, match.words, match.lent))
+        scored.append(
+            Scored(item, score, *own, p, level, kind, match.words, match.lent)
+        )
     return sorted(scored, key=order)
 
 
@@ -133,22 +167,35 @@ def words(text: str) -> frozenset[str]:
 
 
 def diversify(
-    hits: Sequence[Scored], *, limit: int, weight: float, alike: Callable[[str, str], bool]
+    hits: Sequence[Scored],
+    *,
+    limit: int,
+    weight: float,
+    alike: Callable[[str, str], bool],
 ) -> list[Scored]:
-    """Collapse what is `alike` into the best of it, then pick, what matches in its own text first.
+    """Collapse what is `alike` into the best of it, then pick, what matches in its own
+    text first.
 
-    MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest Jaccard to a
-    hit already picked."""
+    MMR (Carbonell and Goldstein 1998): weight x score/best - (1 - weight) x greatest
+    Jaccard to a hit already picked."""
     kept = _collapse(hits, limit + SPARE, alike)
     best = kept[0][0].score or 1.0 if kept else 1.0
-    rest = [(not h.own, -(weight * h.score / best), i, 0, 0.0) for i, (h, _) in enumerate(kept)]
+    rest = [
+        (not h.own, -(weight * h.score / best), i, 0, 0.0)
+        for i, (h, _) in enumerate(kept)
+    ]
     heapify(rest)
     picked: list[tuple[Scored, frozenset[str]]] = []
     while rest and len(picked) < limit:
         _, _, i, seen, near = heappop(rest)
         hit, bag = kept[i]
-        if weight < 1 and seen < len(picked):  # what is picked lowers others: they wait for it
-            near = max(near, *((1 - weight) * overlap(bag, other) for _, other in picked[seen:]))
+        if weight < 1 and seen < len(
+            picked
+        ):  # what is picked lowers others: they wait for it
+            near = max(
+                near,
+                *((1 - weight) * overlap(bag, other) for _, other in picked[seen:]),
+            )
             value = weight * hit.score / best - near
             heappush(rest, (not hit.own, -value, i, len(picked), near))
         else:
@@ -157,12 +204,19 @@ def diversify(
 
 
 def join(
-    hits: Sequence[Scored], more: Sequence[Scored], *, limit: int, alike: Callable[[str, str], bool]
+    hits: Sequence[Scored],
+    more: Sequence[Scored],
+    *,
+    limit: int,
+    alike: Callable[[str, str], bool],
 ) -> list[Scored]:
-    """Put what edges led to among the hits, by score, but behind the hit it comes from."""
+    """Put what edges led to among the hits, by score, but behind the hit it comes
+    from."""
     placed = list(hits)
     for hit in sorted(more, key=order):
-        start = next(i for i, other in enumerate(placed) if other.item.id == hit.walked) + 1
+        start = (
+            next(i for i, other in enumerate(placed) if other.item.id == hit.walked) + 1
+        )
         lower = (i for i in range(start, len(placed)) if placed[i].score < hit.score)
         placed.insert(next(lower, len(placed)), hit)
     return [hit for hit, _ in _collapse(placed, limit, alike)]
@@ -174,10 +228,15 @@ def _collapse(
     kept: list[tuple[Scored, frozenset[str]]] = []
     for hit in hits:
         bag = words(hit.item.text)
-        at = next((i for i, other in enumerate(kept) if _same((hit, bag), other, alike)), None)
+        at = next(
+            (i for i, other in enumerate(kept) if _same((hit, bag), other, alike)), None
+        )
         if at is not None:
             first, seen = kept[at]
-            kept[at] = (first._replace(duplicates=(*first.duplicates, hit.item.id)), seen)
+            kept[at] = (
+                first._replace(duplicates=(*first.duplicates, hit.item.id)),
+                seen,
+            )
         elif len(kept) < most:
             kept.append((hit, bag))
         else:
@@ -190,13 +249,20 @@ def _same(
     other: tuple[Scored, frozenset[str]],
     alike: Callable[[str, str], bool],
 ) -> bool:
-    a, b = len(one[1]), len(other[1])
-    if a < b * MAYBE_ALIKE or b < a * MAYBE_ALIKE or overlap(one[1], other[1]) < MAYBE_ALIKE:
+    a = len(one[1])
+    b = len(other[1])
+    if (
+        a < b * MAYBE_ALIKE
+        or b < a * MAYBE_ALIKE
+        or overlap(one[1], other[1]) < MAYBE_ALIKE
+    ):
         return False
     return alike(one[0].item.text, other[0].item.text)
 
 
 def age_of(values: Mapping[str, Any], now: datetime.date) -> int:
     """Age in days of an entry from its indexed values."""
-    reinforced, created, date = (values.get(k, "") for k in ("reinforced", "created", "date"))
+    reinforced, created, date = (
+        values.get(k, "") for k in ("reinforced", "created", "date")
+    )
     return age_days(reinforced, created, date, now)

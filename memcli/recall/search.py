@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from memcli.index import lexical as query
 from memcli.index import view as scope
 from memcli.index.lexical import POOL, Query
-from memcli.index.view import AROUND, Candidate, Lane, Scope, Signals, Source, VectorLane
+from memcli.index.view import (
+    AROUND,
+    Candidate,
+    Lane,
+    Scope,
+    Signals,
+    Source,
+    VectorLane,
+)
 from memcli.memory.prominence import UNKNOWN_AGE
 from memcli.memory.words import SIZE, spaceless_runs
 from memcli.recall import evidence, fusion, ranking
@@ -22,16 +30,24 @@ if TYPE_CHECKING:
     from memcli.project.config import Config
     from memcli.project.context import View
 
-LENDERS, LENDS = 60, 0.4  # how many of the best lend to what stands beside, from which relevance
-TRANSLATED = 3.0  # what a concept under another name adds, by idf: less than BM25 gives a word
+# how many of the best lend to what stands beside, from which relevance
+LENDERS = 60
+LENDS = 0.4
+TRANSLATED = (
+    3.0  # what a concept under another name adds, by idf: less than BM25 gives a word
+)
 WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
-WORKFLOWS = 3  # how many more hits are looked for, since so many may be shown as workflows
+WORKFLOWS = (
+    3  # how many more hits are looked for, since so many may be shown as workflows
+)
 
 
 class OwnIndex:
     """The index of this machine as a source: what passes the filters of one search."""
 
-    def __init__(self, index: Index, where: Scope, vectors: Callable[..., Lane | None]) -> None:
+    def __init__(
+        self, index: Index, where: Scope, vectors: Callable[..., Lane | None]
+    ) -> None:
         self.index = index
         self.files = where.files
         # The chunks that may be hits; None when the files in view say it all.
@@ -44,7 +60,9 @@ class OwnIndex:
     @cached_property
     def _denied(self) -> frozenset[int]:
         return (
-            self.index.words.denied(self.files.hidden()) if self._allowed is None else frozenset()
+            self.index.words.denied(self.files.hidden())
+            if self._allowed is None
+            else frozenset()
         )
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
@@ -54,7 +72,9 @@ class OwnIndex:
         whole = candidate.part == 0 and len(candidate.text) < SIZE
         return candidate.text if whole else self.index.entries.text(candidate)
 
-    def lane(self, task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
+    def lane(
+        self, task: str, asked: Query, lexical: Mapping[int, float]
+    ) -> Lane | None:
         """What the vectors of the index say."""
         return self._look(task, asked, lexical, (self._allowed, self._denied))
 
@@ -74,29 +94,44 @@ class OwnIndex:
         return list(candidates)
 
     def gone(self, entries: Collection[str]) -> Mapping[str, str]:
-        return {entry: lost.text for entry, lost in self.index.entries.gone(entries).items()}
+        return {
+            entry: lost.text for entry, lost in self.index.entries.gone(entries).items()
+        }
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:
         return "", ""
 
 
 class Search:
-    """One search of a source, for one answer: `chosen` and `scored` are what it found so far."""
+    """One search of a source, for one answer: `chosen` and `scored` are what it found
+    so far."""
 
     def __init__(
-        self, source: Source, lane: VectorLane, config: Config, view: View, today: datetime.date
+        self,
+        source: Source,
+        lane: VectorLane,
+        config: Config,
+        view: View,
+        today: datetime.date,
     ) -> None:
-        self.source, self.config, self.view, self.today = source, config, view, today
-        self.mode, self.floor = "bm25", 0.0
+        self.source = source
+        self.config = config
+        self.view = view
+        self.today = today
+        self.mode = "bm25"
+        self.floor = 0.0
         self.chosen: dict[str, Candidate] = {}
         self.scored: dict[str, Scored] = {}
         self.asked = Query((), ())
         self._lane = lane
 
     def weights(self) -> dict[str, float]:
-        """What each word of the task that stands in the store says: see `evidence.weights`."""
+        """What each word of the task that stands in the store says: see
+        `evidence.weights`."""
         counts = self.source.counts(self.asked.terms)
-        return evidence.weights(self.asked.terms, counts, max(self.source.size(), *counts, 1))
+        return evidence.weights(
+            self.asked.terms, counts, max(self.source.size(), *counts, 1)
+        )
 
     def ranked(self, task: str, most: int) -> list[Scored]:
         """Up to `most` hits, diversified; `chosen` has where each stands."""
@@ -104,14 +139,19 @@ class Search:
         self.asked = asked = query.widened(query.build(task, counts), counts)
         pool = max(POOL, 3 * self.config.limit)
         asked, lexical = self._translated(task, asked, pool)
-        lane = self._lane(task, asked, lexical)  # None without usable vectors: words alone
+        lane = self._lane(
+            task, asked, lexical
+        )  # None without usable vectors: words alone
         self.mode, self.floor, signals = lane or Lane("bm25", 0.0, Signals(lexical, {}))
-        found = self.source.candidates(dict.fromkeys((*signals.lexical, *signals.cosine)))
+        found = self.source.candidates(
+            dict.fromkeys((*signals.lexical, *signals.cosine))
+        )
         by_entry = self.copies({candidate.entry for candidate in found}, found)
         matches = self._matches(task, found, signals, asked.phrases)
         self._lend(task, matches)
         self._ask(task, matches)
-        matches = {  # by a word, by its vector, by what stands beside it; or prose about the words
+        # by a word, by its vector, by what stands beside it; or prose about the words
+        matches = {
             entry: match
             for entry, match in matches.items()
             if max(match.lexical, match.lent) > 0
@@ -119,19 +159,30 @@ class Search:
             or not self.chosen[entry].values.get("written")
         }
         outdated = dict.fromkeys(self.source.gone(matches), ranking.OUTDATED)
-        ruled = (entry for entry in matches if self.chosen[entry].values.get("ruled_out"))
-        for entry, share in (outdated | dict.fromkeys(ruled, ranking.RULED_OUT)).items():
+        ruled = (
+            entry for entry in matches if self.chosen[entry].values.get("ruled_out")
+        )
+        for entry, share in (
+            outdated | dict.fromkeys(ruled, ranking.RULED_OUT)
+        ).items():
             match = matches[entry]
             matches[entry] = match._replace(relevance=match.relevance * share)
         promoted = self._promoted(matches)
         items = (self._item(entry, by_entry[entry]) for entry in matches)
         weighed = [
-            hit._replace(duplicates=promoted[hit.item.id]) if hit.item.id in promoted else hit
+            hit._replace(duplicates=promoted[hit.item.id])
+            if hit.item.id in promoted
+            else hit
             for hit in ranking.weigh(items, matches, self.config)
         ]
-        best = [self._whole(hit) for hit in self._apart(weighed)[: 2 * (most + ranking.SPARE)]]
+        best = [
+            self._whole(hit)
+            for hit in self._apart(weighed)[: 2 * (most + ranking.SPARE)]
+        ]
         alike = _alike()
-        hits = ranking.diversify(best, limit=most, weight=self.config.mmr_lambda, alike=alike)
+        hits = ranking.diversify(
+            best, limit=most, weight=self.config.mmr_lambda, alike=alike
+        )
         for _ in range(self.config.walk if hits else 0):
             hits = ranking.join(hits, self._walked(hits), limit=most, alike=alike)
         located = self.source.located([self.chosen[hit.item.id] for hit in hits])
@@ -139,15 +190,19 @@ class Search:
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
-    def _translated(self, task: str, asked: Query, pool: int) -> tuple[Query, dict[int, float]]:
-        concepts, lexical = query.concepts(task), self.source.lexical(asked.terms, pool)
+    def _translated(
+        self, task: str, asked: Query, pool: int
+    ) -> tuple[Query, dict[int, float]]:
+        concepts = query.concepts(task)
+        lexical = self.source.lexical(asked.terms, pool)
         for concept in concepts:
             own = self.source.lexical((concept,), pool)
             rows = self.source.counts((concept,))[0]
             most = TRANSLATED * query.idf(rows, self.source.size())
             for rowid, share in fusion.scale(own).items():
                 lexical[rowid] = lexical.get(rowid, 0.0) + most * share
-        # In a script without spaces the vectors know nothing of what stands around such words.
+        # In a script without spaces the vectors know nothing of what stands around such
+        # words.
         english = "" if spaceless_runs(task) else " ".join(concepts.values())
         return asked._replace(english=english), query.top(lexical, pool)
 
@@ -155,17 +210,24 @@ class Search:
         found: dict[object, Scored] = {}
         for hit in hits:
             chosen = self.chosen[hit.item.id]
-            found.setdefault((chosen.source, chosen.around) if chosen.around else hit.item.id, hit)
+            found.setdefault(
+                (chosen.source, chosen.around) if chosen.around else hit.item.id, hit
+            )
         return list(found.values())
 
     def copies(
         self, entries: Collection[str], found: Iterable[Candidate]
     ) -> dict[str, list[Candidate]]:
-        """Every copy in view of these entries, some `found` before; the nearest is chosen."""
-        known = {candidate.rowid: candidate for candidate in found if candidate.part == 0}
+        """Every copy in view of these entries, some `found` before; the nearest is
+        chosen."""
+        known = {
+            candidate.rowid: candidate for candidate in found if candidate.part == 0
+        }
         places = self.source.places(entries)
         unread = [rowid for rowid, _ in places if rowid not in known]
-        known |= {candidate.rowid: candidate for candidate in self.source.candidates(unread)}
+        known |= {
+            candidate.rowid: candidate for candidate in self.source.candidates(unread)
+        }
         copies: dict[str, list[Candidate]] = {}
         for rowid, _ in places:
             copies.setdefault(known[rowid].entry, []).append(known[rowid])
@@ -179,22 +241,33 @@ class Search:
         """Of these candidates, those that are the nearest copy of their entry."""
         copies = self.copies({candidate.entry for candidate in found}, found)
         fit = {candidate.rowid for candidate in found}
-        return [c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit]
+        return [
+            c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit
+        ]
 
     def standing(self, found: Iterable[Candidate]) -> dict[str, float]:
         """What each of these entries would score if it met a task fully."""
         items = [self._item(c.entry, [c]) for c in found]
         met = dict.fromkeys((item.id for item in items), Match(1.0))
-        return {hit.item.id: hit.score for hit in ranking.weigh(items, met, self.config)}
+        return {
+            hit.item.id: hit.score for hit in ranking.weigh(items, met, self.config)
+        }
 
     def _matches(
-        self, task: str, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
+        self,
+        task: str,
+        found: Sequence[Candidate],
+        signals: Signals,
+        phrases: Sequence[str],
     ) -> dict[str, Match]:
         at = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
         own = [c for c in found if at.get(c.entry) == (c.source, c.offset)]
         met = [c for c in own if c.rowid in signals.lexical]
         shares = ranking.phrase_shares((f"{c.title} {c.text}" for c in met), phrases)
-        more = {c.rowid: 1 + ranking.PHRASE * share for c, share in zip(met, shares, strict=True)}
+        more = {
+            c.rowid: 1 + ranking.PHRASE * share
+            for c, share in zip(met, shares, strict=True)
+        }
         lexical = {rowid: signals.lexical[rowid] * more[rowid] for rowid in more}
         named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
         signals = signals.among({c.rowid for c in own})
@@ -205,12 +278,18 @@ class Search:
         if not lexical:  # by their vectors alone
             own = [c for c in own if signals.cosine.get(c.rowid, 0.0) >= self.floor]
         prose = [c for c in own if not c.values.get("written")]
-        files = {c.rowid: (c.source, len(c.around.partition(AROUND)[0] or c.text)) for c in prose}
+        files = {
+            c.rowid: (c.source, len(c.around.partition(AROUND)[0] or c.text))
+            for c in prose
+        }
         fused = fusion.scale(fusion.of_files(fusion.FUSIONS[self.mode](signals), files))
         best: dict[str, Match] = {}
         for c in own:
-            cosine, words = signals.cosine.get(c.rowid), signals.words.get(c.rowid)
-            match = Match(fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), cosine, words=words)
+            cosine = signals.cosine.get(c.rowid)
+            words = signals.words.get(c.rowid)
+            match = Match(
+                fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), cosine, words=words
+            )
             if c.entry not in best or match.relevance > best[c.entry].relevance:
                 best[c.entry] = match
         return best
@@ -235,18 +314,33 @@ class Search:
         }
         near = {other for others in beside.values() for other, _ in others}
         own = {entry: match.relevance for entry, match in matches.items()}
-        titles = fusion.titles(task, [(entry, self.chosen[entry].title) for entry in near])
+        titles = fusion.titles(
+            task, [(entry, self.chosen[entry].title) for entry in near]
+        )
         total = fusion.lend(own, beside, groups, titles, self.config.context)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
-            lent, m = (relevance - own[entry]) / most, matches[entry]
-            matches[entry] = Match(relevance / most, m.lexical, m.cosine, lent, m.words)
+            lent = (relevance - own[entry]) / most
+            m = matches[entry]
+            matches[entry] = Match(
+                relevance=relevance / most,
+                lexical=m.lexical,
+                cosine=m.cosine,
+                lent=lent,
+                words=m.words,
+            )
 
     def _ask(self, task: str, matches: dict[str, Match]) -> None:
         wanted = ranking.asked_for(task)
-        own = {entry: match.relevance for entry, match in matches.items()} if wanted else {}
+        own = (
+            {entry: match.relevance for entry, match in matches.items()}
+            if wanted
+            else {}
+        )
         for entry in query.top(own, ranking.LOOKED_AT):
-            low = ((c := self.chosen[entry]).around.partition(AROUND)[0] or c.text).lower()
+            low = (
+                (c := self.chosen[entry]).around.partition(AROUND)[0] or c.text
+            ).lower()
             lacks = sum(not any(map(low.__contains__, each)) for each in wanted)
             own[entry] /= 1 + ranking.LACKS * lacks
         for entry, share in fusion.scale(own).items():
@@ -256,7 +350,9 @@ class Search:
         sources: dict[str, tuple[str, ...]] = {}
         for entry in list(matches):
             targets = self.chosen[entry].values.get("promoted_to", ())
-            target = next((name for name in targets if name in matches and name != entry), None)
+            target = next(
+                (name for name in targets if name in matches and name != entry), None
+            )
             if target is not None:
                 both = matches[target], matches.pop(entry)
                 matches[target] = max(both, key=lambda match: match.relevance)
@@ -266,10 +362,14 @@ class Search:
     def _item(self, entry: str, copies: Sequence[Candidate]) -> RankedItem:
         copy = self.chosen[entry]
         values = copy.values
-        level, file = scope.outermost(copies, self.source.files), self.source.files[copy.source]
-        place, importance = (file.path, copy.offset), float(values["importance"])
+        level = scope.outermost(copies, self.source.files)
+        file = self.source.files[copy.source]
+        place = (file.path, copy.offset)
+        importance = float(values["importance"])
         # Nothing marks prose as used: of what a person wrote, age alone says little.
-        age = ranking.age_of(values, self.today) if values.get("written") else UNKNOWN_AGE
+        age = (
+            ranking.age_of(values, self.today) if values.get("written") else UNKNOWN_AGE
+        )
         used = int(values["count"]), age, float(values.get("surprise", 0.0))
         own = entry, copy.text, copy.kind, level, place, importance, *used
         return RankedItem(*own, values.get("stability"))
@@ -284,24 +384,35 @@ class Search:
                     found = (known[start].score * min(weight, 1.0) * WALKED, start)
                     ends[end] = max(ends.get(end, found), found)
         copies = {
-            entry: own for entry, own in self.copies(ends, ()).items() if entry in self.chosen
+            entry: own
+            for entry, own in self.copies(ends, ()).items()
+            if entry in self.chosen
         }
-        said = {entry: self.chosen[entry].values.get("promoted_to", ()) for entry in copies}
-        items = [self._item(e, own) for e, own in copies.items() if shown.isdisjoint(said[e])]
+        said = {
+            entry: self.chosen[entry].values.get("promoted_to", ()) for entry in copies
+        }
+        items = [
+            self._item(e, own) for e, own in copies.items() if shown.isdisjoint(said[e])
+        ]
         passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
         return [
-            self._whole(hit)._replace(score=ends[hit.item.id][0], walked=ends[hit.item.id][1])
+            self._whole(hit)._replace(
+                score=ends[hit.item.id][0], walked=ends[hit.item.id][1]
+            )
             for hit in ranking.weigh(items, passed, self.config)
         ]
 
     def _whole(self, hit: Scored) -> Scored:
         if len(hit.item.text) < SIZE:
             return hit
-        return hit._replace(item=hit.item._replace(text=self.source.text(self.chosen[hit.item.id])))
+        return hit._replace(
+            item=hit.item._replace(text=self.source.text(self.chosen[hit.item.id]))
+        )
 
 
 def _group(candidate: Candidate) -> object:
-    """What was written together: a session, the prose of a file, else one day in it; else None."""
+    """What was written together: a session, the prose of a file, else one day in it;
+    else None."""
     if session := candidate.values.get("session_id"):
         return str(session)
     if not candidate.values.get("written"):

@@ -1,6 +1,7 @@
 """The vector lane of a search: what a task means, compared with what the index holds.
 
-The local embedder loads nothing heavy; to a provider the task alone is sent, within a deadline."""
+The local embedder loads nothing heavy; to a provider the task alone is sent, within a
+deadline."""
 
 from __future__ import annotations
 
@@ -26,13 +27,20 @@ if TYPE_CHECKING:
 NEAREST = 300  # how many chunks the vector lane brings in
 MOST_WORDS = 64
 STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
-ALIKE = 60  # how many words of the candidates are compared exactly with each word of the task
-MAYBE = 112  # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
+# how many words of the candidates are compared exactly with each word of the task
+ALIKE = 60
+# sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
+MAYBE = 112
 LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
-MIN_COSINE: Mapping[str, float] = {"local": 0.28}  # from here a text is near by its vector alone
+MIN_COSINE: Mapping[str, float] = {
+    "local": 0.28
+}  # from here a text is near by its vector alone
 OTHER_MIN_COSINE = 0.30
-MANY, STEP = 500, 0.03  # it is so much more for every doubling: some text is near by chance
-WAIT = 0.2  # seconds that damaged vectors may take to be forgotten while another process writes
+# it is so much more for every doubling: some text is near by chance
+MANY = 500
+STEP = 0.03
+# seconds that damaged vectors may take to be forgotten while another process writes
+WAIT = 0.2
 DEADLINE = 3.0  # seconds that a provider has for the vector of a task
 
 
@@ -54,8 +62,12 @@ class Task(NamedTuple):
 
 Idf = Callable[[Sequence[str]], list[float]]
 Scores = Mapping[int, float]
-Passing = tuple[Collection[int] | None, Collection[int]]  # what may be a hit, and what may not
-Asked = tuple[str, Query, Scores, Passing]  # the task, its words, their BM25, what passes
+Passing = tuple[
+    Collection[int] | None, Collection[int]
+]  # what may be a hit, and what may not
+Asked = tuple[
+    str, Query, Scores, Passing
+]  # the task, its words, their BM25, what passes
 
 
 class Vocabulary(Protocol):
@@ -68,7 +80,9 @@ class Vocabulary(Protocol):
         """The dimension of the store's vectors, 0 where it is not known."""
 
 
-def understand(known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked: Query) -> Task:
+def understand(
+    known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked: Query
+) -> Task:
     """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
         return _understand_words(known, idf, embedder, task, asked)  # type: ignore[arg-type]
@@ -83,17 +97,25 @@ def understand(known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked
 def _understand_words(
     vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
-    # The table has no words of scripts without spaces, only their characters: they would be noise.
+    # The table has no words of scripts without spaces, only their characters: they
+    # would be noise.
     text = f"{task[: 100 * MOST_WORDS]} {asked.english}"
     written = [w for w in word_forms(text) if not spaceless_runs(w)]
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
-        distinct = [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
+        distinct = [word for word in distinct if word.lower() in asked.terms][
+            :MOST_WORDS
+        ]
     stops = {word for word in written if not is_content(word)}
-    known = {word: own[1:] for word, own in vocabulary.words([*distinct, *stops]).items()}
+    known = {
+        word: own[1:] for word, own in vocabulary.words([*distinct, *stops]).items()
+    }
     if unknown := [word for word in (*distinct, *stops) if word not in known]:
-        known |= {word: (own.weight, own.vector) for word, own in local.known(unknown).items()}
-    distinct, stops = [word for word in distinct if word in known], stops & known.keys()
+        known |= {
+            word: (own.weight, own.vector) for word, own in local.known(unknown).items()
+        }
+    distinct = [word for word in distinct if word in known]
+    stops = stops & known.keys()
     rarity = dict(zip(distinct, idf([word.lower() for word in distinct]), strict=True))
     idfs = {**dict.fromkeys(stops, STOP_IDF), **rarity}
     weighed = [(idfs[word], known[word]) for word in written if word in idfs]
@@ -109,19 +131,26 @@ def by_words(
     lexicon: Vectors, task: Task, near: Mapping[int, Near]
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(words, density) of every candidate: see `blend.Signals`."""
-    alike = _alike(lexicon, task.words, sorted({i for own in near.values() for i in own.words}))
+    alike = _alike(
+        lexicon, task.words, sorted({i for own in near.values() for i in own.words})
+    )
     words = {rowid: own.words for rowid, own in near.items()}
-    return blend.met(alike, [word.idf for word in task.words], words), blend.density(alike, words)
+    return blend.met(alike, [word.idf for word in task.words], words), blend.density(
+        alike, words
+    )
 
 
 def _alike(
     lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
-    bits, close = list(zip(present, lexicon.word_bits(present), strict=True)), []
+    bits = list(zip(present, lexicon.word_bits(present), strict=True))
+    close = []
     for mine in (int.from_bytes(vector.signs(word.vector)) for word in words):
         near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
         close.append(vector.nearest(near, ALIKE))
-    same = [{w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words]
+    same = [
+        {w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words
+    ]
     written = lexicon.words(set().union(*same))
     data = lexicon.word_vectors(set().union(*close))
     found = []
@@ -134,7 +163,8 @@ def _alike(
 
 
 def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:
-    """What the vectors of this machine's index say of the chunks that pass. Raises UsageError."""
+    """What the vectors of this machine's index say of the chunks that pass. Raises
+    UsageError."""
     task, words, lexical, passing = asked
     try:
         state = index.vectors.state()
@@ -146,20 +176,36 @@ def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane
         signals = lane(index, embedder, meaning, lexical, least / 2, passing)
     except Damaged:
         index.vectors.discard(wait=WAIT)
-        raise UsageError("the vectors are damaged", "mem index makes them anew") from None
+        raise UsageError(
+            "the vectors are damaged", "mem index makes them anew"
+        ) from None
     return Lane(fusion(config.fusion, embedder.provider), least, signals)
 
 
 def lane(
-    index: Index, embedder: Embedder, task: Task, lexical: Scores, floor: float, passing: Passing
+    index: Index,
+    embedder: Embedder,
+    task: Task,
+    lexical: Scores,
+    floor: float,
+    passing: Passing,
 ) -> Signals:
-    """The signals of lexical candidates, and of what has a cosine of `floor`. Raises Damaged."""
+    """The signals of lexical candidates, and of what has a cosine of `floor`. Raises
+    Damaged."""
     if not task.vector:
         return Signals(lexical, {})
-    close = index.vectors.nearest(task.vector, NEAREST, allowed=passing[0], denied=passing[1])
+    close = index.vectors.nearest(
+        task.vector, NEAREST, allowed=passing[0], denied=passing[1]
+    )
     near = index.vectors.load({*lexical, *close}, len(task.vector))
-    cosine = vector.cosines(task.vector, {rowid: own.vector for rowid, own in near.items()})
-    near = {rowid: own for rowid, own in near.items() if rowid in lexical or cosine[rowid] >= floor}
+    cosine = vector.cosines(
+        task.vector, {rowid: own.vector for rowid, own in near.items()}
+    )
+    near = {
+        rowid: own
+        for rowid, own in near.items()
+        if rowid in lexical or cosine[rowid] >= floor
+    }
     cosine = {rowid: cosine[rowid] for rowid in near}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
@@ -170,9 +216,12 @@ def floor(min_cosine: float, provider: str, size: int) -> float:
     """The cosine from which one of `size` texts is near by its vector alone."""
     if min_cosine >= 0:
         return min_cosine
-    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(max(size, MANY) / MANY)
+    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(
+        max(size, MANY) / MANY
+    )
 
 
 def fusion(name: str, provider: str) -> str:
-    """The fusion in effect: `auto` blends static word vectors and is linear with a model's."""
+    """The fusion in effect: `auto` blends static word vectors and is linear with a
+    model's."""
     return name if name != "auto" else "blend" if provider == "local" else "linear"

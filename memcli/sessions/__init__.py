@@ -1,4 +1,5 @@
-"""Sessions of coding agents, read from the files their agents keep; here, the folders of these."""
+"""Sessions of coding agents, read from the files their agents keep; here, the folders
+of these."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,14 +16,18 @@ _STORES: Final = {
     "cursor": ("CURSOR_CONFIG_DIR", "", ".cursor", "projects"),
     "opencode": ("XDG_DATA_HOME", "opencode", ".local/share/opencode", ""),
 }
-"""The variable that moves an agent's folder, what is below that; its folder in the home; and below
-either the folder of its sessions."""
+"""The variable that moves an agent's folder, what is below that; its folder in the
+home; and below either the folder of its sessions."""
 
 
 def stores(environ: Mapping[str, str]) -> dict[str, Path]:
     """Agent -> the folder below which it keeps its sessions, there or not."""
     return {
-        agent: (Path(moved, below) if (moved := environ.get(name)) else home_of(environ) / home)
+        agent: (
+            Path(moved, below)
+            if (moved := environ.get(name))
+            else home_of(environ) / home
+        )
         / at
         for agent, (name, below, home, at) in _STORES.items()
     }

@@ -1,4 +1,5 @@
-"""Which sessions of agents are about a repository, by what stands in them or in a file beside."""
+"""Which sessions of agents are about a repository, by what stands in them or in a file
+beside."""
 
 import hashlib
 import os
@@ -22,7 +23,8 @@ FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looke
 
 
 class FoundSession(NamedTuple):
-    """A session file; a database, which holds several, has no `session`. `mtime` is in ns."""
+    """A session file; a database, which holds several, has no `session`. `mtime` is in
+    ns."""
 
     path: Path
     format: str
@@ -34,7 +36,8 @@ class FoundSession(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """Where it was looked for sessions of one agent, and how many files are there and are ours."""
+    """Where it was looked for sessions of one agent, and how many files are there and
+    are ours."""
 
     agent: str
     folder: Path
@@ -43,15 +46,19 @@ class Looked(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """Session files, newest first but sub-agents after their parent; unread ones; the stores."""
+    """Session files, newest first but sub-agents after their parent; unread ones; the
+    stores."""
 
     found: tuple[FoundSession, ...]
     unread: tuple[tuple[Path, str], ...]
     looked: tuple[Looked, ...] = ()
 
 
-def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0) -> Discovery:
-    """The sessions of every agent in one of these folders or below, written since `newer` (ns)."""
+def discover(
+    environ: Mapping[str, str], folders: Sequence[Path], *, newer: int = 0
+) -> Discovery:
+    """The sessions of every agent in one of these folders or below, written since
+    `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
     wanted = tuple(set(map(os.path.normpath, ways)))
     found: list[FoundSession] = []
@@ -59,13 +66,16 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
     looked = []
     with remembered(state_dir()) as owners:
         for agent, folder in stores(environ).items():
-            files, before = _files(folder, _AGENTS[agent][0]), len(found)
+            files = _files(folder, _AGENTS[agent][0])
+            before = len(found)
             for path in files:
                 try:
                     state = path.stat()
                     known = path, state.st_size, state.st_mtime_ns
                     owner = (
-                        _owner(owners, agent, known, folder, wanted) if known[2] >= newer else None
+                        _owner(owners, agent, known, folder, wanted)
+                        if known[2] >= newer
+                        else None
                     )
                 except DataError as error:
                     unread.append((path, error.what.removeprefix(f"{path}: ")))
@@ -75,12 +85,23 @@ def discover(environ: Mapping[str, str], folders: Sequence[Path], *, newer: int 
                     if owner and owner.cwd and _inside(owner.cwd, wanted):
                         at = owner.session, owner.cwd, known[2], known[1], owner.parent
                         found.append(FoundSession(path, agent, *at))
-            looked.append(Looked(agent, folder, len(files), len(found) - before))
+            looked.append(
+                Looked(
+                    agent=agent,
+                    folder=folder,
+                    files=len(files),
+                    found=len(found) - before,
+                )
+            )
     return Discovery(tuple(_ordered(found)), tuple(unread), tuple(looked))
 
 
 def _owner(
-    owners: Owners, agent: str, known: tuple[Path, int, int], folder: Path, wanted: Sequence[str]
+    owners: Owners,
+    agent: str,
+    known: tuple[Path, int, int],
+    folder: Path,
+    wanted: Sequence[str],
 ) -> Owner:
     owner = owners.of(*known)
     if owner is None:
@@ -91,8 +112,10 @@ def _owner(
 
 
 def agents_of(path: Path, session: str) -> list[Path]:
-    """The files of Claude Code's sub-agents whose records name `session`, for its file `path`."""
-    below, found = path.with_suffix(""), []
+    """The files of Claude Code's sub-agents whose records name `session`, for its file
+    `path`."""
+    below = path.with_suffix("")
+    found = []
     for folder in (below / "subagents", below, path.parent):
         for each in folder.glob("agent-*.jsonl"):
             with suppress(DataError, OSError):
@@ -107,10 +130,13 @@ def is_agent(path: Path) -> bool:
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """The files of a store; of a session that is kept in two forms, the one that is better read."""
+    """The files of a store; of a session that is kept in two forms, the one that is
+    better read."""
     found = [path for each in patterns for path in folder.glob(each) if path.is_file()]
     names = {str(path) for path in found if path.suffix == ".jsonl"}
-    twins = {f"{name}.zst" for name in names} | {name.removesuffix("l") for name in names}
+    twins = {f"{name}.zst" for name in names} | {
+        name.removesuffix("l") for name in names
+    }
     return sorted(path for path in found if str(path) not in twins)
 
 
@@ -127,9 +153,13 @@ def _by_records(path: Path, *_: object, session: Names, cwd: Names = ("cwd",)) -
             with suppress(ValueError):
                 record = parse(line.data) if b'"cwd"' in line.data else None
                 own = speakers.name(reduce(_under, session, record))
-                name, folder = name or own, speakers.folder(reduce(_under, cwd, record))
-                if is_agent(path) and (agent := speakers.name(mapping(record).get("agentId"))):
-                    name, parent = agent, parent or own
+                name = name or own
+                folder = speakers.folder(reduce(_under, cwd, record))
+                if is_agent(path) and (
+                    agent := speakers.name(mapping(record).get("agentId"))
+                ):
+                    name = agent
+                    parent = parent or own
     return Owner(name, folder, parent)
 
 
@@ -156,7 +186,9 @@ def _cursor(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
 def _opencode(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
     with sqlite.opened(path, TABLES, kind="OpenCode", hint="close opencode") as db:
         rows = sqlite.all_rows(db, "SELECT DISTINCT directory FROM session", path)
-    return Owner("", next((str(row[0]) for row in rows if _inside(str(row[0]), wanted)), ""))
+    return Owner(
+        "", next((str(row[0]) for row in rows if _inside(str(row[0]), wanted)), "")
+    )
 
 
 _AGENTS: Final[dict[str, tuple[Names, Told]]] = {
@@ -169,16 +201,24 @@ _AGENTS: Final[dict[str, tuple[Names, Told]]] = {
     "qwen": (("*/chats/*.jsonl",), _CLAUDE),
     "copilot": (
         ("*/events.jsonl",),
-        partial(_by_records, session=("data", "sessionId"), cwd=("data", "context", "cwd")),
+        partial(
+            _by_records, session=("data", "sessionId"), cwd=("data", "context", "cwd")
+        ),
     ),
-    "cursor": (("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"), _cursor),
+    "cursor": (
+        ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
+        _cursor,
+    ),
     "opencode": (("opencode.db",), _opencode),
 }
-"""Of each agent the files that by their place are sessions, and what tells whose one is."""
+"""Of each agent the files that by their place are sessions, and what tells whose one
+is."""
 
 
 def _inside(cwd: str, folders: Sequence[str]) -> bool:
-    ways = {os.path.normpath(cwd), os.path.realpath(cwd)} if os.path.isabs(cwd) else set()
+    ways = (
+        {os.path.normpath(cwd), os.path.realpath(cwd)} if os.path.isabs(cwd) else set()
+    )
     return any(inside(way, folders) for way in ways)
 
 
@@ -188,4 +228,8 @@ def _ordered(found: list[FoundSession]) -> Iterator[FoundSession]:
     for each in newest:
         if each.parent not in parents or not each.parent:
             yield each
-            yield from (child for child in newest if each.session and child.parent == each.session)
+            yield from (
+                child
+                for child in newest
+                if each.session and child.parent == each.session
+            )

@@ -1,4 +1,5 @@
-"""Lines of a file of any size, and the turns in them: bounded, and put together to sessions."""
+"""Lines of a file of any size, and the turns in them: bounded, and put together to
+sessions."""
 
 import json
 import re
@@ -22,15 +23,19 @@ MAX_RECORD: Final = 8 << 20
 """Bytes of the longest JSON record that is parsed, once images are out of it."""
 HEAD: Final = 256 << 10  # bytes (in whole lines) from which the format is told
 BUDGET: Final = 64 << 20
-"""Bytes that the turns of one file may take. Beyond it the oldest of what matters least go."""
+"""Bytes that the turns of one file may take. Beyond it the oldest of what matters least
+go."""
 _TURN: Final = 500
 _LONG: Final = 64 << 10
-_dull = cache(lambda: re.compile(matching.pattern("sessions/gather", "dull").pattern.encode()))
+_dull = cache(
+    lambda: re.compile(matching.pattern("sessions/gather", "dull").pattern.encode())
+)
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
 
 
 class Line(NamedTuple):
-    """`number` from 1; `data` without its line end; not `whole`: the last one, without one."""
+    """`number` from 1; `data` without its line end; not `whole`: the last one, without
+    one."""
 
     number: int
     offset: int
@@ -40,7 +45,8 @@ class Line(NamedTuple):
 
 
 class Lines:
-    """The lines of an open file: its head can be looked at before, what is known skipped."""
+    """The lines of an open file: its head can be looked at before, what is known
+    skipped."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.skipped = self._number = self._end = 0
@@ -49,8 +55,11 @@ class Lines:
         self._head: list[Line] = []
 
     def head(self) -> list[Line]:
-        """The first lines, at least one where there is one; they are still iterated over."""
-        while (not self._head or self._end < HEAD) and (line := next(self._lines, None)):
+        """The first lines, at least one where there is one; they are still iterated
+        over."""
+        while (not self._head or self._end < HEAD) and (
+            line := next(self._lines, None)
+        ):
             self._head.append(line)
         return self._head
 
@@ -60,25 +69,36 @@ class Lines:
 
     def _read(self) -> Iterator[Line]:
         while data := self._file.readline(MAX_LINE):
-            start, long = self._end, False
+            start = self._end
+            long = False
             self._end += len(data)
             while data[-1:] != b"\n" and (more := self._file.readline(MAX_LINE)):
                 self._end += len(more)
-                data, long = more, True
+                data = more
+                long = True
             self._number += 1
             self.skipped += long
             if not long:
                 whole = data[-1:] == b"\n"
-                yield Line(self._number, start, self._end, data.rstrip(b"\r\n"), whole)
+                yield Line(
+                    number=self._number,
+                    offset=start,
+                    end=self._end,
+                    data=data.rstrip(b"\r\n"),
+                    whole=whole,
+                )
 
 
 def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
-    """The JSON value in `data`, images out of it. Raises ValueError for whatever cannot be read."""
+    """The JSON value in `data`, images out of it. Raises ValueError for whatever cannot
+    be read."""
     if len(data) > _LONG:
         data = _BASE64.sub(b'""', data)
         if len(data) > limit:
             raise ValueError("too long")
-    with suppress(ValueError):  # which json may read: half a character, more than 200 levels
+    with suppress(
+        ValueError
+    ):  # which json may read: half a character, more than 200 levels
         return from_json(data)
     try:
         return json.loads(data)
@@ -87,7 +107,8 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value of JSON that stands in a string or in bytes; what is none stays as it is."""
+    """The value of JSON that stands in a string or in bytes; what is none stays as it
+    is."""
     try:
         data = value.encode("utf-8", "replace") if isinstance(value, str) else value
         return parse(data) if isinstance(data, bytes) else value
@@ -102,11 +123,16 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def mappings(values: Any) -> list[dict[str, Any]]:
     """The JSON objects in a list; none where it is no list."""
-    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    return (
+        [each for each in values if isinstance(each, dict)]
+        if isinstance(values, list)
+        else []
+    )
 
 
 class TurnPlace(NamedTuple):
-    """Where a record stands: line (0 where there are none), offset, time; and its turn's key."""
+    """Where a record stands: line (0 where there are none), offset, time; and its
+    turn's key."""
 
     line: int
     offset: int
@@ -114,14 +140,15 @@ class TurnPlace(NamedTuple):
     key: str = ""
 
     def nth(self, name: int | str) -> Self:
-        """The place of another turn of the same record; its first one, 0, has the record's key."""
+        """The place of another turn of the same record; its first one, 0, has the
+        record's key."""
         return self._replace(key=f"{self.key}/{name}") if name else self
 
 
 class Gather:
-    """One file being read. Records before `since` only say what the session is; `seen` has uuids.
-    When `brief`, calls keep the arguments that are looked at, results of those that went well no
-    text; with 2 these are no turns and mostly not decoded."""
+    """One file being read. Records before `since` only say what the session is; `seen`
+    has uuids. When `brief`, calls keep the arguments that are looked at, results of
+    those that went well no text; with 2 these are no turns and mostly not decoded."""
 
     def __init__(self, *, seen: set[str] | None = None, brief: int = 0) -> None:
         self.done: list[Session] = []
@@ -157,15 +184,22 @@ class Gather:
         self.seen.add(event)
         return len(self.seen) > known
 
-    def event(self, line: Line, record: Mapping[str, Any], name: str = "uuid") -> TurnPlace | None:
+    def event(
+        self, line: Line, record: Mapping[str, Any], name: str = "uuid"
+    ) -> TurnPlace | None:
         """The place of a record that calls itself so; None when it was read before."""
         own = record.get(name)
         key = speakers.name(own) or f"@{line.offset}"
         time = speakers.when(record.get("timestamp"))
-        return TurnPlace(line.number, line.offset, time, key) if self.new(own) else None
+        return (
+            TurnPlace(line=line.number, offset=line.offset, time=time, key=key)
+            if self.new(own)
+            else None
+        )
 
     def said(self, role: str, text: str, place: TurnPlace) -> None:
-        """Words of a role; of the user's only what was typed is human, and not another agent's."""
+        """Words of a role; of the user's only what was typed is human, and not another
+        agent's."""
         if role == "user":
             text, others = speakers.of_agents(text)
             if typed := speakers.human(text):
@@ -180,11 +214,14 @@ class Gather:
     def put_in(self, text: str, place: TurnPlace, *, error: bool = False) -> None:
         """Words of the harness."""
         if text.strip():
-            self._add(place, "user", speakers.clean(text, (200, 0)), "injected", error=error)
+            self._add(
+                place, "user", speakers.clean(text, (200, 0)), "injected", error=error
+            )
 
     def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
-        name, own = intern(speakers.name(tool)) or "unknown", speakers.name(call)
+        name = intern(speakers.name(tool)) or "unknown"
+        own = speakers.name(call)
         self._tools[own] = name
         if self.brief and isinstance(given, dict):
             given = {each: given[each] for each in ARGUMENTS & given.keys()}
@@ -192,7 +229,8 @@ class Gather:
         self._add(place, "assistant", "", "assistant", **about)
 
     def is_dull(self, data: bytes) -> bool:
-        """Whether it is a note of the harness or what a call that went well gave back: quick."""
+        """Whether it is a note of the harness or what a call that went well gave back:
+        quick."""
         found = _dull().match(data)
         if not found or not found["call"]:
             return bool(found and (not found["output"] or rb'"exit_code\":0' in data))
@@ -202,7 +240,13 @@ class Gather:
         return known and not bad and data.count(b'"type":"tool_result"') == 1
 
     def result(
-        self, tool: Any, text: str, place: TurnPlace, *, error: bool = False, call: Any = ""
+        self,
+        tool: Any,
+        text: str,
+        place: TurnPlace,
+        *,
+        error: bool = False,
+        call: Any = "",
     ) -> str:
         """What a tool gave back to the call with the id `call`; the tool's name."""
         own = speakers.name(call)
@@ -223,11 +267,23 @@ class Gather:
             self.turns[-1] = last._replace(text=whole)
             self._held += len(text)
 
-    def _add(self, place: TurnPlace, role: str, text: str, origin: str, **more: Any) -> None:
+    def _add(
+        self, place: TurnPlace, role: str, text: str, origin: str, **more: Any
+    ) -> None:
         if place.offset < self.since:
             return
         line, offset, time, key = place
-        at = Turn(role, text, origin, key, time, line=line, offset=offset, cwd=self._cwd, **more)
+        at = Turn(
+            role=role,
+            text=text,
+            origin=origin,
+            key=key,
+            time=time,
+            line=line,
+            offset=offset,
+            cwd=self._cwd,
+            **more,
+        )
         self.turns.append(at)
         self._held += _size(self.turns[-1])
         if self._held <= BUDGET:
@@ -245,7 +301,8 @@ class Gather:
             self.turns = kept
 
     def back(self, count: int) -> None:
-        """Take back what was said since the `count`-th last human turn, that turn included."""
+        """Take back what was said since the `count`-th last human turn, that turn
+        included."""
         human = [index for index, turn in enumerate(self.turns) if turn.human]
         if human and count > 0:
             del self.turns[human[-count:][0] :]
@@ -258,27 +315,46 @@ class Gather:
         self._begin()
 
     def sessions(self) -> list[Session]:
-        """All sessions of the file, at least one; where it came from is still to be filled in."""
+        """All sessions of the file, at least one; where it came from is still to be
+        filled in."""
         self.close()
         found = self.done or [self._made()]
         return [each._replace(skipped=self.skipped, end=self.end) for each in found]
 
     def voted(self) -> str:
-        """The session that most records name: one carried over from before does not count."""
+        """The session that most records name: one carried over from before does not
+        count."""
         return self.names.most_common(1)[0][0] if self.names else ""
 
     def _made(self) -> Session:
         times = [turn.time for turn in self.turns if turn.time] or [""]
-        name, turns = self.id or self.voted(), tuple(self.turns)
-        return Session(name, "", "", turns, self.cwd, times[0], times[-1], cut=self.cut)
+        name = self.id or self.voted()
+        turns = tuple(self.turns)
+        return Session(
+            id=name,
+            format="",
+            name="",
+            turns=turns,
+            cwd=self.cwd,
+            started=times[0],
+            ended=times[-1],
+            cut=self.cut,
+        )
 
 
 def _size(turn: Turn) -> int:
-    return _TURN + getsizeof(turn.text) + (_TURN + getsizeof(str(turn.input)) if turn.input else 0)
+    return (
+        _TURN
+        + getsizeof(turn.text)
+        + (_TURN + getsizeof(str(turn.input)) if turn.input else 0)
+    )
 
 
-def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Mapping[str, Any]]]:
-    """The JSON objects of JSON lines. A torn last line is left for later, others are counted."""
+def records(
+    lines: Iterable[Line], into: Gather
+) -> Iterator[tuple[Line, Mapping[str, Any]]]:
+    """The JSON objects of JSON lines. A torn last line is left for later, others are
+    counted."""
     for line in lines:
         dull = not line.data or (into.brief > 1 and into.is_dull(line.data))
         try:

@@ -1,12 +1,14 @@
-"""What a session is once it has been read, and what is learned from one. Values only."""
+"""What a session is once it has been read, and what is learned from one. Values
+only."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
 class Turn(NamedTuple):
-    """One thing said or done: by whom (user, assistant, tool), and whose words it is: of "user",
-    "assistant", "tool:<name>" (a result), "web", "file", "agent" (another one) or "injected"."""
+    """One thing said or done: by whom (user, assistant, tool), and whose words it is:
+    of "user", "assistant", "tool:<name>" (a result), "web", "file", "agent" (another
+    one) or "injected"."""
 
     role: str
     text: str
@@ -46,7 +48,8 @@ class Session(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing worth remembering, as an engine found it; "" takes the scope's default."""
+    """One thing worth remembering, as an engine found it; "" takes the scope's
+    default."""
 
     scope: str
     title: str

@@ -1,4 +1,5 @@
-"""Sessions of coding agents: from a file of any known format, told from its content, to turns."""
+"""Sessions of coding agents: from a file of any known format, told from its content, to
+turns."""
 
 import hashlib
 import importlib
@@ -19,7 +20,8 @@ from memcli.sessions.model import Session
 from memcli.storage.files import MAGIC, open_file
 
 MAX_DOCUMENT: Final = 32 << 20
-"""Bytes of the largest file that is one JSON document; JSON lines may be of any size."""
+"""Bytes of the largest file that is one JSON document; JSON lines may be of any
+size."""
 
 Fits = Callable[[Mapping[str, Any]], object]
 Reader = Callable[[Iterable[Line], Gather], None]
@@ -52,7 +54,8 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Position(NamedTuple):
-    """How far a file was read: `offset`; its size and mtime (ns) then, its first line's hash."""
+    """How far a file was read: `offset`; its size and mtime (ns) then, its first line's
+    hash."""
 
     size: int = 0
     mtime: int = 0
@@ -68,7 +71,9 @@ class Unknown(DataError):
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(
-            what, hint or "known formats: " + ", ".join(title for title, *_ in _LINES.values())
+            what,
+            hint
+            or "known formats: " + ", ".join(title for title, *_ in _LINES.values()),
         )
 
 
@@ -81,19 +86,24 @@ def read_all(
     folders: Sequence[str] = (),
     brief: int = 0,
 ) -> list[Session]:
-    """All sessions in a file, at least one; of a database those of `folders`. With `start` only
-    what follows it, unless the file was replaced or has shrunk; events in `seen` are passed over,
-    and those read are added; for `brief` see `Gather`. Raises Unknown, DataError, OSError."""
+    """All sessions in a file, at least one; of a database those of `folders`. With
+    `start` only what follows it, unless the file was replaced or has shrunk; events in
+    `seen` are passed over, and those read are added; for `brief` see `Gather`. Raises
+    Unknown, DataError, OSError."""
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
     into = Gather(seen=seen, brief=brief)
     if not isinstance(source, (str, os.PathLike)):
-        return [each._replace(name="-") for each in _sessions(source, "-", format, start, into)]
+        return [
+            each._replace(name="-")
+            for each in _sessions(source, "-", format, start, into)
+        ]
     path = Path(source)
     with open_plain(path) as file:
         log = path.with_name(f"{path.name}-wal")  # of a database
         states = [each.stat() for each in (path, log) if each.exists()]
-        size, mtime = sum(s.st_size for s in states), max(s.st_mtime_ns for s in states)
+        size = sum(s.st_size for s in states)
+        mtime = max(s.st_mtime_ns for s in states)
         magic = file.read(len(MAGIC))
         file.seek(0)
         if magic == MAGIC and format in ("", "opencode"):
@@ -107,30 +117,43 @@ def read_all(
 
 
 def joined(session: Session, agent: Session) -> Session:
-    """The session with the turns of its sub-agent, by their times; its last turn stays the last."""
-    own, last = session.turns[:-1], session.turns[-1]
+    """The session with the turns of its sub-agent, by their times; its last turn stays
+    the last."""
+    own = session.turns[:-1]
+    last = session.turns[-1]
     rows = list(zip(accumulate((turn.time for turn in own), max), own, strict=True))
-    rows += [(turn.time, turn) for turn in agent.turns if turn.time >= session.turns[0].time]
+    rows += [
+        (turn.time, turn) for turn in agent.turns if turn.time >= session.turns[0].time
+    ]
     turns = (*(turn for _, turn in sorted(rows, key=lambda row: row[0])), last)
-    skipped, cut = session.skipped + agent.skipped, session.cut + agent.cut
+    skipped = session.skipped + agent.skipped
+    cut = session.cut + agent.cut
     return session._replace(turns=turns, skipped=skipped, cut=cut)
 
 
 def spoken(source: str | Path | BinaryIO) -> str:
-    """The words of a session, of its person and its agent; of a text that is none, the text."""
+    """The words of a session, of its person and its agent; of a text that is none, the
+    text."""
     try:
         turns = [turn for session in read_all(source) for turn in session.turns]
     except Unknown:
-        opened = open_file(source) if isinstance(source, (str, Path)) else nullcontext(source)
+        opened = (
+            open_file(source)
+            if isinstance(source, (str, Path))
+            else nullcontext(source)
+        )
         with opened as file:
             file.seek(0)
             return file.read(MAX_DOCUMENT).decode("utf-8", "replace")
-    return "\n".join(turn.text for turn in turns if turn.origin in ("user", "assistant"))
+    return "\n".join(
+        turn.text for turn in turns if turn.origin in ("user", "assistant")
+    )
 
 
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
-    """A session file's bytes, decompressed where they have to be. Raises DataError, OSError."""
+    """A session file's bytes, decompressed where they have to be. Raises DataError,
+    OSError."""
     with open_file(path, buffer=1 << 18) as file:
         packed = file.read(4) == _ZSTD
         file.seek(0)
@@ -154,7 +177,8 @@ def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
 def _dated(session: Session, path: Path, size: int, mtime: int) -> Session:
     time = speakers.when(mtime // 10**9)
     stem = re.sub(r"[^\w.:@-]", "-", path.name.split(".jsonl")[0])[:128]
-    started, ended = session.started or time, session.ended or time
+    started = session.started or time
+    ended = session.ended or time
     session = session._replace(id=session.id or stem, started=started, ended=ended)
     return session._replace(name=path.name, size=size, mtime=mtime)
 
@@ -188,14 +212,18 @@ def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
     data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         size = f"{MAX_DOCUMENT >> 20} MB"
-        raise DataError(f"{name}: one JSON document above {size}", "split it, or use JSON lines")
+        raise DataError(
+            f"{name}: one JSON document above {size}", "split it, or use JSON lines"
+        )
     try:
         document = parse(data, MAX_DOCUMENT)
     except ValueError:
         into.skipped += 1
         return ""
     about = mapping(document)
-    exported = isinstance(about.get("info"), dict) and isinstance(about.get("messages"), list)
+    exported = isinstance(about.get("info"), dict) and isinstance(
+        about.get("messages"), list
+    )
     for kind, fits, read in (
         ("gemini", parts.recognises(about), parts.read_document),
         ("opencode", exported, parts.read_export),
@@ -211,12 +239,16 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     filled = [data for line in head if (data := line.data.removeprefix(_BOM).strip())]
     if not filled:
         return _DOCUMENT if lines.skipped else ""
-    first, begun = filled[0], [line.data for line in head if line.data[:1] in b"{\xef \t"]
-    records, lined = 0, sum(data[:1] == b"{" for data in filled) * 2 > len(filled)
+    first = filled[0]
+    begun = [line.data for line in head if line.data[:1] in b"{\xef \t"]
+    records = 0
+    lined = sum(data[:1] == b"{" for data in filled) * 2 > len(filled)
     for data in begun:
         record = decoded(data)
         records += bool(record and isinstance(record, dict))
-        for kind, (_, fits, _) in _LINES.items() if lined and isinstance(record, dict) else ():
+        for kind, (_, fits, _) in (
+            _LINES.items() if lined and isinstance(record, dict) else ()
+        ):
             if record and fits(record):
                 return _DOCUMENT if kind == "gemini" and "messages" in record else kind
     if lined and records > 1:
@@ -228,7 +260,8 @@ def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
     if first[:1] == b"[" and told:
         return _DOCUMENT
     data = b"\n".join(line.data for line in head)
-    odd, broken = len(_CONTROLS.findall(data)), data.decode("utf-8", "replace").count("\ufffd")
+    odd = len(_CONTROLS.findall(data))
+    broken = data.decode("utf-8", "replace").count("\ufffd")
     if odd * 50 > len(data) or broken * 20 > len(data):
         raise Unknown(f"{name}: unknown format")
     return "aider" if first.lstrip().startswith(text.AIDER.encode()) else "text"

@@ -1,4 +1,5 @@
-"""Whose words they are, how much of them is kept, and what is clean: untrusted, in linear time."""
+"""Whose words they are, how much of them is kept, and what is clean: untrusted, in
+linear time."""
 
 import datetime
 import json
@@ -14,7 +15,8 @@ from memcli.text.controls import neutralise, strip_controls, strip_private
 from memcli.text.secrets import find_secrets, redact_secrets
 
 RESULT: Final = (2000, 1000)
-"""Characters kept of the head and of the tail of a tool result, and of each text in a tool call."""
+"""Characters kept of the head and of the tail of a tool result, and of each text in a
+tool call."""
 SAID: Final = (24_000, 8_000)  # the same of what a person or the agent said
 
 _LOG: Final = 4  # lines of a log that make a paste
@@ -28,16 +30,18 @@ _WHOLE: Final = (
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _pattern: Final = partial(matching.pattern, "sessions/speakers")
-"""What harnesses put among a person's words: reminders, echoes of commands, output of hooks."""
+"""What harnesses put among a person's words: reminders, echoes of commands, output of
+hooks."""
 
 
 def cut(text: str, limits: tuple[int, int] = SAID) -> str:
-    """`text`, or its head and tail and how much is missing between them: cut at blanks, as half a
-    credential would not be recognised as one."""
+    """`text`, or its head and tail and how much is missing between them: cut at blanks,
+    as half a credential would not be recognised as one."""
     head, tail = limits
     if len(text) - head - tail <= 100:
         return text
-    first, last = _whole(text[:head]), _whole(text[len(text) - tail :][::-1])[::-1] if tail else ""
+    first = _whole(text[:head])
+    last = _whole(text[len(text) - tail :][::-1])[::-1] if tail else ""
     return f"{first}\n[… {len(text) - len(first) - len(last)} characters cut …]\n{last}"
 
 
@@ -47,7 +51,8 @@ def _whole(text: str) -> str:
 
 
 def clean(text: str, limits: tuple[int, int] = SAID) -> str:
-    """Words that may be kept, cut: nothing private, nothing of mem's own, no half characters."""
+    """Words that may be kept, cut: nothing private, nothing of mem's own, no half
+    characters."""
     text = cut(
         _pattern("own").sub(" ", strip_private(text)) if "<" in text else text, limits
     ).strip()
@@ -55,7 +60,8 @@ def clean(text: str, limits: tuple[int, int] = SAID) -> str:
 
 
 def human(text: str) -> str:
-    """What a person typed of a text under the user's role; "" when nothing is theirs."""
+    """What a person typed of a text under the user's role; "" when nothing is
+    theirs."""
     text = strip_private(text) if "<" in text else text
     if text.lstrip()[:80].startswith(_WHOLE) or _pattern("not typed").match(text):
         return ""
@@ -66,7 +72,8 @@ def human(text: str) -> str:
 
 
 def _without_logs(text: str) -> str:
-    lines, stretches = text.split("\n"), list[list[int]]()
+    lines = text.split("\n")
+    stretches = list[list[int]]()
     for number, line in enumerate(lines):
         if _pattern("logged").match(line[:200]):
             if not stretches or number - stretches[-1][-1] > _LOG:
@@ -74,7 +81,8 @@ def _without_logs(text: str) -> str:
             stretches[-1].append(number)
     for stretch in reversed(stretches):
         if len(stretch) >= _LOG:
-            first, end = stretch[0], stretch[-1] + 1
+            first = stretch[0]
+            end = stretch[-1] + 1
             lines[first:end] = [f"[… {end - first} pasted lines …]"]
     return "\n".join(lines)
 
@@ -83,12 +91,15 @@ def answered(tool: str, text: str) -> str:
     """What a person said through a tool's result: an answer, a word with a refusal."""
     if tool == "AskUserQuestion":
         return "\n".join(map(" ".join, _pattern("choice").findall(text[:20_000])))
-    found = _pattern("reply").search(text[:400]) if "the user said:" in text[:400] else None
+    found = (
+        _pattern("reply").search(text[:400]) if "the user said:" in text[:400] else None
+    )
     return text[found.start(1) :].strip() if found else ""
 
 
 def of_agents(text: str) -> tuple[str, str]:
-    """The person's part of what the user's role says, and what another agent wrote (a plan)."""
+    """The person's part of what the user's role says, and what another agent wrote (a
+    plan)."""
     if _pattern("agent").match(text):
         return "", text
     ordered = _pattern("order").match(text)
@@ -96,11 +107,15 @@ def of_agents(text: str) -> tuple[str, str]:
 
 
 def _without_blocks(text: str) -> str:
-    """`text` without what stands in harness tags; a block that is not closed goes to the end."""
-    kept, at = [], 0
+    """`text` without what stands in harness tags; a block that is not closed goes to
+    the end."""
+    kept = []
+    at = 0
     while opened := _pattern("open").search(text, at):
         kept.append(text[at : opened.start()])
-        close = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE).search(text, opened.end())
+        close = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE).search(
+            text, opened.end()
+        )
         if close is None:
             return "".join(kept)
         at = close.end()
@@ -108,17 +123,24 @@ def _without_blocks(text: str) -> str:
 
 
 def fenced(fence: str, line: str) -> str:
-    """The code fence that is open behind a line, "" for none; `fence` is the one before it."""
+    """The code fence that is open behind a line, "" for none; `fence` is the one before
+    it."""
     mark = _pattern("fence").match(line)
     if not mark or not fence:
         return mark[1] if mark else fence
-    return "" if mark[1].startswith(fence) and not line.strip().strip(mark[1][0]) else fence
+    return (
+        ""
+        if mark[1].startswith(fence) and not line.strip().strip(mark[1][0])
+        else fence
+    )
 
 
 def failed(text: str) -> bool:
     """Whether a tool result begins by saying that the command failed."""
     status = _pattern("exit").match(text)
-    return (status is not None and int(status[1]) != 0) or text.startswith("<tool_use_error>")
+    return (status is not None and int(status[1]) != 0) or text.startswith(
+        "<tool_use_error>"
+    )
 
 
 _WEB: Final = ("web", "browse", "fetch", "playwright", "search_query", "http")
@@ -137,12 +159,18 @@ def origin(tool: str) -> str:
 
 
 def arguments(value: Any, depth: int = 3) -> Any:
-    """What a tool was asked, of bounded size: texts cut, long lists and deep nesting left out."""
+    """What a tool was asked, of bounded size: texts cut, long lists and deep nesting
+    left out."""
     if isinstance(value, str):
         return clean(value, RESULT)
     if isinstance(value, dict) and depth:
-        pairs = ((key, arguments(item, depth - 1)) for key, item in [*value.items()][:40])
-        return {key if key.isidentifier() else clean(key, (100, 0)): item for key, item in pairs}
+        pairs = (
+            (key, arguments(item, depth - 1)) for key, item in [*value.items()][:40]
+        )
+        return {
+            key if key.isidentifier() else clean(key, (100, 0)): item
+            for key, item in pairs
+        }
     if isinstance(value, list) and depth:
         return [arguments(item, depth - 1) for item in value[:40]]
     if isinstance(value, int):
@@ -153,7 +181,13 @@ def arguments(value: Any, depth: int = 3) -> Any:
 def call(value: Any) -> Mapping[str, Any]:
     """The input of a tool call as a mapping; a plain text stands under "input"."""
     found = arguments(value)
-    return found if isinstance(found, dict) else {"input": found} if found not in (None, "") else {}
+    return (
+        found
+        if isinstance(found, dict)
+        else {"input": found}
+        if found not in (None, "")
+        else {}
+    )
 
 
 def name(value: Any) -> str:
@@ -171,7 +205,8 @@ def folder(value: Any) -> str:
 
 
 def when(value: Any) -> str:
-    """A time (RFC 3339, epoch seconds or milliseconds) in ISO 8601, UTC; "" when it is none."""
+    """A time (RFC 3339, epoch seconds or milliseconds) in ISO 8601, UTC; "" when it is
+    none."""
     try:
         if isinstance(value, str):
             time = datetime.datetime.fromisoformat(value[:40])
@@ -190,7 +225,8 @@ def when(value: Any) -> str:
 
 
 def texts(content: Any) -> str:
-    """The text of a content: a string, or the text blocks of a list; images give nothing."""
+    """The text of a content: a string, or the text blocks of a list; images give
+    nothing."""
     if isinstance(content, str):
         return content
     if isinstance(content, dict):
@@ -201,7 +237,9 @@ def texts(content: Any) -> str:
     return "\n".join(text for text in found if isinstance(text, str))
 
 
-_NAMED = re.compile(r"@\d{1,18}|[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}")  # as most are
+_NAMED = re.compile(
+    r"@\d{1,18}|[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}"
+)  # as most are
 TASK_LENGTH = 200
 KEY_LENGTH = 100
 GROUP = 200
@@ -240,20 +278,28 @@ def clean_session(session: Session) -> Session:
         size += len(turn.text)
         if end - begun == GROUP or size > GROUP_SIZE or end == len(session.turns):
             turns += _clean_group(session.turns[begun:end])
-            begun, size = end, 0
+            begun = end
+            size = 0
     return session._replace(id=key_of(session.id), name=name, turns=tuple(turns))
 
 
 def _clean_group(group: Sequence[Turn]) -> Iterable[Turn]:
-    """One look at many texts: only where there is something to clean are they taken one by one."""
-    parts = [part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))]
+    """One look at many texts: only where there is something to clean are they taken one
+    by one."""
+    parts = [
+        part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))
+    ]
     # Apart, as text with but one wide character takes twice as long to search.
-    narrow, wide = ([part for part in parts if part.isascii() is one] for one in (True, False))
+    narrow, wide = (
+        [part for part in parts if part.isascii() is one] for one in (True, False)
+    )
     plain = all(len(turn.key) <= KEY_LENGTH and "#" not in turn.key for turn in group)
     if plain and clean_texts(narrow) is narrow and clean_texts(wide) is wide:
         return group
     return [
-        turn._replace(text=clean_text(turn.text), input=_clean_value("", turn.input), key=key)
+        turn._replace(
+            text=clean_text(turn.text), input=_clean_value("", turn.input), key=key
+        )
         for turn, key in zip(group, (key_of(turn.key) for turn in group), strict=True)
     ]
 
@@ -272,15 +318,25 @@ def _strings(value: Any, name: str = "") -> Iterator[str]:
 def _clean_value(key: str, value: Any) -> Any:
     if isinstance(value, str):
         said = f"{key}: {json.dumps(value, ensure_ascii=False)}"
-        secret = next(iter(find_secrets(said)), None) if key and "\n" not in value else None
+        secret = (
+            next(iter(find_secrets(said)), None) if key and "\n" not in value else None
+        )
         return f"[secret removed: {secret.kind}]" if secret else clean_text(value)
     if isinstance(value, Mapping):
-        return {line(str(k), KEY_LENGTH): _clean_value(str(k), item) for k, item in value.items()}
-    return [_clean_value("", i) for i in value] if isinstance(value, (list, tuple)) else value
+        return {
+            line(str(k), KEY_LENGTH): _clean_value(str(k), item)
+            for k, item in value.items()
+        }
+    return (
+        [_clean_value("", i) for i in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def key_of(text: str) -> str:
-    """A turn's or session's name as it can be written: one line, bounded, without `#`."""
+    """A turn's or session's name as it can be written: one line, bounded, without
+    `#`."""
     return text if _NAMED.fullmatch(text) else line(text, KEY_LENGTH).replace("#", "-")
 
 
@@ -297,5 +353,6 @@ def day_of(time: str, today: str) -> str:
 
 
 def rough(text: str) -> frozenset[str]:
-    """The words of a text for a quick comparison; of scripts without spaces, the characters."""
+    """The words of a text for a quick comparison; of scripts without spaces, the
+    characters."""
     return frozenset(_ROUGH.findall(text.casefold()))

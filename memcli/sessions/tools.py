@@ -1,4 +1,5 @@
-"""What a call of a tool is about to change: the files, and each simple command of a shell line."""
+"""What a call of a tool is about to change: the files, and each simple command of a
+shell line."""
 
 import os
 import re
@@ -12,9 +13,17 @@ from memcli.text import matching
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
 
-PATHS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "target_file")
+PATHS = (
+    "file_path",
+    "notebook_path",
+    "path",
+    "filePath",
+    "absolute_path",
+    "target_file",
+)
 """Where the edit tools of agents name their file."""
-LINES, PATCHES = ("command", "cmd", "script"), ("patch", "input", "patchText")
+LINES = ("command", "cmd", "script")
+PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
 MOST = 50  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
@@ -24,7 +33,8 @@ _pattern = partial(matching.pattern, "sessions/tools")
 
 
 class ToolCall(NamedTuple):
-    """The files that a tool will change, absolute; its shell command, and each simple one in it."""
+    """The files that a tool will change, absolute; its shell command, and each simple
+    one in it."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -55,8 +65,8 @@ def shell_line(given: Mapping[str, Any]) -> str:
 
 
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
-    """The files that a tool for it or a patch changes, with `shell` any command, relative to the
-    session's folder."""
+    """The files that a tool for it or a patch changes, with `shell` any command,
+    relative to the session's folder."""
     line = shell_line(turn.input)
     edits = "*** Begin Patch" in line or _pattern("edits").search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
@@ -64,14 +74,19 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
 
 
 def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
-    known = (os.path.join(cwd, os.path.expanduser(name)) for name in names if "\0" not in name)
+    known = (
+        os.path.join(cwd, os.path.expanduser(name))
+        for name in names
+        if "\0" not in name
+    )
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
 
 
 def _changed(command: str) -> list[str]:
     if not _pattern("may write").search(command):
         return []
-    folder, found = "", []
+    folder = ""
+    found = []
     bare = _pattern("heredoc").sub(r"\1", command) if "<<" in command else command
     for part in _parts(bare):
         words = _pattern("word").findall(part)
@@ -86,10 +101,16 @@ def _targets(words: list[str]) -> Iterator[str]:
     left: list[str] = []
     written = False
     for word in words:
-        name, arrow = _plain(word), _pattern("arrow").fullmatch(word) is not None
+        name = _plain(word)
+        arrow = _pattern("arrow").fullmatch(word) is not None
         if not (written or arrow or word.startswith("<")):
             left.append(name)
-        elif written and not arrow and not word.startswith("&") and not name.startswith("/dev/"):
+        elif (
+            written
+            and not arrow
+            and not word.startswith("&")
+            and not name.startswith("/dev/")
+        ):
             yield name
         written = arrow
     while left and (left[0] in _RUNNERS or re.match(r"-|\w+=", left[0])):
@@ -103,11 +124,16 @@ def _targets(words: list[str]) -> Iterator[str]:
 def _arguments(program: str, words: list[str]) -> list[str]:
     names = [word for word in words if not word.startswith("-")]
     if program == "git":
-        return names[1:] if words[:1] in (["mv"], ["rm"], ["checkout"], ["restore"]) else []
+        return (
+            names[1:]
+            if words[:1] in (["mv"], ["rm"], ["checkout"], ["restore"])
+            else []
+        )
     if _pattern("writers").fullmatch(program):
         return names
     if not (
-        _pattern("scripted").fullmatch(program) and any(map(_pattern("in place").match, words))
+        _pattern("scripted").fullmatch(program)
+        and any(map(_pattern("in place").match, words))
     ):
         return []
     scripted = program == "sed" or any(map(_pattern("script").fullmatch, words))
@@ -115,12 +141,18 @@ def _arguments(program: str, words: list[str]) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    return _pattern("piece").sub(lambda piece: piece[1] or piece[2] or piece[3] or "", word)
+    return _pattern("piece").sub(
+        lambda piece: piece[1] or piece[2] or piece[3] or "", word
+    )
 
 
 def parse_command(command: str) -> tuple[str, ...]:
-    """A shell command as a whole and each simple one in it; what is quoted is not taken apart."""
-    found = [" ".join(part.split()) for part in (command[:LONGEST], *_parts(command[:LONGEST]))]
+    """A shell command as a whole and each simple one in it; what is quoted is not taken
+    apart."""
+    found = [
+        " ".join(part.split())
+        for part in (command[:LONGEST], *_parts(command[:LONGEST]))
+    ]
     bare = []
     for part in found[1:]:
         while before := _pattern("before").match(part):

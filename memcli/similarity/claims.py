@@ -8,17 +8,25 @@ from typing import NamedTuple
 from memcli.similarity import tokens as lexer
 from memcli.similarity.tokens import EQUIVALENTS, GOVERNORS, WORDS, Token, canonical
 
-_LIGHT, _RESUME = WORDS["light"], WORDS["resume"]
-_PARTICLES, _REFUSALS = WORDS["particles"], WORDS["refusals"]
+_LIGHT = WORDS["light"]
+_RESUME = WORDS["resume"]
+_PARTICLES = WORDS["particles"]
+_REFUSALS = WORDS["refusals"]
 
 
 class Phrase(NamedTuple):
-    """Content terms under a preposition, conjunction or "not": the governor, "" where is none."""
+    """Content terms under a preposition, conjunction or "not": the governor, "" where
+    is none."""
 
     clause: int
     governor: str
     negated: bool
     terms: tuple[str, ...]
+
+    @property
+    def said(self) -> tuple[str, bool, tuple[str, ...]]:
+        """What it says, wherever in the text it stands."""
+        return self.governor, self.negated, self.terms
 
 
 class _Phrases:
@@ -35,10 +43,12 @@ class _Phrases:
         self.joins: set[int] = set()
 
     def add(self, term: str) -> None:
-        """Append a content term; "and" followed by the negated verb again ends the negation."""
+        """Append a content term; "and" followed by the negated verb again ends the
+        negation."""
         again = term == self.head or term in _RESUME
         if self.joined and self.negated and not self.terms and again:
-            self.governor, self.negated = "", False
+            self.governor = ""
+            self.negated = False
         if self.negated and not self.head and term not in _LIGHT:
             self.head = term
         self.joined = ""
@@ -46,11 +56,19 @@ class _Phrases:
 
     def close(self) -> None:
         if self.terms:
-            self.done.append(Phrase(self.clause, self.governor, self.negated, tuple(self.terms)))
+            self.done.append(
+                Phrase(
+                    clause=self.clause,
+                    governor=self.governor,
+                    negated=self.negated,
+                    terms=tuple(self.terms),
+                )
+            )
         self.terms = []
 
     def govern(self, governor: str) -> None:
-        """Open a phrase under a preposition or conjunction; "not in", "instead of" stay."""
+        """Open a phrase under a preposition or conjunction; "not in", "instead of"
+        stay."""
         bare = self.governor == "not" and not self.terms
         ends = governor in WORDS["scope ends"] or (self.trailing and bare)
         if not ends and not self.terms and self.governor in WORDS["sticky"]:
@@ -70,13 +88,18 @@ class _Phrases:
     def negate(self, *, refusal: bool = False, trailing: bool = False) -> None:
         """Open a negated phrase; "never avoid", "not without" cancel out."""
         if refusal and self.negated and not self.terms and self.governor == "not":
-            self.governor, self.negated = "", False
+            self.governor = ""
+            self.negated = False
             return
         self.close()
-        self.governor, self.negated, self.head, self.trailing = "not", True, "", trailing
+        self.governor = "not"
+        self.negated = True
+        self.head = ""
+        self.trailing = trailing
 
     def settle(self) -> None:
-        """A negation with nothing after it belongs to the phrase before it ("Verwende X nicht")."""
+        """A negation with nothing after it belongs to the phrase before it ("Verwende X
+        nicht")."""
         if self.negated and self.governor == "not" and not self.terms:
             last = self.done[-1] if self.done else None
             if last is not None and last.clause == self.clause and not last.negated:
@@ -97,31 +120,44 @@ class _Phrases:
         if token.code:
             self.add(canonical(word))
         elif _negates(word, previous, following):
-            self.negate(refusal=word not in _PARTICLES, trailing=word in WORDS["trailing"])
+            self.negate(
+                refusal=word not in _PARTICLES, trailing=word in WORDS["trailing"]
+            )
         elif word in WORDS["joiners"]:
             self.join(word)
         elif word in GOVERNORS:
             self.govern(GOVERNORS[word])
-        elif word in WORDS["transparent"] or (  # or an English adverb, whose place is free
+        elif word in WORDS[
+            "transparent"
+        ] or (  # or an English adverb, whose place is free
             len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
         ):
             if self.joined and word in _RESUME:
-                self.governor, self.negated = "", False
+                self.governor = ""
+                self.negated = False
         else:
             self.add(canonical(word))
 
     def run(self, run: str) -> None:
-        """Take a run without blanks: pairs of characters, and what negates between them."""
-        negators = [m for m in lexer.pattern("unspaced").finditer(run) if m.lastgroup == "negator"]
+        """Take a run without blanks: pairs of characters, and what negates between
+        them."""
+        negators = [
+            m
+            for m in lexer.pattern("unspaced").finditer(run)
+            if m.lastgroup == "negator"
+        ]
         starts = [0, *(m.end() for m in negators)]
         for i, stop in enumerate([*(m.start() for m in negators), len(run)]):
             if i:
                 self.negate()
-            for term in lexer.pairs_of(run[starts[i] : stop]) if starts[i] < stop else ():
+            for term in (
+                lexer.pairs_of(run[starts[i] : stop]) if starts[i] < stop else ()
+            ):
                 self.add(term)
 
     def lists(self) -> tuple[Phrase, ...]:
-        """In "never commit A, B or C" the items after a comma stand under the governor of A."""
+        """In "never commit A, B or C" the items after a comma stand under the governor
+        of A."""
         phrases = self.done
         for at in sorted(at for at in self.commas if 0 < at < len(phrases)):
             last = self._list_end(at)
@@ -132,8 +168,10 @@ class _Phrases:
         return tuple(phrases)
 
     def _list_end(self, at: int) -> int:
-        """The first phrase from `at` on that is no item of the list headed by the one before."""
-        head, last = self.done[at - 1], at
+        """The first phrase from `at` on that is no item of the list headed by the one
+        before."""
+        head = self.done[at - 1]
+        last = at
         known = _LIGHT | _RESUME | set(head.terms)
         while head.governor and last in self.commas and last < len(self.done):
             item = self.done[last]
@@ -167,11 +205,16 @@ def _negates(word: str, previous: str, following: str) -> bool:
     if word == "stop":
         return following.endswith("ing")
     negative = word in _PARTICLES or word in _REFUSALS
-    return negative and following not in WORDS["not negated"] and previous not in ("or", "no")
+    return (
+        negative
+        and following not in WORDS["not negated"]
+        and previous not in ("or", "no")
+    )
 
 
 class Claim(NamedTuple):
-    """What one body asserts: `words`, equivalents as one, for Jaccard, the rest for the guard."""
+    """What one body asserts: `words`, equivalents as one, for Jaccard, the rest for the
+    guard."""
 
     words: frozenset[str]
     spoken: frozenset[str]
@@ -186,7 +229,8 @@ class Claim(NamedTuple):
 
 
 def claim(text: str) -> Claim:
-    """What `text` asserts; heading marks, dates of headings and bullets, emphasis do not count."""
+    """What `text` asserts; heading marks, dates of headings and bullets, emphasis do
+    not count."""
     tokens = list(lexer.tokenize(text))
     found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for kind in {token.kind for token in tokens}:
@@ -194,8 +238,12 @@ def claim(text: str) -> Claim:
     runs = found["run"]
     words = set[str]().union(*map(lexer.pairs_of, runs))
     for token, after in pairwise([*tokens, Token("", "")]):
-        if token.kind == "word" and (token.code or (token.text, after.text) != ("do", "not")):
-            words.add(token.text if token.code else EQUIVALENTS.get(token.text, token.text))
+        if token.kind == "word" and (
+            token.code or (token.text, after.text) != ("do", "not")
+        ):
+            words.add(
+                token.text if token.code else EQUIVALENTS.get(token.text, token.text)
+            )
     for kind in found.keys() - {"word", "run", "stop", "comma", "gap", "step"}:
         words.update(map(str.casefold, found[kind]))
     return Claim(
@@ -206,7 +254,9 @@ def claim(text: str) -> Claim:
         paths=found["path"] | found["url"],
         flags=found["flag"],
         names=found["name"],
-        code=frozenset(token.text for token in tokens if token.code and token.kind == "word"),
+        code=frozenset(
+            token.text for token in tokens if token.code and token.kind == "word"
+        ),
         proper=frozenset(canonical(token.text) for token in tokens if token.proper),
         limits=_limits([token.text for token in tokens if token.kind == "word"], runs),
     )

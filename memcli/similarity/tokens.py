@@ -1,4 +1,5 @@
-"""A text as tokens (words, paths, flags, numbers in base units, code, marks); tables of words."""
+"""A text as tokens (words, paths, flags, numbers in base units, code, marks); tables of
+words."""
 
 import re
 from bisect import bisect_right
@@ -11,11 +12,16 @@ from memcli.text.matching import pattern as named
 from memcli.text.matching import stanzas
 
 _TABLES = stanzas("similarity/claim_words.txt")
-_GROUPS = {name: [part.split() for part in text.split("|")] for name, text in _TABLES.items()}
+_GROUPS = {
+    name: [part.split() for part in text.split("|")] for name, text in _TABLES.items()
+}
 WORDS = {name: frozenset(text.split()) for name, text in _TABLES.items()}
-"""The words that mean nothing, negate, join, end what a negation covers, and so on, by name."""
+"""The words that mean nothing, negate, join, end what a negation covers, and so on, by
+name."""
 GOVERNORS = {word: group[0] for group in _GROUPS["governing"] for word in group}
-_COUNTS = {word: str(count) for count, word in enumerate(_TABLES["numerals"].split(), 2)}
+_COUNTS = {
+    word: str(count) for count, word in enumerate(_TABLES["numerals"].split(), 2)
+}
 _UNITS = {
     unit: (dimension.strip("-"), float(factor))
     for dimension, factor, *units in _GROUPS["units"]
@@ -24,7 +30,8 @@ _UNITS = {
 
 
 def _stem(word: str) -> str:
-    """The word without English inflection: a lighter Porter step 1 (run and running are equal)."""
+    """The word without English inflection: a lighter Porter step 1 (run and running are
+    equal)."""
     if not word.isascii() or len(word) < 4 or word in WORDS["not plurals"]:
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -45,7 +52,9 @@ EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in gr
 _PHRASES = {" ".join(words): short for short, _, *words in _GROUPS["phrases"]}
 
 
-_SYNONYMS = {_stem(word): _stem(group[0]) for group in _GROUPS["synonyms"] for word in group}
+_SYNONYMS = {
+    _stem(word): _stem(group[0]) for group in _GROUPS["synonyms"] for word in group
+}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -57,7 +66,8 @@ def canonical(word: str) -> str:
 
 @cache
 def against(name: str) -> dict[str, frozenset[str]]:
-    """For each term the others of its groups, of "opposites" (cannot both hold) or "contrasts"."""
+    """For each term the others of its groups, of "opposites" (cannot both hold) or
+    "contrasts"."""
     table: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for group in _GROUPS[name]:
         terms = set(map(canonical, group))
@@ -80,7 +90,11 @@ pattern = partial(named, "similarity/tokens")
 
 def _spell_out(match: re.Match[str]) -> str:
     head = (match[1] or match[2] or "").casefold()
-    return {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head) + " not" if head else ""
+    return (
+        {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head) + " not"
+        if head
+        else ""
+    )
 
 
 def _plain(text: str) -> str:
@@ -90,16 +104,24 @@ def _plain(text: str) -> str:
         text = unicodedata.normalize("NFKC", text)
     text = text.replace("\r\n", "\n").replace("\u2019", "'")
     text = pattern("heading").sub("\n\n\\1\n\n", text)
-    text = pattern("bullet").sub(lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text)
+    text = pattern("bullet").sub(
+        lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text
+    )
     text = pattern("emphasis").sub(r"\2", text)
-    text = pattern("phrase").sub(lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text)
+    text = pattern("phrase").sub(
+        lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text
+    )
     text = pattern("numeral").sub(lambda m: _COUNTS[m[0].casefold()], text)
-    return pattern("short").sub(_spell_out, text) if "n" in text or "'" in text else text
+    return (
+        pattern("short").sub(_spell_out, text) if "n" in text or "'" in text else text
+    )
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    """The tokens of a body in order; code spans differ from prose only by their mark."""
-    start, plain = 0, _plain(text)
+    """The tokens of a body in order; code spans differ from prose only by their
+    mark."""
+    start = 0
+    plain = _plain(text)
     for begin, end, code in (*_code_spans(plain), (len(plain), len(plain), "")):
         yield from _scan(plain[start:begin], code=False, fresh=start == 0)
         yield from _scan(code, code=True, fresh=False)
@@ -107,9 +129,11 @@ def tokenize(text: str) -> Iterator[Token]:
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where code stands and what it is; a fence that nothing closes is prose, looked at once."""
+    """Where code stands and what it is; a fence that nothing closes is prose, looked at
+    once."""
     closes = [(match.start(), match.end()) for match in pattern("fence").finditer(text)]
-    wanted, at = pattern("code"), 0
+    wanted = pattern("code")
+    at = 0
     while match := wanted.search(text, at):
         at = match.end()
         if match.lastgroup != "fence":
@@ -121,18 +145,23 @@ def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), end, text[at:start]
             at = end
         else:
-            wanted, at = pattern("span"), match.start()
+            wanted = pattern("span")
+            at = match.start()
 
 
 def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
     for match in pattern("token").finditer(text):
-        kind, raw = match.lastgroup or "", match[0]
+        kind = match.lastgroup or ""
+        raw = match[0]
         if kind in ("call", "plain", "word"):
             yield _word(raw, code=code, proper=not fresh and raw[0].isupper())
         elif kind in ("url", "path"):
             yield from _path(raw, code=code)
         elif kind in ("comma", "stop"):
-            yield Token("comma" if kind == "comma" and not code else "gap" if code else "stop", raw)
+            yield Token(
+                "comma" if kind == "comma" and not code else "gap" if code else "stop",
+                raw,
+            )
         elif kind == "number":
             yield Token(kind, _measure(raw), code)
         else:
@@ -151,7 +180,7 @@ def _word(raw: str, *, code: bool, proper: bool) -> Token:
     folded = word.casefold()
     if folded[:1] == "v" and folded[1:].isdecimal():
         return Token("number", folded[1:], code)
-    return Token("word", folded, code, proper)
+    return Token(kind="word", text=folded, code=code, proper=proper)
 
 
 def _path(raw: str, *, code: bool) -> Iterator[Token]:
@@ -159,8 +188,12 @@ def _path(raw: str, *, code: bool) -> Iterator[Token]:
     folded = path.casefold()
     if not path or folded in WORDS["abbreviations"]:
         return
-    if folded in WORDS["slashed"] or (path.isupper() and path.replace("/", "").isalpha()):
-        yield from (_word(part, code=code, proper=True) for part in path.split("/") if part)
+    if folded in WORDS["slashed"] or (
+        path.isupper() and path.replace("/", "").isalpha()
+    ):
+        yield from (
+            _word(part, code=code, proper=True) for part in path.split("/") if part
+        )
     elif folded[0] == "v" and folded[1:2].isdecimal():
         yield Token("number", folded[1:], code)
     else:
@@ -168,11 +201,13 @@ def _path(raw: str, *, code: bool) -> Iterator[Token]:
 
 
 def _measure(raw: str) -> str:
-    """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading stays."""
+    """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading
+    stays."""
     match = pattern("count").match(raw.casefold())
     if match is None:
         return raw.casefold()
-    digits, unit = match[1].replace(",", "").replace("_", ""), match[2] or ""
+    digits = match[1].replace(",", "").replace("_", "")
+    unit = match[2] or ""
     if unit not in _UNITS:
         return digits + unit
     dimension, factor = _UNITS[unit]

@@ -13,7 +13,13 @@ from pathlib import Path
 from memcli.errors import RefusedError, UsageError
 from memcli.named import NamedTuple
 from memcli.storage import files
-from memcli.storage.files import NO_LINK, Unreadable, open_file, private_dir, refuse_links
+from memcli.storage.files import (
+    NO_LINK,
+    Unreadable,
+    open_file,
+    private_dir,
+    refuse_links,
+)
 
 MARK = ".mem-tmp-"
 UNCHANGED = "nothing was changed"
@@ -26,13 +32,18 @@ def silent(step: str) -> None:
     """The trace of daily use: hears every step, does nothing."""
 
 
-def write_output(path: Path, text: str, *, root: Path | None = None, mode: int = 0o666) -> None:
-    """Write a file the user named, whole or not at all; `mode` (less the umask) is for a new file.
+def write_output(
+    path: Path, text: str, *, root: Path | None = None, mode: int = 0o666
+) -> None:
+    """Write a file the user named, whole or not at all; `mode` (less the umask) is for
+    a new file.
 
-    An existing file keeps its permissions. A link is refused, and below `root` one in any part of
-    the path; pipes and devices are written directly, but none that lies below `root`. Raises
-    UsageError for a place that cannot hold a file, RefusedError when the system refuses."""
-    place, below = Path(os.path.abspath(path)), path.parent
+    An existing file keeps its permissions. A link is refused, and below `root` one in
+    any part of the path; pipes and devices are written directly, but none that lies
+    below `root`. Raises UsageError for a place that cannot hold a file, RefusedError
+    when the system refuses."""
+    place = Path(os.path.abspath(path))
+    below = path.parent
     with refusing(path):
         try:
             if root is not None and place.is_relative_to(root):
@@ -62,7 +73,8 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """/dev/stdout and its like: replacing what they lead to would cut off its reader."""
+    """/dev/stdout and its like: replacing what they lead to would cut off its
+    reader."""
     if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
     return path.exists() and not (path.is_symlink() or path.is_file() or path.is_dir())
@@ -74,8 +86,11 @@ def temp_name(path: Path) -> Path:
     return path.with_name(f".{stem}{MARK}{os.getpid()}-{os.urandom(4).hex()}")
 
 
-def create(path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str], None]) -> None:
-    """Write a new file to disk with owner and permissions of `like` if it exists, else `mode`."""
+def create(
+    path: Path, data: bytes, mode: int, like: Path, trace: Callable[[str], None]
+) -> None:
+    """Write a new file to disk with owner and permissions of `like` if it exists, else
+    `mode`."""
     model = like.stat() if like.exists() else None
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o600 if model else mode), "wb") as file:
@@ -101,7 +116,8 @@ def read_if_there(path: Path) -> bytes | None:
 
 
 def is_plain(path: Path) -> bool:
-    """A regular file or nothing; a link would have been followed when the step was planned."""
+    """A regular file or nothing; a link would have been followed when the step was
+    planned."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -113,7 +129,9 @@ def missing(folders: Iterable[Path]) -> tuple[str, ...]:
     lacking: set[str] = set()
     for folder in folders:
         with refusing(folder):
-            lacking |= {str(place) for place in (folder, *folder.parents) if not place.exists()}
+            lacking |= {
+                str(place) for place in (folder, *folder.parents) if not place.exists()
+            }
     return tuple(sorted(lacking, key=len))
 
 
@@ -137,7 +155,8 @@ def sweep(folders: Iterable[Path]) -> None:
 
 
 def is_stale(name: str) -> bool:
-    """Our own pid counts as dead: under the lock we have no file there; containers reuse pids."""
+    """Our own pid counts as dead: under the lock we have no file there; containers
+    reuse pids."""
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):
         return False
@@ -160,11 +179,14 @@ def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
         yield
     except OSError as error:
         hints = filter(None, [hint, _ADVICE.get(error.errno or 0)])
-        raise RefusedError(f"{path}: {error.strerror or error}", "; ".join(hints)) from error
+        raise RefusedError(
+            f"{path}: {error.strerror or error}", "; ".join(hints)
+        ) from error
 
 
 class LockNote(NamedTuple):
-    """What the lock file says of its holder, or a dead one; what to sweep, folders it made."""
+    """What the lock file says of its holder, or a dead one; what to sweep, folders it
+    made."""
 
     pid: int
     verb: str
@@ -183,7 +205,8 @@ class WriteLock:
 
     @contextmanager
     def taken(self, verb: str, wait: float) -> Iterator[LockNote | None]:
-        """Hold the lock, and give the note that a killed holder left. Raises RefusedError."""
+        """Hold the lock, and give the note that a killed holder left. Raises
+        RefusedError."""
         with refusing(self.path.parent, NO_STATE):
             private_dir(self.path.parent)
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
@@ -201,8 +224,15 @@ class WriteLock:
             os.close(fd)
 
     def sign(self, verb: str, folders: Iterable[Path], made: Iterable[str]) -> None:
-        """Say in the lock file who is writing, and where to sweep should we not come back."""
-        note = LockNote(os.getpid(), verb, self._now, [*map(str, folders)], [*made])
+        """Say in the lock file who is writing, and where to sweep should we not come
+        back."""
+        note = LockNote(
+            pid=os.getpid(),
+            verb=verb,
+            since=self._now,
+            folders=[*map(str, folders)],
+            made=[*made],
+        )
         if self.fd is not None:
             with refusing(self.path, UNCHANGED):
                 os.ftruncate(self.fd, 0)
@@ -214,7 +244,8 @@ class WriteLock:
         with refusing(self.path, "the state folder must allow file locks"):
             while not files.try_lock(fd):
                 if time.monotonic() >= deadline:
-                    note, who = _read_note(fd), "another mem"
+                    note = _read_note(fd)
+                    who = "another mem"
                     if note and note.pid:
                         who = f"pid {note.pid}, mem {note.verb}, since {note.since}"
                     hint = f"{UNCHANGED}; run it again in a moment"
@@ -232,7 +263,8 @@ def _read_note(lock: int) -> LockNote | None:
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Move a state file aside that is no sound database; its new name, None for a sound one."""
+    """Move a state file aside that is no sound database; its new name, None for a sound
+    one."""
     path = folder / "state.db"
     from memcli.storage.state import alone
 
@@ -243,11 +275,14 @@ def set_aside(folder: Path) -> Path | None:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether SQLite finds nothing wrong with a state file (a busy one, or none, is sound)."""
+    """Whether SQLite finds nothing wrong with a state file (a busy one, or none, is
+    sound)."""
     if not path.exists():
         return True
     with closing(sqlite3.connect(path, timeout=BUSY)) as db:
         try:
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-        except sqlite3.DatabaseError as error:  # busy, or the disk is at fault: that is no damage
+        except (
+            sqlite3.DatabaseError
+        ) as error:  # busy, or the disk is at fault: that is no damage
             return isinstance(error, sqlite3.OperationalError)

@@ -1,4 +1,5 @@
-"""What differs between systems; the doors through which files are read and written; transactions.
+"""What differs between systems; the doors through which files are read and written;
+transactions.
 
 Of the systems Linux alone is tested."""
 
@@ -33,9 +34,12 @@ if sys.platform == "win32":
 
 
 def try_lock(file: int) -> bool:
-    """Lock an open file for this process alone, without waiting; whether it could be had."""
+    """Lock an open file for this process alone, without waiting; whether it could be
+    had."""
     try:
-        if sys.platform == "win32":  # far behind its text: what is locked cannot be read
+        if (
+            sys.platform == "win32"
+        ):  # far behind its text: what is locked cannot be read
             os.lseek(file, 1 << 30, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
@@ -74,7 +78,8 @@ def has_screen() -> bool:
 
 
 def sync(folder: str | Path) -> None:
-    """Make the renames in a folder last. Some file systems cannot: their best is good enough."""
+    """Make the renames in a folder last. Some file systems cannot: their best is good
+    enough."""
     if sys.platform == "win32":
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -88,10 +93,12 @@ def sync(folder: str | Path) -> None:
 
 
 def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
-    """Whether files are this user's, or under sudo the caller's; `alone`: no other may write."""
+    """Whether files are this user's, or under sudo the caller's; `alone`: no other may
+    write."""
     if sys.platform == "win32":
         return True
-    me, sudo = os.geteuid(), os.environ.get("SUDO_UID", "")
+    me = os.geteuid()
+    sudo = os.environ.get("SUDO_UID", "")
     mine = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
     shared = alone and any(status.st_mode & 0o022 for status in found)
     return {status.st_uid for status in found} <= mine and not shared
@@ -100,7 +107,11 @@ def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
 def folder_of(kind: str) -> Path:
     """The user's folder of a kind: cache, data or state; as platformdirs has it."""
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # at no cost
-        usual = {"cache": "~/.cache", "data": "~/.local/share", "state": "~/.local/state"}[kind]
+        usual = {
+            "cache": "~/.cache",
+            "data": "~/.local/share",
+            "state": "~/.local/state",
+        }[kind]
         base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
         return Path(base or os.path.expanduser(usual)) / "mem"
     import platformdirs
@@ -122,7 +133,8 @@ _BY_PARTS = os.open in os.supports_dir_fd and bool(NO_LINK)
 
 
 class Unreadable(OSError):
-    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when unknown."""
+    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when
+    unknown."""
 
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
@@ -130,18 +142,21 @@ class Unreadable(OSError):
 
 
 class Content(NamedTuple):
-    """The content of a file; `mtime` is 0 when it is too fresh to be told from its next edit."""
+    """The content of a file; `mtime` is 0 when it is too fresh to be told from its next
+    edit."""
 
     data: bytes
     mtime: int
     size: int
 
 
-def open_file(path: str | Path, inside: str | Path = "", *, buffer: int = -1) -> BinaryIO:
+def open_file(
+    path: str | Path, inside: str | Path = "", *, buffer: int = -1
+) -> BinaryIO:
     """Open a regular file for reading; a pipe or device is never waited for.
 
-    `inside` names the folder that no link on the way may leave; without it (a file that the user
-    named) links are followed. Raises `Unreadable` and OSError."""
+    `inside` names the folder that no link on the way may leave; without it (a file that
+    the user named) links are followed. Raises `Unreadable` and OSError."""
     if not inside and not stat.S_ISREG(os.stat(path).st_mode):
         raise Unreadable("is no regular file")
     fd = _below(os.fspath(path), os.fspath(inside)) if inside else os.open(path, _FLAGS)
@@ -152,11 +167,14 @@ def open_file(path: str | Path, inside: str | Path = "", *, buffer: int = -1) ->
 
 
 def open_folder(path: str) -> int:
-    """The descriptor of a folder to be listed; a pipe in its place is not waited for."""
+    """The descriptor of a folder to be listed; a pipe in its place is not waited
+    for."""
     return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
 
 
-def read_file(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> Content:
+def read_file(
+    path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES
+) -> Content:
     """Return the content with the stat it belongs to. Raises `Unreadable`."""
     try:
         with open_file(path, inside) as file:
@@ -174,13 +192,17 @@ def read_file(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_B
     return Content(data, 0 if fresh else status.st_mtime_ns, len(data))
 
 
-def read_text(path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES) -> str:
-    """Return the UTF-8 text of a file, BOM and line endings as they are. Raises `Unreadable`."""
+def read_text(
+    path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES
+) -> str:
+    """Return the UTF-8 text of a file, BOM and line endings as they are. Raises
+    `Unreadable`."""
     return decode(read_file(path, inside, most=most).data)
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text, BOM and line endings as they are. Raises `Unreadable` at the first bad byte."""
+    """UTF-8 text, BOM and line endings as they are. Raises `Unreadable` at the first
+    bad byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -191,7 +213,9 @@ def decode(data: bytes) -> str:
 def digest(data: bytes, size: int = 16) -> str:
     """The identity of a content: BLAKE2b of so many bytes, as hex."""
     try:
-        from _blake2 import blake2b  # that of hashlib, which loads OpenSSL on every start
+        from _blake2 import (
+            blake2b,
+        )  # that of hashlib, which loads OpenSSL on every start
     except ImportError:
         from hashlib import blake2b
     return blake2b(data, digest_size=size).hexdigest()
@@ -203,14 +227,16 @@ def why(error: Exception) -> str:
 
 
 def _below(path: str, inside: str) -> int:
-    """Open `path` part by part; where a link is met, once more along the real path, if inside."""
+    """Open `path` part by part; where a link is met, once more along the real path, if
+    inside."""
     if path.startswith(inside.rstrip(os.sep) + os.sep):
         try:
             return _descend(inside, path)
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
                 raise
-    base, real = os.path.realpath(inside), os.path.realpath(path, strict=True)
+    base = os.path.realpath(inside)
+    real = os.path.realpath(path, strict=True)
     if not real.startswith(base.rstrip(os.sep) + os.sep):
         raise Unreadable(LEAVES)
     return _descend(base, real)
@@ -242,12 +268,14 @@ def refuse_links(path: Path, base: Path) -> None:
             return
         if part.is_symlink():
             raise RefusedError(
-                f"{part}: is a link, and mem writes through none", "put the file itself there"
+                f"{part}: is a link, and mem writes through none",
+                "put the file itself there",
             )
 
 
 def state_dir() -> Path:
-    """The user's state folder; a private one in the cache when others own it or may write to it."""
+    """The user's state folder; a private one in the cache when others own it or may
+    write to it."""
     usual = folder_of("state")
     with suppress(OSError):  # it is still to be made
         if not is_mine(os.stat(usual), alone=True):
@@ -269,7 +297,9 @@ def private_dir(path: Path) -> Path:
 
 
 LOG = "hooks.log"
-LOG_BYTES = 200_000  # from that size on the log begins anew; the one before is kept beside it
+LOG_BYTES = (
+    200_000  # from that size on the log begins anew; the one before is kept beside it
+)
 
 
 def log_hook(folder: Path, line: str) -> None:
@@ -300,7 +330,8 @@ ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON li
 
 @contextmanager
 def transaction(db: "sqlite3.Connection") -> Iterator[None]:
-    """All that is written inside, or nothing; other writers are kept out from the beginning."""
+    """All that is written inside, or nothing; other writers are kept out from the
+    beginning."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -14,7 +14,13 @@ from memcli.errors import DataError, RefusedError
 from memcli.memory.diff import taken_back
 from memcli.memory.values import ARCHIVE
 from memcli.storage import durable, files
-from memcli.storage.durable import NO_STATE, UNCHANGED, is_plain, read_if_there, refusing
+from memcli.storage.durable import (
+    NO_STATE,
+    UNCHANGED,
+    is_plain,
+    read_if_there,
+    refusing,
+)
 from memcli.storage.files import private_dir
 
 UNDO_RECORDS = 20
@@ -22,11 +28,13 @@ UNDO_BYTES = 64 << 20
 
 
 class StaleError(RefusedError):
-    """A file changed between plan and write: reading it again and planning anew will help."""
+    """A file changed between plan and write: reading it again and planning anew will
+    help."""
 
 
 class Step(NamedTuple):
-    """One file of a write: `name` as the caller said it, `path` where it really lies."""
+    """One file of a write: `name` as the caller said it, `path` where it really
+    lies."""
 
     name: str
     path: Path
@@ -41,7 +49,8 @@ class Step(NamedTuple):
 
 
 class WriteRecord(NamedTuple):
-    """A write as journal and undo record: directories it `made`, the record it `undoes`."""
+    """A write as journal and undo record: directories it `made`, the record it
+    `undoes`."""
 
     root: str
     verb: str
@@ -85,7 +94,8 @@ class Journals:
         return found
 
     def save(self, path: Path, data: bytes) -> None:
-        """Create or replace a private state file in one instant. Of a journal it is the commit."""
+        """Create or replace a private state file in one instant. Of a journal it is the
+        commit."""
         temp = durable.temp_name(path)
         with refusing(self.state):
             try:
@@ -101,9 +111,13 @@ class Journals:
                 raise
 
     def close(self, record: WriteRecord) -> None:
-        """Make the journal the newest undo record; that of an undo goes, with what it undid."""
-        journal, undo = self.of(record.root), self.state / "undo" / _key(record.root)
-        with refusing(self.state, "the files are written; the next write of mem will tidy up"):
+        """Make the journal the newest undo record; that of an undo goes, with what it
+        undid."""
+        journal = self.of(record.root)
+        undo = self.state / "undo" / _key(record.root)
+        with refusing(
+            self.state, "the files are written; the next write of mem will tidy up"
+        ):
             self._trace("done")
             if record.undoes:
                 (undo / os.path.basename(record.undoes)).unlink(missing_ok=True)
@@ -119,7 +133,8 @@ class Journals:
                     path.unlink()
 
     def legible(self, journal: Path) -> WriteRecord | None:
-        """None after moving aside what is no journal: it must not block all later writes."""
+        """None after moving aside what is no journal: it must not block all later
+        writes."""
         try:
             record = unpacked(journal)
             if journal != self.of(record.root):
@@ -139,7 +154,8 @@ class Journals:
 
 
 def found(step: Step) -> str:
-    """Which content the file has: "before", "after", or "other", which is someone else's."""
+    """Which content the file has: "before", "after", or "other", which is someone
+    else's."""
     with refusing(step.name):
         if not is_plain(step.path):
             return "other"
@@ -150,7 +166,8 @@ def found(step: Step) -> str:
 
 
 def rebased(step: Step) -> Step | None:
-    """The step on what its memory file is now; None where that has more than edits beside it."""
+    """The step on what its memory file is now; None where that has more than edits
+    beside it."""
     if step.name.endswith(".md") and is_plain(step.path) and step.before is not None:
         with refusing(step.name), suppress(UnicodeDecodeError):
             texts = step.after or b"", step.before, read_if_there(step.path) or b""
@@ -176,7 +193,9 @@ def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     others = [step for step in steps if step in refused or found(step) == "other"]
     archives = [str(step.path) for step in others if step.path.name.endswith(ARCHIVE)]
     held = {Path(f"{name.removesuffix(ARCHIVE)}.md") for name in archives}
-    return others + [step for step in steps if step.path in held and found(step) == "before"]
+    return others + [
+        step for step in steps if step.path in held and found(step) == "before"
+    ]
 
 
 def folders_of(steps: Iterable[Step]) -> list[Path]:
@@ -186,10 +205,18 @@ def folders_of(steps: Iterable[Step]) -> list[Path]:
 def packed(record: WriteRecord) -> bytes:
     """A record as it is kept."""
     steps = [
-        (step.name, str(step.path), _squeezed(step.before), _squeezed(step.after), step.mode)
+        (
+            step.name,
+            str(step.path),
+            _squeezed(step.before),
+            _squeezed(step.after),
+            step.mode,
+        )
         for step in record.steps
     ]
-    return json.dumps(record._replace(steps=())._asdict() | {"version": 1, "steps": steps}).encode()
+    return json.dumps(
+        record._replace(steps=())._asdict() | {"version": 1, "steps": steps}
+    ).encode()
 
 
 def unpacked(path: Path) -> WriteRecord:
@@ -199,18 +226,41 @@ def unpacked(path: Path) -> WriteRecord:
     try:
         fields = json.loads(data or b"")
         steps = tuple(
-            Step(name, Path(real), _unsqueezed(before), _unsqueezed(after), mode)
+            Step(
+                name=name,
+                path=Path(real),
+                before=_unsqueezed(before),
+                after=_unsqueezed(after),
+                mode=mode,
+            )
             for name, real, before, after, mode in fields["steps"]
         )
-        temps, made, note = (tuple(fields.get(key, ())) for key in ("temps", "made", "note"))
-        root, verb, time, undoes = (fields[key] for key in ("root", "verb", "time", "undoes"))
-        return WriteRecord(root, verb, time, steps, temps, made, undoes, note)
+        temps, made, note = (
+            tuple(fields.get(key, ())) for key in ("temps", "made", "note")
+        )
+        root, verb, time, undoes = (
+            fields[key] for key in ("root", "verb", "time", "undoes")
+        )
+        return WriteRecord(
+            root=root,
+            verb=verb,
+            time=time,
+            steps=steps,
+            temps=temps,
+            made=made,
+            undoes=undoes,
+            note=note,
+        )
     except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
 
 
 def _squeezed(data: bytes | None) -> str | None:
-    return None if data is None else b2a_base64(zlib.compress(data, 1), newline=False).decode()
+    return (
+        None
+        if data is None
+        else b2a_base64(zlib.compress(data, 1), newline=False).decode()
+    )
 
 
 def _unsqueezed(text: str | None) -> bytes | None:
@@ -223,5 +273,9 @@ def _key(root: str) -> str:
 
 def _records(folder: Path) -> list[Path]:
     with refusing(folder, NO_STATE), suppress(FileNotFoundError):
-        return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+        return [
+            folder / name
+            for name in sorted(os.listdir(folder))
+            if name.endswith(".json")
+        ]
     return []

@@ -1,4 +1,5 @@
-"""Databases of other programs, read within bounds, and what is known of their session files."""
+"""Databases of other programs, read within bounds, and what is known of their session
+files."""
 
 import os
 import sqlite3
@@ -23,16 +24,21 @@ Database = sqlite3.Connection
 
 
 @contextmanager
-def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterator[Database]:
+def opened(
+    path: Path, tables: Sequence[str], *, kind: str, hint: str
+) -> Iterator[Database]:
     """The database, which must have these tables to be one of `kind`.
 
-    Raises DataError, also for whatever a damaged or a hostile one does inside of the `with`."""
+    Raises DataError, also for whatever a damaged or a hostile one does inside of the
+    `with`."""
     try:
         with closing(_connected(path)) as db:
             # Not a view: what a view reads has no end that the size of the file sets.
             known = {row[0] for row in db.execute(_TABLES)}
             if lacking := ", ".join(name for name in tables if name not in known):
-                raise DataError(f"{path}: no {kind} database: has no table of {lacking}", hint)
+                raise DataError(
+                    f"{path}: no {kind} database: has no table of {lacking}", hint
+                )
             _bound(db, path)
             yield db
     except sqlite3.Error as error:
@@ -42,9 +48,12 @@ def opened(path: Path, tables: Sequence[str], *, kind: str, hint: str) -> Iterat
 
 
 def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
-    """What a query over one table finds; DataError for more rows than such a file can hold."""
+    """What a query over one table finds; DataError for more rows than such a file can
+    hold."""
     most = os.path.getsize(path) // BYTES_PER_ROW
-    found = db.execute(f"{query} LIMIT ?", (most + 1,)).fetchall()  # no more is sorted, either
+    found = db.execute(
+        f"{query} LIMIT ?", (most + 1,)
+    ).fetchall()  # no more is sorted, either
     if len(found) > most:
         what = f"{path}: cannot be read: more rows than its size allows"
         raise DataError(what, "name a copy that is sound")
@@ -58,7 +67,8 @@ def fault(db: Database) -> str:
 
 
 def _connected(path: Path) -> Database:
-    """A read-only connection; without its log where the folder allows no shared memory file."""
+    """A read-only connection; without its log where the folder allows no shared memory
+    file."""
     uri = path.absolute().as_uri()
     db = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
     try:
@@ -70,7 +80,8 @@ def _connected(path: Path) -> Database:
 
 
 def _bound(db: Database, path: Path) -> None:
-    """Let no query go on for ever, no value fill the memory, no bad UTF-8 stop the reading."""
+    """Let no query go on for ever, no value fill the memory, no bad UTF-8 stop the
+    reading."""
     db.text_factory = lambda data: data.decode("utf-8", "replace")
     db.execute("PRAGMA trusted_schema = OFF")
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
@@ -92,14 +103,17 @@ _TABLE = (
 
 
 class Owner(NamedTuple):
-    """Of a session file: the session, the folder it was held in, and the session it belongs to."""
+    """Of a session file: the session, the folder it was held in, and the session it
+    belongs to."""
 
     session: str
     cwd: str
     parent: str = ""
 
 
-Known = dict[str, tuple[int, int, Owner]]  # size and mtime of a file when its owner was found out
+Known = dict[
+    str, tuple[int, int, Owner]
+]  # size and mtime of a file when its owner was found out
 
 
 class Owners:
@@ -110,20 +124,24 @@ class Owners:
         self.new: Known = {}
 
     def of(self, path: Path, size: int, mtime: int) -> Owner | None:
-        """The owner of a file that is as it was, or has grown: what says so stands first."""
+        """The owner of a file that is as it was, or has grown: what says so stands
+        first."""
         before, then, owner = self.known.get(str(path), (size + 1, 0, None))
         return None if size < before or (size == before and mtime != then) else owner
 
     def remember(self, path: Path, size: int, mtime: int, owner: Owner) -> None:
-        """Keep it, when it is known whose the file is; an empty one may still be written to."""
+        """Keep it, when it is known whose the file is; an empty one may still be
+        written to."""
         if size:
             self.new[str(path)] = (size, mtime, owner)
 
 
 @contextmanager
 def remembered(folder: Path) -> Iterator[Owners]:
-    """The owners that are known; new ones are kept at the end. Without a usable file, none are."""
-    path, owners = folder / "sessions.db", Owners()
+    """The owners that are known; new ones are kept at the end. Without a usable file,
+    none are."""
+    path = folder / "sessions.db"
+    owners = Owners()
     with suppress(sqlite3.Error):
         if path.exists():
             with closing(sqlite3.connect(path, timeout=1)) as db:
@@ -132,9 +150,18 @@ def remembered(folder: Path) -> Iterator[Owners]:
     yield owners
     with suppress(OSError, sqlite3.Error):
         if owners.new:
-            os.close(os.open(private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(
+                os.open(
+                    private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600
+                )
+            )
             with closing(sqlite3.connect(path, timeout=1, isolation_level=None)) as db:
                 db.execute(_TABLE)
-                kept = [(name, size, time, *own) for name, (size, time, own) in owners.new.items()]
+                kept = [
+                    (name, size, time, *own)
+                    for name, (size, time, own) in owners.new.items()
+                ]
                 with transaction(db):
-                    db.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)", kept)
+                    db.executemany(
+                        "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)", kept
+                    )

@@ -1,4 +1,5 @@
-"""The state file of a user's projects: who recalled what, what hooks told, what waits."""
+"""The state file of a user's projects: who recalled what, what hooks told, what
+waits."""
 
 import json
 import os
@@ -20,7 +21,8 @@ LOG_WAIT = 0.2  # seconds a log entry may wait for another process; then it is s
 
 @contextmanager
 def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
-    """Whether this is the only process inside with that name; the system lets go at its end."""
+    """Whether this is the only process inside with that name; the system lets go at its
+    end."""
     path = private_dir(folder) / f"{name}.lock.db"
     with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
         try:
@@ -35,8 +37,8 @@ def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
 def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
 ) -> "Iterator[State]":
-    """The state of one project. Raises RefusedError; with `best_effort` a failure ends the block,
-    and a note that begins so says why ("" says nothing)."""
+    """The state of one project. Raises RefusedError; with `best_effort` a failure ends
+    the block, and a note that begins so says why ("" says nothing)."""
     state = State(state_dir(), project, wait=wait)
     try:
         yield state
@@ -45,7 +47,9 @@ def open_state(
             if "db" in state.__dict__ or not isinstance(error, sqlite3.Error):
                 raise
             what = f"the state file cannot be used: {error} ({state.path})"
-            raise RefusedError(what, "move it away: no memory is lost with it") from None
+            raise RefusedError(
+                what, "move it away: no memory is lost with it"
+            ) from None
         if best_effort:
             why = "another mem is writing it" if "locked" in str(error) else error
             notes.append(f"{best_effort}: {why}")
@@ -54,10 +58,11 @@ def open_state(
 
 
 class Extraction(NamedTuple):
-    """How far a transcript was read: its size and mtime then, and where to read on (`end`).
+    """How far a transcript was read: its size and mtime then, and where to read on
+    (`end`).
 
-    `head` is the hash of its first line, `last` the key of the last turn; `session` and `task` are
-    those of its last session."""
+    `head` is the hash of its first line, `last` the key of the last turn; `session` and
+    `task` are those of its last session."""
 
     size: int
     mtime: int
@@ -109,7 +114,10 @@ class State:
         return transaction(self.db)
 
     def log_recall(
-        self, session: str, shown: Iterable[tuple[str, str, int, float | None]], day: str
+        self,
+        session: str,
+        shown: Iterable[tuple[str, str, int, float | None]],
+        day: str,
     ) -> None:
         """Remember what a session was shown: (entry, layer, place from 1, score)."""
         with transaction(self.db):
@@ -118,28 +126,35 @@ class State:
     def recalled(self, session: str) -> list[str]:
         """The ids that a session was shown, in the order of first showing."""
         where = "project = ? AND session = ? GROUP BY entry ORDER BY min(rowid)"
-        return [row[0] for row in self.ask(f"SELECT entry FROM recalls WHERE {where}", session)]
+        return [
+            row[0]
+            for row in self.ask(f"SELECT entry FROM recalls WHERE {where}", session)
+        ]
 
     def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
-        """All that was shown, in order: (session, entry, layer, place from 1, score, day)."""
+        """All that was shown, in order: (session, entry, layer, place from 1, score,
+        day)."""
         columns = "session, entry, layer, place, score, day"
         query = f"SELECT {columns} FROM recalls WHERE project = ? ORDER BY rowid"
         return self.ask(query).fetchall()
 
     def snapshots(self) -> list[tuple[str, float, int, int, dict[str, float | None]]]:
-        """(day, score, entries, tokens, metrics) of every day remembered, the oldest first."""
+        """(day, score, entries, tokens, metrics) of every day remembered, the oldest
+        first."""
         columns = "day, score, entries, tokens, metrics"
         rows = self.ask(f"SELECT {columns} FROM health WHERE project = ? ORDER BY day")
         return [(*row[:4], json.loads(row[4])) for row in rows]
 
     def spent(self, day: str) -> tuple[float, int]:
-        """USD that a day did cost, and how many calls were made, all projects together."""
+        """USD that a day did cost, and how many calls were made, all projects
+        together."""
         query = "SELECT total(cost), count(*) FROM ledger WHERE day = ?"
         cost, calls = self.db.execute(query, (day,)).fetchone()
         return float(cost), int(calls)
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
-        """The calls from a day on: (calls, input, cache_read, cache_write, output, USD)."""
+        """The calls from a day on: (calls, input, cache_read, cache_write, output,
+        USD)."""
         columns = ("input", "cache_read", "cache_write", "output", "cost")
         totals = ", ".join(f"total({column})" for column in columns)
         query = f"SELECT count(*), {totals} FROM ledger WHERE project = ? AND day >= ?"
@@ -155,12 +170,16 @@ class State:
         return Extraction._make(row) if row else None
 
     def condensed(self, digest: str) -> str:
-        """The terms that a model made of a task, "" when it was not asked (or long ago)."""
-        row = self.db.execute("SELECT terms FROM condensed WHERE task = ?", (digest,)).fetchone()
+        """The terms that a model made of a task, "" when it was not asked (or long
+        ago)."""
+        row = self.db.execute(
+            "SELECT terms FROM condensed WHERE task = ?", (digest,)
+        ).fetchone()
         return str(row[0]) if row else ""
 
     def remember_condensed(self, digest: str, terms: str) -> None:
-        """Remember such terms; of all projects together the newest `CONDENSED` are kept."""
+        """Remember such terms; of all projects together the newest `CONDENSED` are
+        kept."""
         old = "rowid <= (SELECT max(rowid) FROM condensed) - ?"
         with transaction(self.db):
             values = (digest, _kept(terms))
@@ -192,7 +211,8 @@ class Telling(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """How many prompts a session had since memory was last written (`newest`, an mtime in ns)."""
+    """How many prompts a session had since memory was last written (`newest`, an mtime
+    in ns)."""
 
     prompts: int = 0
     newest: int = 0
@@ -200,7 +220,8 @@ class Turns(NamedTuple):
 
 
 class Spooled(NamedTuple):
-    """A session that waits to be learned from, over or not: its transcript, its size then."""
+    """A session that waits to be learned from, over or not: its transcript, its size
+    then."""
 
     session: str
     path: str
@@ -210,7 +231,8 @@ class Spooled(NamedTuple):
 
 
 class SessionLog:
-    """What the sessions of one project were told. It changes things in the running transaction."""
+    """What the sessions of one project were told. It changes things in the running
+    transaction."""
 
     def __init__(self, state: State) -> None:
         self.ask, self.note = state.ask, state.note
@@ -226,20 +248,24 @@ class SessionLog:
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
 
     def told(self, session: str = "") -> list[Telling]:
-        """What was told, of one session or of all, in order; a beginning of its id names one."""
+        """What was told, of one session or of all, in order; a beginning of its id
+        names one."""
         where = "project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
         query = f"SELECT {', '.join(Telling._fields)} FROM told WHERE {where}"
         return [Telling._make(row) for row in self.ask(query, len(session), session)]
 
     def started(self, session: str, source: str = "") -> int | None:
-        """The size of the transcript when a start (of any source) was last answered, or None."""
+        """The size of the transcript when a start (of any source) was last answered, or
+        None."""
         query = "SELECT size FROM starts WHERE project = ? AND session = ? AND ? IN ('', source)"
         row = self.ask(query, session, source).fetchone()
         return int(row[0]) if row else None
 
     def turns(self, session: str) -> Turns:
         """The prompts of a session so far."""
-        query = "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?"
+        query = (
+            "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?"
+        )
         row = self.ask(query, session).fetchone()
         return Turns(row[0], row[1], bool(row[2])) if row else Turns()
 
@@ -248,13 +274,19 @@ class SessionLog:
         self.note("turns", [(session, *turns, day)], "OR REPLACE")
 
     def prompts_since(self, newest: int) -> int:
-        """The prompts of all sessions since memory was last written (`newest`, an mtime in ns)."""
+        """The prompts of all sessions since memory was last written (`newest`, an mtime
+        in ns)."""
         query = "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?"
         return int(self.ask(query, newest).fetchone()[0])
 
     def forget_sessions(self, before: str) -> None:
         """Forget what was told to sessions before a day."""
-        for name, day in (("shown", "day"), ("starts", "day"), ("turns", "day"), ("told", "at")):
+        for name, day in (
+            ("shown", "day"),
+            ("starts", "day"),
+            ("turns", "day"),
+            ("told", "at"),
+        ):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND {day} < ?", before)
 
     def wait(self, session: str, entries: Iterable[str], day: str) -> None:
@@ -276,19 +308,23 @@ class SessionLog:
 
     def take_news(self) -> list[str]:
         """The lines that wait to be told to the person; they are told once."""
-        lines = [str(row[0]) for row in self.ask("SELECT line FROM news WHERE project = ?")]
+        lines = [
+            str(row[0]) for row in self.ask("SELECT line FROM news WHERE project = ?")
+        ]
         self.ask("DELETE FROM news WHERE project = ?")
         return lines
 
 
 class Spool:
-    """The sessions of one project that wait to be learned from, and when hooks were last called."""
+    """The sessions of one project that wait to be learned from, and when hooks were
+    last called."""
 
     def __init__(self, state: State) -> None:
         self.ask, self.note = state.ask, state.note
 
     def add(self, item: Spooled) -> None:
-        """Let a session wait to be learned from. One that has ended stays so, and is tried anew."""
+        """Let a session wait to be learned from. One that has ended stays so, and is
+        tried anew."""
         statement = (
             "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
             " ended = max(ended, excluded.ended), size = excluded.size, tries = 0"
@@ -299,10 +335,13 @@ class Spool:
         """The sessions that wait."""
         columns = ", ".join(Spooled._fields)
         query = f"SELECT {columns} FROM spool WHERE project = ? ORDER BY session, path"
-        return [Spooled._make(row)._replace(ended=bool(row[2])) for row in self.ask(query)]
+        return [
+            Spooled._make(row)._replace(ended=bool(row[2])) for row in self.ask(query)
+        ]
 
     def remove(self, item: Spooled) -> None:
-        """A session no longer waits, unless it was added again with a larger transcript."""
+        """A session no longer waits, unless it was added again with a larger
+        transcript."""
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         self.ask(f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 
@@ -312,4 +351,6 @@ class Spool:
 
     def beats(self) -> dict[str, int]:
         """When each hook was last called (seconds since 1970)."""
-        return dict(self.ask("SELECT event, at FROM beats WHERE project = ?").fetchall())
+        return dict(
+            self.ask("SELECT event, at FROM beats WHERE project = ?").fetchall()
+        )

@@ -1,8 +1,9 @@
-"""Writes of memory files and settings: all of a command's or none, and each can be taken back.
+"""Writes of memory files and settings: all of a command's or none, and each can be
+taken back.
 
-A write is prepared beside its targets, committed by one rename of a journal in the state directory,
-then carried out. Whoever writes next finishes what a killed writer left: first forward, and where
-that fails back."""
+A write is prepared beside its targets, committed by one rename of a journal in the
+state directory, then carried out. Whoever writes next finishes what a killed writer
+left: first forward, and where that fails back."""
 
 import os
 import stat
@@ -25,7 +26,8 @@ KEPT = "an unfinished write of"
 
 
 class LastWrite(NamedTuple):
-    """The write that undo would take back; `patches` are those that undo would apply."""
+    """The write that undo would take back; `patches` are those that undo would
+    apply."""
 
     verb: str
     time: str
@@ -33,12 +35,12 @@ class LastWrite(NamedTuple):
 
 
 class Workspace:
-    """Writes below the `allowed` directories and the `single` files for one `root` (None: the
-    global level alone); no link on the way is followed.
+    """Writes below the `allowed` directories and the `single` files for one `root`
+    (None: the global level alone); no link on the way is followed.
 
-    `state` should be one folder per user: the lock in it orders all writes, so that two projects
-    can write one global file. `trace` hears, just before each happens: lock, recover, temp, fsync,
-    journal, commit, rename, sync, done; and last, end."""
+    `state` should be one folder per user: the lock in it orders all writes, so that two
+    projects can write one global file. `trace` hears, just before each happens: lock,
+    recover, temp, fsync, journal, commit, rename, sync, done; and last, end."""
 
     def __init__(
         self,
@@ -61,24 +63,39 @@ class Workspace:
         self._told: list[str] = []  # what was first done for a killed writer
 
     def write(
-        self, patches: Sequence[Patch], verb: str, *, wait: float = 10.0, note: Sequence[str] = ()
+        self,
+        patches: Sequence[Patch],
+        verb: str,
+        *,
+        wait: float = 10.0,
+        note: Sequence[str] = (),
     ) -> list[str]:
-        """Apply all patches or none; on return they are on disk and `undo` can take them back.
+        """Apply all patches or none; on return they are on disk and `undo` can take
+        them back.
 
-        `note` is found in `notes` from the moment on at which the write is certain to happen. A new
-        file that begins with `#!` is executable. Raises StaleError when a file is not what the plan
-        was made from, else RefusedError. After an exception every file is as before, unless it says
-        that the next write will finish."""
+        `note` is found in `notes` from the moment on at which the write is certain to
+        happen. A new file that begins with `#!` is executable. Raises StaleError when a
+        file is not what the plan was made from, else RefusedError. After an exception
+        every file is as before, unless it says that the next write will finish."""
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed:
             with self.hold(verb, wait=wait):
                 steps = self._steps(changed)
-                self._apply(WriteRecord(self._root, verb, self._now, steps, note=tuple(note)))
+                self._apply(
+                    WriteRecord(
+                        root=self._root,
+                        verb=verb,
+                        time=self._now,
+                        steps=steps,
+                        note=tuple(note),
+                    )
+                )
         return self._said()
 
     @contextmanager
     def hold(self, verb: str, *, wait: float = 10.0) -> Iterator[None]:
-        """Keep other writers out, after unfinished writes are finished. Raises RefusedError."""
+        """Keep other writers out, after unfinished writes are finished. Raises
+        RefusedError."""
         if self._lock.fd is not None:
             yield
             return
@@ -93,11 +110,14 @@ class Workspace:
                 self._recover()
                 yield
         except MemError as error:  # a text set aside must not go unmentioned
-            error.hint = "; ".join([*(line for line in self._told if KEPT in line), error.hint])
+            error.hint = "; ".join(
+                [*(line for line in self._told if KEPT in line), error.hint]
+            )
             raise
 
     def recover(self, *, wait: float = 10.0) -> list[str]:
-        """Finish what a killed writer left (call it before planning), and say what was done.
+        """Finish what a killed writer left (call it before planning), and say what was
+        done.
 
         With nothing to finish it is one look, without the lock."""
         lock = self._lock.path
@@ -107,7 +127,8 @@ class Workspace:
         return self._said()
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
-        """Take back the last write, beside edits of others; the files. Raises RefusedError."""
+        """Take back the last write, beside edits of others; the files. Raises
+        RefusedError."""
         with self.hold("undo", wait=wait):
             newest = self._journals.newest()
             if newest is None:
@@ -115,7 +136,15 @@ class Workspace:
             record = journal.unpacked(newest)
             steps = self._back(record)
             self._apply(
-                WriteRecord(self._root, "undo", self._now, steps, (), record.made, newest.name)
+                WriteRecord(
+                    root=self._root,
+                    verb="undo",
+                    time=self._now,
+                    steps=steps,
+                    temps=(),
+                    made=record.made,
+                    undoes=newest.name,
+                )
             )
         return [step.name for step in steps]
 
@@ -135,7 +164,8 @@ class Workspace:
         """Return what undo would take back, None when there is nothing. Takes no lock.
 
         With `certain` it raises RefusedError where undo would."""
-        path, own = self._journals.newest(), self._journals.own
+        path = self._journals.newest()
+        own = self._journals.own
         if own in self._journals.pending() and not journal.unpacked(own).undoes:
             path = own
         if path is None:
@@ -144,24 +174,35 @@ class Workspace:
         back = tuple(step.inverse for step in reversed(record.steps))
         if certain and path != own:
             back = self._back(record)
-        patches = tuple(Patch(each.name, _text(each.before), _text(each.after)) for each in back)
+        patches = tuple(
+            Patch(each.name, _text(each.before), _text(each.after)) for each in back
+        )
         return LastWrite(record.verb, record.time, patches)
 
     def _steps(self, patches: Sequence[Patch]) -> tuple[Step, ...]:
-        """Archives come first: what leaves a file must be in its archive before it is gone."""
+        """Archives come first: what leaves a file must be in its archive before it is
+        gone."""
         steps: dict[Path, Step] = {}
         for patch in patches:
             path = self._target(patch.path)
-            before, after = (_encoded(patch.path, text) for text in (patch.before, patch.after))
+            before, after = (
+                _encoded(patch.path, text) for text in (patch.before, patch.after)
+            )
             new = 0o777 if after and after.startswith(b"#!") else 0o666
             with refusing(patch.path):
                 mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else new
-            step = Step(patch.path, path, before, after, mode)
+            step = Step(
+                name=patch.path, path=path, before=before, after=after, mode=mode
+            )
             if step.path in steps:
                 what = f"{step.name}: the same file as {steps[step.path].name}"
                 raise RefusedError(what, "name it once")
             steps[step.path] = step
-        return tuple(sorted(steps.values(), key=lambda step: not step.path.name.endswith(ARCHIVE)))
+        return tuple(
+            sorted(
+                steps.values(), key=lambda step: not step.path.name.endswith(ARCHIVE)
+            )
+        )
 
     def _target(self, name: str, root: str = "") -> Path:
         try:
@@ -171,7 +212,9 @@ class Workspace:
         other = [Path(root)] if root not in ("", self._root) else []
         bases = [Path(os.path.abspath(folder)) for folder in (*self._allowed, *other)]
         found = [folder for folder in bases if path.is_relative_to(folder)]
-        found += [path.parent for each in self._single if path == Path(os.path.abspath(each))]
+        found += [
+            path.parent for each in self._single if path == Path(os.path.abspath(each))
+        ]
         if not found:
             what = f"{name}: lies where mem does not write"
             raise RefusedError(what, "name a file below the root")
@@ -202,9 +245,13 @@ class Workspace:
                 with refusing(step.name):
                     self._trace("temp")
                     step.path.parent.mkdir(parents=True, exist_ok=True)
-                    durable.create(temps[step.path], step.after, step.mode, step.path, self._trace)
+                    durable.create(
+                        temps[step.path], step.after, step.mode, step.path, self._trace
+                    )
 
-    def _finish(self, record: WriteRecord, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
+    def _finish(
+        self, record: WriteRecord, steps: Sequence[Step], temps: dict[Path, Path]
+    ) -> None:
         try:
             self._stage(steps, temps)
             self._swap(record.root, steps, temps)
@@ -221,8 +268,11 @@ class Workspace:
         self._trace("end")
 
     def _swap(self, root: str, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
-        """Rename into place, archives on disk before their sources; each is looked at once more."""
-        for _, group in groupby(steps, key=lambda step: step.path.name.endswith(ARCHIVE)):
+        """Rename into place, archives on disk before their sources; each is looked at
+        once more."""
+        for _, group in groupby(
+            steps, key=lambda step: step.path.name.endswith(ARCHIVE)
+        ):
             done = []
             for step in group:
                 self._target(str(step.path), root)
@@ -240,10 +290,15 @@ class Workspace:
                     files.sync(folder)
 
     def _take_back(self, record: WriteRecord, cause: BaseException) -> None:
-        """Restore what was renamed already, last first; a file edited meanwhile stays as it is."""
+        """Restore what was renamed already, last first; a file edited meanwhile stays
+        as it is."""
         temps: dict[Path, Path] = {}
         try:
-            after = [step for step in reversed(record.steps) if journal.found(step) == "after"]
+            after = [
+                step
+                for step in reversed(record.steps)
+                if journal.found(step) == "after"
+            ]
             back = [step.inverse for step in after]
             self._stage(back, temps)
             self._swap(record.root, back, temps)
@@ -255,7 +310,8 @@ class Workspace:
         durable.remove_empty(record.made)
 
     def _recover(self) -> None:
-        """Those of other roots too, for a global file; but their trouble is not ours."""
+        """Those of other roots too, for a global file; but their trouble is not
+        ours."""
         for pending in self._journals.pending():
             self._trace("recover")
             own = pending == self._journals.own
@@ -273,21 +329,32 @@ class Workspace:
         temps = [path for path in map(Path, record.temps) if path.parent in folders]
         durable.discard(path for path in temps if durable.MARK in path.name)
         durable.sweep(folders)
-        refused = [step for step in record.steps if not self._may_write(step, record.root)]
+        refused = [
+            step for step in record.steps if not self._may_write(step, record.root)
+        ]
         edited = journal.edited(record.steps, refused)
         copies = {step.name: self._copy(step) for step in edited}
         others = [step for step in record.steps if step not in edited]
         try:
-            self._finish(record, [step for step in others if journal.found(step) == "before"], {})
+            self._finish(
+                record, [step for step in others if journal.found(step) == "before"], {}
+            )
         except MemError:
-            if pending in self._journals.pending():  # else it was taken back: that is settled, too
+            if (
+                pending in self._journals.pending()
+            ):  # else it was taken back: that is settled, too
                 durable.discard(Path(copy) for copy in copies.values() if copy)
                 raise
-        self._told += [f"finished an interrupted write of {step.name}" for step in others]
-        self._told += [f"{KEPT} {name} is kept in {c}" for name, c in copies.items() if c]
+        self._told += [
+            f"finished an interrupted write of {step.name}" for step in others
+        ]
+        self._told += [
+            f"{KEPT} {name} is kept in {c}" for name, c in copies.items() if c
+        ]
 
     def _may_write(self, step: Step, root: str) -> bool:
-        """False where a link, or a journal that is not ours, leads out since the crash."""
+        """False where a link, or a journal that is not ours, leads out since the
+        crash."""
         with suppress(RefusedError):
             return bool(self._target(str(step.path), root))
         return False
@@ -309,7 +376,9 @@ def _encoded(name: str, text: str | None) -> bytes | None:
     try:
         return None if text is None else text.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{name}: a text that is no Unicode ({error.reason})", UNCHANGED) from error
+        raise DataError(
+            f"{name}: a text that is no Unicode ({error.reason})", UNCHANGED
+        ) from error
 
 
 def _text(data: bytes | None) -> str | None:

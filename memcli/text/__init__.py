@@ -1,1 +1,2 @@
-"""Text that must not be trusted: controls, secrets, orders, the words of a model. Pure."""
+"""Text that must not be trusted: controls, secrets, orders, the words of a model.
+Pure."""

@@ -1,4 +1,5 @@
-"""Text without what hides or steers (controls, private parts, secrets, orders), and as a quote."""
+"""Text without what hides or steers (controls, private parts, secrets, orders), and as
+a quote."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -6,7 +7,16 @@ from collections.abc import Iterator
 from functools import cache
 
 from memcli.text import matching
-from memcli.text.matching import Span, due, lowered, pattern, regex, replaced, rules, settle
+from memcli.text.matching import (
+    Span,
+    due,
+    lowered,
+    pattern,
+    regex,
+    replaced,
+    rules,
+    settle,
+)
 from memcli.text.secrets import redact_once
 
 INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
@@ -32,17 +42,21 @@ def _shape(char: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    """`text` with each sentence that tries to command the agent replaced by a notice."""
+    """`text` with each sentence that tries to command the agent replaced by a
+    notice."""
     return settle(neutralise_once, text)
 
 
 def neutralise_once(text: str) -> str:
     """`neutralise` without a second look at what the notices joined."""
-    return replaced(text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)])
+    return replaced(
+        text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)]
+    )
 
 
 def find_injections(text: str) -> list[Span]:
-    """The sentences of `text` that try to command the reading agent: ascending and disjoint."""
+    """The sentences of `text` that try to command the reading agent: ascending and
+    disjoint."""
     # With the characters that are imitated; one for one, so that positions hold.
     seen = () if text.isascii() else set(text)
     odd = {ord(c): new for c in seen if not c.isascii() and (new := _shape(c)) != c}
@@ -51,20 +65,33 @@ def find_injections(text: str) -> list[Span]:
 
 
 def _commands(text: str) -> Iterator[Span]:
-    known = rules("injections.rules")  # the hints of what is shouted are looked for as written
+    known = rules(
+        "injections.rules"
+    )  # the hints of what is shouted are looked for as written
     low = lowered(text)
-    orders = due(rules("orders.rules")["orders"], low)  # of other languages than English
-    for kind, rule in (*due(known["commands"], low), *orders, *due(known["shouted"], text)):
+    orders = due(
+        rules("orders.rules")["orders"], low
+    )  # of other languages than English
+    for kind, rule in (
+        *due(known["commands"], low),
+        *orders,
+        *due(known["shouted"], text),
+    ):
         for match in _compiled(rule).finditer(text):
             yield Span(kind, match.start(), match.end())
     # Single letters in a row, then the whole run of them.
-    for run in _compiled("<SPACED>").finditer(text) if _compiled("<SINGLES>").search(text) else ():
+    for run in (
+        _compiled("<SPACED>").finditer(text)
+        if _compiled("<SINGLES>").search(text)
+        else ()
+    ):
         if _compiled("<SQUEEZED>").search(regex(r"[\W_]++").sub("", run[0])):
             yield Span("override", run.start(), run.end())
 
 
 def _sentences(text: str, found: list[Span]) -> list[Span]:
-    """The spans widened to their sentences, or lines; list and quote marks before them stay."""
+    """The spans widened to their sentences, or lines; list and quote marks before them
+    stay."""
     stops = [m.end() for m in regex(r"[.!?](?=\s)|[。！？\n]").finditer(text)]
     result: list[Span] = []
     for span in found:
@@ -83,7 +110,8 @@ def _sentences(text: str, found: list[Span]) -> list[Span]:
 
 
 def _is_plain(text: str) -> bool:
-    """A quick look, sure when it says yes: printable, and no mark that joins or selects (UTF-8)."""
+    """A quick look, sure when it says yes: printable, and no mark that joins or selects
+    (UTF-8)."""
     if not text.replace("\n", "").replace("\t", "").isprintable():
         return False
     if text.isascii():
@@ -93,7 +121,8 @@ def _is_plain(text: str) -> bool:
 
 
 def strip_controls(text: str) -> str:
-    """`text` without control, escape, bidi and zero-width characters; line ends become newlines."""
+    """`text` without control, escape, bidi and zero-width characters; line ends become
+    newlines."""
     if _is_plain(text) or not pattern("text/controls", "suspect").search(text):
         return text
     text = regex("\r\n?|[\u2028\u2029]").sub("\n", text)
@@ -110,9 +139,11 @@ PRIVATE_TAG = r"(?i)<\s{0,8}(/?)\s{0,8}private\s{0,8}>"
 
 
 def strip_private(text: str, *, lines: bool = False) -> str:
-    """`text` without `<private>...</private>`; what is not closed is dropped to the end. With
-    `lines` the line ends in it stay."""
-    kept, at, depth = [], 0, 0
+    """`text` without `<private>...</private>`; what is not closed is dropped to the
+    end. With `lines` the line ends in it stay."""
+    kept = []
+    at = 0
+    depth = 0
     for tag in regex(PRIVATE_TAG).finditer(text) if "<" in text else ():
         if not tag[1]:
             if depth == 0:
@@ -127,19 +158,28 @@ def strip_private(text: str, *, lines: bool = False) -> str:
     if not kept:
         return text
     result = "".join([*kept, text[at:]] if depth == 0 else kept)
-    # Dropping a part may join halves of another tag: what follows was meant to be hidden.
-    again = next((tag for tag in regex(PRIVATE_TAG).finditer(result) if not tag[1]), None)
+    # Dropping a part may join halves of another tag: what follows was meant to be
+    # hidden.
+    again = next(
+        (tag for tag in regex(PRIVATE_TAG).finditer(result) if not tag[1]), None
+    )
     return result[: again.start()] if again else result
 
 
 def fence_safe(text: str, tag: str = "recalled-memory") -> str:
-    """`text` in which nothing opens or closes `<tag>`, letters and dashes, wide ones too."""
+    """`text` in which nothing opens or closes `<tag>`, letters and dashes, wide ones
+    too."""
     if not any(map(text.__contains__, "<＜﹤")):
         return text
     dash = "[-_ \u2010-\u2015\u2212\ufe63\uff0d]?"
-    name = "".join(dash if char == "-" else f"[{char}{chr(ord(char) + 0xFEE0)}]" for char in tag)
-    # A dangling "<" at the end could open the tag together with whatever is printed next.
-    return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub("&lt;", text)
+    name = "".join(
+        dash if char == "-" else f"[{char}{chr(ord(char) + 0xFEE0)}]" for char in tag
+    )
+    # A dangling "<" at the end could open the tag together with whatever is printed
+    # next.
+    return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub(
+        "&lt;", text
+    )
 
 
 MARK = "> "
@@ -154,7 +194,8 @@ _UNDERLINE = r"(?=\s{0,3}(?:=+|-+)\s*$)(\s*)"
 
 
 def for_prompt(text: str) -> str:
-    """Text that is safe to inject: no controls, private parts, secrets, orders or fence."""
+    """Text that is safe to inject: no controls, private parts, secrets, orders or
+    fence."""
 
     def once(text: str) -> str:
         return fence_safe(neutralise_once(redact_once(strip_private(text))))
@@ -163,28 +204,41 @@ def for_prompt(text: str) -> str:
 
 
 def quoted(text: str, mark: str = MARK) -> str:
-    """`text` with `mark` before each line, tags escaped, and no line that underlines a heading."""
+    """`text` with `mark` before each line, tags escaped, and no line that underlines a
+    heading."""
     return "\n".join((mark + line).rstrip() for line in _lines(text.splitlines()))
 
 
 def escaped(line: str) -> str:
-    """`line` whose tags are text: `<` becomes `&lt;`, but in code or after a word (`List<int>`)."""
-    return regex(_TAG).sub(lambda found: found[1] or "&lt;", line) if "<" in line else line
+    """`line` whose tags are text: `<` becomes `&lt;`, but in code or after a word
+    (`List<int>`)."""
+    return (
+        regex(_TAG).sub(lambda found: found[1] or "&lt;", line) if "<" in line else line
+    )
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
     closable = _closable(lines)
-    fence, before = "", ""
+    fence = ""
+    before = ""
     for at, line in enumerate(lines):
         mark = _FENCE.match(line)
         if fence:
-            fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
+            fence = (
+                ""
+                if mark and mark[1].startswith(fence) and not mark[2].strip()
+                else fence
+            )
             yield regex(_TURN).sub("&lt;", line)
         else:
             if mark and len(mark[1]) <= closable[at].get(mark[1][0], 0):
                 fence = mark[1]
             plain = escaped(line)
-            yield regex(_UNDERLINE).sub(r"\1\\", plain, count=1) if before.strip() else plain
+            yield (
+                regex(_UNDERLINE).sub(r"\1\\", plain, count=1)
+                if before.strip()
+                else plain
+            )
         before = line
 
 

@@ -1,12 +1,14 @@
-"""Tables and rules that come with the package; a pattern is tried where one of its hints occurs."""
+"""Tables and rules that come with the package; a pattern is tried where one of its
+hints occurs."""
 
 import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from itertools import chain
 from pathlib import Path
+from typing import overload
 
 from memcli.named import NamedTuple
 
@@ -36,7 +38,8 @@ def pattern(name: str, part: str, flags: int = 0) -> re.Pattern[str]:
 
 
 class Span(NamedTuple):
-    """`text[start:end]` is a credential, or a sentence that commands the agent, of that kind."""
+    """`text[start:end]` is a credential, or a sentence that commands the agent, of that
+    kind."""
 
     kind: str
     start: int
@@ -44,12 +47,13 @@ class Span(NamedTuple):
 
 
 Hint = tuple[str, bool, str, str]
-"""A literal, whether it must begin a word, and the kind and pattern of a rule, whose hints are in a
-row: flat, since there are some hundred of them."""
+"""A literal, whether it must begin a word, and the kind and pattern of a rule, whose
+hints are in a row: flat, since there are some hundred of them."""
 
 
 class Hints(NamedTuple):
-    """Hints in order: the places of the `short`, and of the others by their last four bytes."""
+    """Hints in order: the places of the `short`, and of the others by their last four
+    bytes."""
 
     every: tuple[Hint, ...]
     short: tuple[int, ...]
@@ -62,14 +66,71 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
+Source = Callable[[], str]
+Compiled = Callable[[], re.Pattern[str]]
+
+
+@overload
+def verbose(source: Source) -> Compiled: ...
+@overload
+def verbose(
+    *, ignore_case: bool = ..., lines: bool = ..., dot_all: bool = ...
+) -> Callable[[Source], Compiled]: ...
+def verbose(
+    source: Source | None = None,
+    *,
+    ignore_case: bool = False,
+    lines: bool = False,
+    dot_all: bool = False,
+) -> Compiled | Callable[[Source], Compiled]:
+    r'''Turn a function that returns a verbose pattern into one that returns it compiled.
+
+    It stands beside the code that uses it, and is compiled when it is first called:
+
+        @verbose(ignore_case=True)
+        def robot() -> str:
+            """The name of a robot that commits."""
+            return r"""
+                \[bot\]               # an app of GitHub
+              | \b dependabot \b
+            """
+
+        if robot().search(author): ...
+
+    `re.VERBOSE` is always on: white space outside of classes says nothing (write
+    `[ ]` or `\s`), and a `#` begins a comment (write `\#`). With `lines`, `^` and `$`
+    stand at each line; with `dot_all`, `.` is any character. Parts that several
+    patterns share are ordinary strings, put in with an f-string.'''
+    flags = re.VERBOSE
+    if ignore_case:
+        flags |= re.IGNORECASE
+    if lines:
+        flags |= re.MULTILINE
+    if dot_all:
+        flags |= re.DOTALL
+
+    def compiling(source: Source) -> Compiled:
+        @cache
+        @wraps(source)
+        def compiled() -> re.Pattern[str]:
+            return re.compile(source(), flags)
+
+        return compiled
+
+    return compiling if source is None else compiling(source)
+
+
 @cache
 def rules(name: str) -> dict[str, Hints]:
-    """The hints of a file by group: stanzas of a JSON list (group, kind, hints) and a pattern."""
+    """The hints of a file by group: stanzas of a JSON list (group, kind, hints) and a
+    pattern."""
     found = dict[str, tuple[Hint, ...]]()
     for stanza in table(f"text/{name}").strip().split("\n\n"):
         head, _, pattern = stanza.partition("\n")
         group, kind, *hints = json.loads(head)
-        own = ((hint.removeprefix("^"), hint[0] == "^", kind, pattern) for hint in hints)
+        own = (
+            (hint.removeprefix("^"), hint[0] == "^", kind, pattern) for hint in hints
+        )
         found[group] = (*found.get(group, ()), *own)
     return {group: _hints(every) for group, every in found.items()}
 
@@ -78,13 +139,16 @@ def _hints(every: Collection[Hint]) -> Hints:
     at: dict[int, list[int]] = {}
     for place, hint in enumerate(every):
         end = lowered(hint[0]).encode()[-4:]
-        at.setdefault(int.from_bytes(end, sys.byteorder) if len(end) == 4 else -1, []).append(place)
+        at.setdefault(
+            int.from_bytes(end, sys.byteorder) if len(end) == 4 else -1, []
+        ).append(place)
     return Hints((*every,), tuple(at.pop(-1, ())), at)
 
 
 @cache
 def shapes(name: str) -> Hints:
-    """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md) collected."""
+    """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md)
+    collected."""
     found: list[Hint] = []
     for line in table(name).splitlines():
         kind, prefixes, rest = line.split(" ", 2)
@@ -109,26 +173,36 @@ def _begins_word(hint: str, text: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _fours(low: str) -> set[int]:
-    """All that stands in four bytes in a row: to look there is faster than to look for each hint.
+    """All that stands in four bytes in a row: to look there is faster than to look for
+    each hint.
 
     It is cast to numbers at each of the four places where one may begin."""
     data = low.encode("utf-8", "surrogatepass") + bytes(7)
     ends = [at + (len(data) - at) // 4 * 4 for at in range(4)]
-    return set().union(*(memoryview(data)[at:end].cast("I") for at, end in enumerate(ends)))
+    return set().union(
+        *(memoryview(data)[at:end].cast("I") for at, end in enumerate(ends))
+    )
 
 
 def due(hints: Hints, text: str) -> Iterator[tuple[str, str]]:
     """Kind and pattern of the rules one of whose hints occurs in `text`."""
     last = ""
-    may = chain(hints.short, *map(hints.at.__getitem__, hints.at.keys() & _fours(lowered(text))))
+    may = chain(
+        hints.short, *map(hints.at.__getitem__, hints.at.keys() & _fours(lowered(text)))
+    )
     for hint, begins, kind, pattern in map(hints.every.__getitem__, sorted(may)):
-        if hint in text and pattern is not last and (not begins or _begins_word(hint, text)):
+        if (
+            hint in text
+            and pattern is not last
+            and (not begins or _begins_word(hint, text))
+        ):
             last = pattern
             yield kind, pattern
 
 
 def settle(change: Callable[[str], str], text: str) -> str:
-    """Apply `change` until nothing changes: a removal may join what then reads as another."""
+    """Apply `change` until nothing changes: a removal may join what then reads as
+    another."""
     for _ in range(8):
         if (changed := change(text)) == text:
             break
@@ -138,7 +212,8 @@ def settle(change: Callable[[str], str], text: str) -> str:
 
 def replaced(text: str, parts: list[tuple[int, int, str]]) -> str:
     """`text` with the ascending, disjoint `parts` (start, end, new) replaced."""
-    pieces, at = [], 0
+    pieces = []
+    at = 0
     for start, end, new in parts:
         pieces += [text[at:start], new]
         at = end

@@ -1,4 +1,5 @@
-"""What the words of a language model must pass before they may become memory: a reply is data."""
+"""What the words of a language model must pass before they may become memory: a reply
+is data."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,11 +14,13 @@ _pattern = partial(matching.pattern, "text/model_output")
 
 
 class Refused(Exception):
-    """A text that must not be written, for what it says: "secret", "injection" or "empty"."""
+    """A text that must not be written, for what it says: "secret", "injection" or
+    "empty"."""
 
 
 def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str, str]:
-    """Title (one line) and body as they may be written; raises `Refused` for secret or command."""
+    """Title (one line) and body as they may be written; raises `Refused` for secret or
+    command."""
     check(f"{title}\n{body}")
     title = safe_line(_pattern("markup").sub("", _plain(title)), longest=TITLE_LENGTH)
     body = _cut("\n".join(_harmless(_plain(body))).strip(), longest)
@@ -30,14 +33,16 @@ def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str
 
 
 def safe_line(text: str, *, longest: int = 200) -> str:
-    """`text` in one line of bounded length, maybe "". Raises `Refused` for secret or command."""
+    """`text` in one line of bounded length, maybe "". Raises `Refused` for secret or
+    command."""
     line = _cut(" ".join(_plain(text).split()), longest)
     check(line)
     return line
 
 
 def check(text: str) -> None:
-    """Raise `Refused` when `text` holds a secret or a command to the agent, hidden or not."""
+    """Raise `Refused` when `text` holds a secret or a command to the agent, hidden or
+    not."""
     for seen in {text, _plain(text)}:
         if find_secrets(seen):
             raise Refused("secret")

@@ -1,4 +1,5 @@
-"""Credentials by their shape, their place or their name; group 1 of a rule is what goes."""
+"""Credentials by their shape, their place or their name; group 1 of a rule is what
+goes."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,11 +10,14 @@ from memcli.text import matching
 from memcli.text.matching import Hints, Span, lowered, regex, rules
 
 Groups = tuple[tuple[Hints, bool, Callable[[str], bool]], ...]
-"""Hints, whether they are looked for in small letters, and what tells a value that is innocent."""
+"""Hints, whether they are looked for in small letters, and what tells a value that is
+innocent."""
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
 _STOPS = ".,;:!?"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
-_KEY_MOST = 8000  # how far the lines of a key without an end are looked for (characters)
+_KEY_MOST = (
+    8000  # how far the lines of a key without an end are looked for (characters)
+)
 _pattern = partial(matching.pattern, "text/secrets")
 
 
@@ -25,7 +29,9 @@ def redact_secrets(text: str) -> str:
 def redact_once(text: str) -> str:
     """`redact_secrets` without a second look at what the notices joined."""
     found = find_secrets(text)
-    return matching.replaced(text, [(s.start, s.end, f"[secret removed: {s.kind}]") for s in found])
+    return matching.replaced(
+        text, [(s.start, s.end, f"[secret removed: {s.kind}]") for s in found]
+    )
 
 
 @cache
@@ -34,17 +40,24 @@ def _groups() -> Groups:
     return (
         (known["tokens"], False, _is_masked),  # shapes that speak for themselves
         (matching.shapes("text/token_shapes.txt"), False, _is_masked),
-        (known["credentials"], True, _is_filler),  # may also be a placeholder or an ordinary word
+        (
+            known["credentials"],
+            True,
+            _is_filler,
+        ),  # may also be a placeholder or an ordinary word
         (
             known["told"],
             True,
-            lambda value: _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True),
+            lambda value: (
+                _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True)
+            ),
         ),  # any word: only what looks chosen counts
     )
 
 
 def find_secrets(text: str) -> list[Span]:
-    """The credentials in `text`: ascending, disjoint, the more specific kind first choice."""
+    """The credentials in `text`: ascending, disjoint, the more specific kind first
+    choice."""
     low = lowered(text)
     keys = _private_keys(text) if "private key" in low else ()
     result: list[Span] = []
@@ -88,12 +101,16 @@ def _is_filler(value: str) -> bool:
 
 
 def _is_random(value: str, *, password: bool) -> bool:
-    """An unquoted value that looks chosen rather than written: letters with digits, no words."""
+    """An unquoted value that looks chosen rather than written: letters with digits, no
+    words."""
     bare = value.rstrip(_STOPS + "*")
     if len(bare) < (6 if password else 8) or not regex(r"[A-Za-z]").search(bare):
         return False
-    # A short password is a word with a digit: hunter2. Names of algorithms are that as well.
-    if password and regex(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}[!@#$%^&*+=?]*").fullmatch(bare):
+    # A short password is a word with a digit: hunter2. Names of algorithms are that as
+    # well.
+    if password and regex(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}[!@#$%^&*+=?]*").fullmatch(
+        bare
+    ):
         return not _pattern("known").fullmatch(bare)
     return not _is_wordlike(bare)
 
@@ -126,17 +143,30 @@ def _is_word(part: str) -> bool:
 
 
 def _assigned(text: str, low: str) -> Iterator[Span]:
-    covered = 0
+    """The values that stand behind a name such as `DB_PASSWORD=`.
+
+    A bare value ends, for its judgement, where the next such name begins: else a run
+    of names (`pwd:pwd:pwd:`) would be judged anew from each of them."""
     names = [word for word in _NAME_WORDS if word in low]
-    for at in sorted(m.start() for word in names for m in regex(word).finditer(low)):
-        match = _pattern("assignment").match(text, at) if at >= covered else None
-        if match and _names_a_secret(match, text):
-            group = next(g for g in ("double", "single", "bare") if match[g] is not None)
-            if _holds_a_secret(match, group, text):
-                covered = match.end(group)
-                run = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, covered)
-                covered = run.end() if run and group == "bare" else covered
-                yield Span(_kind_of(match["name"]), match.start(group), covered)
+    places = sorted(m.start() for word in names for m in regex(word).finditer(low))
+    tried = (_pattern("assignment").match(text, place) for place in places)
+    named = [match for match in tried if match and _names_a_secret(match, text)]
+    nexts = [match.start() for match in named[1:]] + [len(text)] * bool(named)
+    covered = 0
+    for match, following in zip(named, nexts, strict=True):
+        if match.start() < covered:
+            continue
+        group = next(g for g in ("double", "single", "bare") if match[g] is not None)
+        start, end = match.span(group)
+        if group == "bare" and start <= following < end:
+            end = following
+        if not _holds_a_secret(match, group, text[start:end], text[end : end + 1]):
+            continue
+        covered = end
+        if group == "bare":
+            rest = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, end)
+            covered = rest.end() if rest else end
+        yield Span(_kind_of(match["name"]), start, covered)
 
 
 def _kind_of(name: str) -> str:
@@ -148,7 +178,9 @@ def _kind_of(name: str) -> str:
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
     """`password`, `DB_PASS`, `apiKey` do, `token_url`, `compass`, `sort_key` do not."""
-    name, suffix, low = match["name"], match["suffix"], match["name"].lower()
+    name = match["name"]
+    suffix = match["suffix"]
+    low = match["name"].lower()
     before = text[max(0, match.start() - 30) : match.start()]
     before_gap = {" ": r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z", ">": r"<[\w.:-]*\Z"}.get(
         match["gap"]
@@ -165,16 +197,24 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     return not any(_pattern("metadata").fullmatch(word.lower()) for word in words)
 
 
-def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
-    value = match[group].strip()
+def _holds_a_secret(match: re.Match[str], group: str, value: str, after: str) -> bool:
+    """Whether a value of that `group` reads as a secret; `after` is what follows it."""
+    value = value.strip()
     password = _kind_of(match["name"]) == "password"
-    if _pattern("masked").search(value) or _pattern("filler").fullmatch(value.rstrip(_STOPS)):
+    if _pattern("masked").search(value) or _pattern("filler").fullmatch(
+        value.rstrip(_STOPS)
+    ):
         return False
     if group == "bare":
-        after = text[match.end(group) : match.end(group) + 1]
-        return after not in ("(", "[", "{") and _is_random(value, password=password)
+        is_call = after in ("(", "[", "{")
+        return not is_call and _is_random(value, password=password)
     if any(char.isspace() for char in value):
-        return password and "=" in match["gap"] and len(value) >= 12 and "pass" not in value.lower()
+        return (
+            password
+            and "=" in match["gap"]
+            and len(value) >= 12
+            and "pass" not in value.lower()
+        )
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
     return len(value) >= 8 and not _is_wordlike(value)
@@ -208,14 +248,19 @@ def _is_key_body(body: str) -> bool:
 
 
 def _tail_of_key(text: str, start: int, end: int) -> int:
-    """Where the text of a key ends whose END is missing, or hidden by what stands between lines."""
+    """Where the text of a key ends whose END is missing, or hidden by what stands
+    between lines."""
     body = _pattern("key text").match(text, start, end)
     if body is not None and regex(r"[A-Za-z0-9+/=]{24}").search(body[0]):
         return start + len(body[0].rstrip())
-    last, missed = start, 0
+    last = start
+    missed = 0
     for part in _pattern("key part").finditer(text, start, min(end, start + _KEY_MOST)):
-        if not _is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(part[0]):
-            last, missed = part.end(), 0
+        if not _is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(
+            part[0]
+        ):
+            last = part.end()
+            missed = 0
         elif (missed := missed + 1) > 8:
             break
     return last
@@ -226,7 +271,9 @@ def _head_of_key(text: str, floor: int, end: int) -> int:
     at = end
     while at > floor:
         line = max(floor, text.rfind("\n", floor, at - 1) + 1)
-        if not regex(r"[\s>|\"'+]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(text, line, at):
+        if not regex(r"[\s>|\"'+]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
+            text, line, at
+        ):
             break
         at = line
     return at if end - at >= 24 else end

@@ -35,7 +35,10 @@ Keys = Mapping[str, object]  # what differs from the fields of a report in its J
 def named(rows: Rows, patches: Iterable[Patch]) -> list[dict[str, object]]:
     """Entries as objects, with the line where each stands now."""
     at = lines_of(patches)
-    return [{"id": i, "path": path, "line": at.get(i), "title": title} for i, path, title in rows]
+    return [
+        {"id": i, "path": path, "line": at.get(i), "title": title}
+        for i, path, title in rows
+    ]
 
 
 def told(done: str, rows: Rows, patches: Iterable[Patch]) -> list[str]:
@@ -48,7 +51,10 @@ def told(done: str, rows: Rows, patches: Iterable[Patch]) -> list[str]:
 def added(rows: Rows, patches: Iterable[Patch]) -> list[str]:
     """One line an entry that is new."""
     at = lines_of(patches)
-    return [f"added to {path}:{at.get(i, 1)}: {title} (id {i[:8]})" for i, path, title in rows]
+    return [
+        f"added to {path}:{at.get(i, 1)}: {title} (id {i[:8]})"
+        for i, path, title in rows
+    ]
 
 
 def lines_of(patches: Iterable[Patch]) -> dict[str, int]:
@@ -66,7 +72,9 @@ def add_text(report: AddReport) -> str:
     row = (report.id, report.path, report.title)
     known = told("known already, reinforced:", [row], report.patches)
     (line,) = known if report.reinforced else added([row], report.patches)
-    return for_display(line + f", importance {report.importance:g} by its kind" * report.by_kind)
+    return for_display(
+        line + f", importance {report.importance:g} by its kind" * report.by_kind
+    )
 
 
 def edit_text(report: EditReport) -> str:
@@ -79,9 +87,16 @@ def edit_text(report: EditReport) -> str:
 def explained_text(report: ListReport) -> str:
     """What each entry weighs, the weightiest first."""
     heads = ("id", "title", "importance", "decay", "growth", "prominence", "uses")
-    factors = [(r, (r.importance, r.decay, r.growth, r.prominence)) for r in report.rows]
+    factors = [
+        (r, (r.importance, r.decay, r.growth, r.prominence)) for r in report.rows
+    ]
     rows = [
-        (r.id[:8], r.title, *(f"{factor:.3g}" for factor in each), str(r.reinforcement_count))
+        (
+            r.id[:8],
+            r.title,
+            *(f"{factor:.3g}" for factor in each),
+            str(r.reinforcement_count),
+        )
         for r, each in sorted(factors, key=lambda one: -one[0].prominence)
     ]
     return table(rows, heads)
@@ -89,7 +104,14 @@ def explained_text(report: ListReport) -> str:
 
 def list_text(report: ListReport) -> str:
     rows = [
-        (r.id[:8], r.date or "-", r.level, r.kind or r.type, r.title, f"{r.path}:{r.line}")
+        (
+            r.id[:8],
+            r.date or "-",
+            r.level,
+            r.kind or r.type,
+            r.title,
+            f"{r.path}:{r.line}",
+        )
         for r in report.rows
     ]
     heads = ("id", "date", "level", "kind", "title", "where")
@@ -97,7 +119,8 @@ def list_text(report: ListReport) -> str:
 
 
 def show_keys(report: ShowReport) -> Keys:
-    entry, edge = report.entry, ("entry", "relation", "other")
+    entry = report.entry
+    edge = ("entry", "relation", "other")
     return {
         **dict.fromkeys(("entry", "raw"), ...),
         "relations": [dict(zip(edge, each, strict=True)) for each in report.relations],
@@ -120,7 +143,9 @@ def show_text(report: ShowReport) -> str:
         "what": ", ".join(filter(None, what)),
         "status": f"{entry.status}, priority {entry.priority}",
         "age": f"{report.age_days} days, reinforced {entry.reinforcement_count} times",
-        "standing": " ".join(f"{key} {value:.3g}" for key, value in report.factors.items()),
+        "standing": " ".join(
+            f"{key} {value:.3g}" for key, value in report.factors.items()
+        ),
         **{key: entry.extra.get(key) for key in ("tags", "paths", "commands")},
         **report.provenance,
         "copies": report.copies,
@@ -133,7 +158,9 @@ def show_text(report: ShowReport) -> str:
     }
     head = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
     body = redact_secrets(for_display(body_of(entry.body, entry.title)))
-    return "\n".join([*head, *values_text(said), *(["", *folded([body])] if body else [])])
+    return "\n".join(
+        [*head, *values_text(said), *(["", *folded([body])] if body else [])]
+    )
 
 
 def reinforce_text(report: ReinforceReport) -> str:
@@ -159,13 +186,19 @@ def retire_keys(report: RetireReport) -> Keys:
 def retire_text(report: RetireReport) -> str:
     is_so = "retired" if report.verb == "retired" else "active"
     already = [f"{i[:8]} is {is_so} already" for i in report.already]
-    return for_display("\n".join([*told(report.verb, report.changed, report.patches), *already]))
+    return for_display(
+        "\n".join([*told(report.verb, report.changed, report.patches), *already])
+    )
 
 
 def retire_stage_text(report: StageReport) -> str:
     lines = list(report.notes)
     if report.current:
-        was = f", was {report.before}" if report.before not in ("", report.current) else ""
+        was = (
+            f", was {report.before}"
+            if report.before not in ("", report.current)
+            else ""
+        )
         lines.append(f"stage {report.current} (by {report.by}){was}")
     if report.ended:
         number = count(len(report.retired), "entry", "entries")
@@ -177,14 +210,19 @@ def retire_stage_text(report: StageReport) -> str:
 def undo_text(report: UndoReport, root: str) -> str:
     if not report.verb:
         return "there is nothing to undo"
-    names = [os.path.relpath(p, root) if p.startswith(f"{root}/") else p for p in report.files]
+    names = [
+        os.path.relpath(p, root) if p.startswith(f"{root}/") else p
+        for p in report.files
+    ]
     done = f"took back {report.verb} of {report.time}: {', '.join(names)}"
-    driver = (p.before or "" for p in report.patches if p.path.endswith(".gitattributes"))
+    driver = (
+        p.before or "" for p in report.patches if p.path.endswith(".gitattributes")
+    )
     if any("merge=mem" in text for text in driver):
-        done += (
-            "\nthe merge driver in git's settings and the index stay: mem init --remove takes them"
-        )
-    earlier = f"\nthe write before it, {report.earlier}, is taken back by another mem undo"
+        done += "\nthe merge driver in git's settings and the index stay: mem init --remove takes them"
+    earlier = (
+        f"\nthe write before it, {report.earlier}, is taken back by another mem undo"
+    )
     return done + (earlier if report.earlier else "")
 
 
@@ -199,7 +237,9 @@ def told_text(report: ToldReport) -> str:
             what = f"{each.title} (id {id}), {each.why}"
             lines.append(f"  {each.at[:16].replace('T', ' ')}  {each.event}: {what}")
     if report.waiting:
-        lines.append(f"{count(report.waiting, 'use')} of entries not yet counted in their files")
+        lines.append(
+            f"{count(report.waiting, 'use')} of entries not yet counted in their files"
+        )
     return for_display("\n".join(lines)) or "nothing was told"
 
 
@@ -207,13 +247,17 @@ def why_text(report: WhyReport) -> str:
     """Two lines each: what, when and by whom, with its handle; then how it begins."""
     place = f"{report.path}:{report.line}" if report.line else report.path
     lines = [
-        styled(f"{place} in {'.'.join(report.within[::-1])}" if report.within else place, "bold")
+        styled(
+            f"{place} in {'.'.join(report.within[::-1])}" if report.within else place,
+            "bold",
+        )
     ]
     for row in report.rows:
         about = "last touched this line, " if row.line else ""
         title = redact_secrets(row.title)
         lines += hung(
-            f"{row.date or 'undated':10}  {row.source}  {about}{row.who}: {title}  {row.id}", 2
+            f"{row.date or 'undated':10}  {row.source}  {about}{row.who}: {title}  {row.id}",
+            2,
         )
         text = " ".join(redact_secrets(row.text).split())
         lines += [styled(f"            {cut_words(text, 40)}", "dim")] if text else []
@@ -226,7 +270,14 @@ def log_text(report: LogReport) -> str:
     """A line for each thing that happened, the newest first."""
     head = f"{for_display(report.title)} (id {report.id[:8]})"
     rows = [
-        (row.commit or "-", row.date or "now", row.author, row.what, row.detail, row.path)
+        (
+            row.commit or "-",
+            row.date or "now",
+            row.author,
+            row.what,
+            row.detail,
+            row.path,
+        )
         for row in report.rows
     ]
     if not columns(sys.stdout):

@@ -1,4 +1,5 @@
-"""Reports as JSON: one writer walks them; what differs from their fields is said by the views."""
+"""Reports as JSON: one writer walks them; what differs from their fields is said by the
+views."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +12,8 @@ from memcli.text.secrets import redact_secrets
 
 
 def of(report: object, **values: object) -> str:
-    """A report as JSON: its fields, `values` over them (`...` leaves one out), no secrets."""
+    """A report as JSON: its fields, `values` over them (`...` leaves one out), no
+    secrets."""
     return json.dumps(safe(report, **values), ensure_ascii=False, indent=2)
 
 
@@ -29,7 +31,9 @@ def _plain(report: object, values: Mapping[str, object]) -> Any:
     found = {"version": 1, **(report._asdict() if hasattr(report, "_asdict") else {})}
     if "patches" in found:
         found["files"] = found.pop("patches")
-    wanted = {key: value for key, value in {**found, **values}.items() if value is not ...}
+    wanted = {
+        key: value for key, value in {**found, **values}.items() if value is not ...
+    }
     return _walked(wanted, for_display)  # what a terminal would obey is taken out
 
 
@@ -41,7 +45,11 @@ def _walked(value: Any, text: Callable[[str], str]) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {for_display(str(key)): _walked(item, text) for key, item in value.items()}
+        return {
+            for_display(str(key)): _walked(item, text) for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_walked(item, text) for item in value]
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+    return (
+        value if value is None or isinstance(value, (bool, int, float)) else str(value)
+    )

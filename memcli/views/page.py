@@ -1,7 +1,9 @@
-"""Memory as one HTML page that needs nothing else and reaches nothing: what mem browse writes.
+"""Memory as one HTML page that needs nothing else and reaches nothing: what mem browse
+writes.
 
-Memory text is hostile. It stands in the page as JSON that cannot end its element; the page's own
-script and style are allowed by their hashes alone, and what the script draws it sets as text."""
+Memory text is hostile. It stands in the page as JSON that cannot end its element; the
+page's own script and style are allowed by their hashes alone, and what the script draws
+it sets as text."""
 
 import json
 import re
@@ -26,10 +28,13 @@ _SLOT = re.compile(r"<!--(\w+)-->")
 
 
 def write(project: "Project", report: "BrowseReport", path: str) -> Path:
-    """Write the page into a file, below the root through no link; without one into the cache."""
-    place, root = project.cwd / path, project.root
+    """Write the page into a file, below the root through no link; without one into the
+    cache."""
+    place = project.cwd / path
+    root = project.root
     if not path:
-        name, root = f"{digest(project.key.encode(), 8)}.html", None
+        name = f"{digest(project.key.encode(), 8)}.html"
+        root = None
         place = private_dir(cache_dir() / "browse") / name
     write_output(place, render(report), root=root, mode=0o600)
     return place
@@ -37,7 +42,8 @@ def write(project: "Project", report: "BrowseReport", path: str) -> Path:
 
 def render(report: "BrowseReport", served: str = "") -> str:
     """The page; `served` is what its requests must carry when a server is behind it."""
-    style, script = table("views/browse.css"), table("views/browse.js")
+    style = table("views/browse.css")
+    script = table("views/browse.js")
     reach = "connect-src 'self'" if served else "connect-src 'none'"
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {reach};"

@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 def recall_json(report: "RecallReport", *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
-    hidden = {"head", "note", "extra"} if explain else {"head", "note", "extra", "factors"}
+    hidden = (
+        {"head", "note", "extra"} if explain else {"head", "note", "extra", "factors"}
+    )
     absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
     hits = []
     for hit in report.hits:
-        empty = {name for name in ("project", "url", "gone") if not getattr(hit, name)} | hidden
-        values = {name: value for name, value in hit._asdict().items() if name not in empty}
+        empty = {
+            name for name in ("project", "url", "gone") if not getattr(hit, name)
+        } | hidden
+        values = {
+            name: value for name, value in hit._asdict().items() if name not in empty
+        }
         hits.append(values if hit.extra is None else {**values, **absent, **hit.extra})
     sparse = report.mode == "bm25"  # no vectors: words alone were searched
     return json.of(report, matched=..., found=..., hits=hits, sparse_only=sparse)
@@ -35,7 +41,9 @@ def recall_text(report: "RecallReport") -> str:
             lines += ["", styled(budget.TITLES[layer].removeprefix("## "), "bold")]
         lines += ["", *_hit_text(hit)]
     if report.budget.more:
-        more = styled(f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim")
+        more = styled(
+            f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim"
+        )
         lines += ["", *hung(more, 0)]
     return "\n".join(lines[1:])
 
@@ -44,7 +52,9 @@ def _hit_text(hit: "Hit") -> list[str]:
     if hit.extra is not None:
         said = folded([hit.text] if hit.text else [], indent=4)
         return [*hung("  - " + styled(hit.head, "bold"), 4), *said]
-    where = styled(f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan")
+    where = styled(
+        f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan"
+    )
     if hit.layer == "institutional":
         return ["    " + where, *folded([hit.text], indent=4)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
@@ -60,7 +70,11 @@ def _hit_text(hit: "Hit") -> list[str]:
     lines += hung(f"    {styled(', '.join(facts), 'dim')}  {where}", 4)
     lines += folded([hit.text] if hit.text else [], indent=4)
     alike = ", ".join(name[:8] for name in hit.duplicates)
-    notes = [f"(and {count(len(hit.duplicates), 'near-duplicate')}: {alike})"] if alike else []
+    notes = (
+        [f"(and {count(len(hit.duplicates), 'near-duplicate')}: {alike})"]
+        if alike
+        else []
+    )
     notes += [hit.gone] if hit.gone else []
     for note in (*notes, *filter(None, [hit.note])):
         lines += [styled(line, "dim") for line in hung(f"    {note}", 4)]

@@ -1,4 +1,5 @@
-"""What was learned from sessions, who said what, and what is kept of it with the commits."""
+"""What was learned from sessions, who said what, and what is kept of it with the
+commits."""
 
 from __future__ import annotations
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 _SHOWN = 400
 _NEWEST = 12  # corrections that fit a screen
-_WHO = {"user": "person", "assistant": "agent", "agent": "another agent", "injected": "harness"}
+_WHO = {
+    "user": "person",
+    "assistant": "agent",
+    "agent": "another agent",
+    "injected": "harness",
+}
 _DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
 
 
@@ -31,7 +37,10 @@ def extract_keys(done: AfterSession) -> Keys:
         **dict.fromkeys(("extract", "why", "spoken", "turns", "read", "patches"), ...),
         "engine_because": report.why,
         "sessions": [
-            {**each._asdict(), "failed": [{"scope": s, "why": why} for s, why in each.failed]}
+            {
+                **each._asdict(),
+                "failed": [{"scope": s, "why": why} for s, why in each.failed],
+            }
             for each in report.sessions
         ],
     }
@@ -42,7 +51,9 @@ def extract_text(done: AfterSession) -> str:
     report = done.extract
     lines = [line for session in report.sessions for line in _session_text(session)]
     if skipped := {one.scope for session in report.sessions for one in session.skipped}:
-        lines.append(f"{count(len(skipped), 'scope')} skipped: --json says which and why")
+        lines.append(
+            f"{count(len(skipped), 'scope')} skipped: --json says which and why"
+        )
     if report.more:
         number = count(len(report.more), "older session")
         lines.append(f"{number} not read: --all reads every one, --json names them")
@@ -51,7 +62,9 @@ def extract_text(done: AfterSession) -> str:
         lines.append(f"reinforced {number} that the sessions recalled")
     if done.compacted:
         merged = sorted(Counter(event.what for event in done.compacted).items())
-        lines.append("compacted: " + ", ".join(f"{what} {number}" for what, number in merged))
+        lines.append(
+            "compacted: " + ", ".join(f"{what} {number}" for what, number in merged)
+        )
     if report.sessions:
         lines.append(f"engine {report.engine}: {report.why}")
     else:
@@ -61,18 +74,23 @@ def extract_text(done: AfterSession) -> str:
 
 
 def replay_text(report: ReplayReport) -> str:
-    """How many corrections could have been prevented, and each with what was known before."""
+    """How many corrections could have been prevented, and each with what was known
+    before."""
     found = report.corrections
     lines = [
         f"{count(report.replayed, 'session')}, {report.corrected} of them corrected by a person,"
         f" {count(len(found), 'correction')}"
     ]
     if report.replayed < report.sessions:
-        lines.append(f"of {report.sessions}, the newest: it ends after {report.seconds:.0f} s")
+        lines.append(
+            f"of {report.sessions}, the newest: it ends after {report.seconds:.0f} s"
+        )
     if not report.enough:
         lines.append("too little history: shares say something from 20 sessions on")
     counts = {
-        "findable before that session": sum(bool(one.memory or one.history) for one in found),
+        "findable before that session": sum(
+            bool(one.memory or one.history) for one in found
+        ),
         "  in memory": sum(bool(one.memory) for one in found),
         "  in history": sum(bool(one.history) for one in found),
         "told by a hook": sum(one.told for one in found),
@@ -93,7 +111,10 @@ def replay_text(report: ReplayReport) -> str:
 def _session_text(session: Learned) -> list[str]:
     if session.note:
         return [f"{session.name}: {session.note}"]
-    said = [f"{number} {what}" for what, number in Counter(e.what for e in session.events).items()]
+    said = [
+        f"{number} {what}"
+        for what, number in Counter(e.what for e in session.events).items()
+    ]
     dropped = sum(session.dropped.values())
     said += [f"{dropped} dropped"] if dropped else []
     what = f"{session.name} ({session.format}, {count(session.turns, 'turn')})"
@@ -102,7 +123,9 @@ def _session_text(session: Learned) -> list[str]:
         tail = f"{event.scope}, id {event.id[:8]}" if event.id else event.scope
         lines.append(f"  {_DONE[event.what]} {event.path}: {event.title} ({tail})")
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
-    lines += [f"  found, and over the most of a session: {title}" for title in session.more]
+    lines += [
+        f"  found, and over the most of a session: {title}" for title in session.more
+    ]
     return lines + [f"  not looked at: {what}" for what in session.cut]
 
 
@@ -118,7 +141,9 @@ def turns_text(sessions: Iterable[Session]) -> str:
     for each in sessions:
         people = sum(turn.human for turn in each.turns)
         about = f"{each.format}, {len(each.turns)} turns, {people} of a person"
-        lines.append(f"# {each.id}: {about}" + (f", {each.cut} left out" if each.cut else ""))
+        lines.append(
+            f"# {each.id}: {about}" + (f", {each.cut} left out" if each.cut else "")
+        )
         for turn in each.turns:
             words = " ".join(_words(turn).split())
             words = words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
@@ -129,9 +154,17 @@ def turns_text(sessions: Iterable[Session]) -> str:
 def turns_keys(sessions: Iterable[Session]) -> Keys:
     def one(turn: Turn) -> dict[str, object]:
         who = _speaker(turn)
-        return {"line": turn.line, "speaker": who, "time": turn.time, "text": _words(turn)}
+        return {
+            "line": turn.line,
+            "speaker": who,
+            "time": turn.time,
+            "text": _words(turn),
+        }
 
-    told = [{"id": s.id, "format": s.format, "turns": list(map(one, s.turns))} for s in sessions]
+    told = [
+        {"id": s.id, "format": s.format, "turns": list(map(one, s.turns))}
+        for s in sessions
+    ]
     return {"sessions": told}
 
 
@@ -140,14 +173,18 @@ def _speaker(turn: Turn) -> str:
 
 
 def _words(turn: Turn) -> str:
-    text = turn.text or ", ".join(f"{key}: {value}" for key, value in turn.input.items())
+    text = turn.text or ", ".join(
+        f"{key}: {value}" for key, value in turn.input.items()
+    )
     return redact_secrets(strip_controls(f"(failed) {text}" if turn.error else text))
 
 
 def doc_text(doc: Doc) -> str:
     """A whole exchange or commit."""
     head = f"{doc.handle}  {doc.date[:16].replace('T', ' ')}  {doc.who}  {doc.unit}"
-    about = [f"{name}: {', '.join(values)}" for name, values in doc.about.items() if values]
+    about = [
+        f"{name}: {', '.join(values)}" for name, values in doc.about.items() if values
+    ]
     return for_display("\n".join([head, *about, "", for_prompt(doc.whole)]))
 
 
@@ -164,7 +201,8 @@ def doc_keys(doc: Doc) -> Keys:
 
 def history_text(report: HistoryReport) -> str:
     """One line of what is kept and what was new."""
-    new, mb = report.added, report.added.bytes / (1 << 20)
+    new = report.added
+    mb = report.added.bytes / (1 << 20)
     of = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
     size = f"{mb:.0f} MB" if mb >= 1 else f"{mb * 1024:.0f} KB"
     kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
@@ -178,7 +216,11 @@ def history_keys(report: HistoryReport) -> Keys:
     return {
         **dict.fromkeys(("added", "looked"), ...),
         "bytes": new.bytes,
-        "new": {"sessions": new.sessions, "exchanges": new.exchanges, "commits": new.commits},
+        "new": {
+            "sessions": new.sessions,
+            "exchanges": new.exchanges,
+            "commits": new.commits,
+        },
         "agents": new.agents,
         "problems": [{"path": path, "what": what} for path, what in new.problems],
     }
@@ -186,9 +228,13 @@ def history_keys(report: HistoryReport) -> Keys:
 
 def looked_text(found: Discovery) -> str:
     """Where it was looked for sessions, and what of it is this repository's."""
-    rows = [f"{o.agent:<9} {o.found:>5} of {o.files:>5}  {o.folder}" for o in found.looked]
+    rows = [
+        f"{o.agent:<9} {o.found:>5} of {o.files:>5}  {o.folder}" for o in found.looked
+    ]
     mine = [f"{o.format:<9} {o.session or o.path.stem}  {o.path}" for o in found.found]
-    return "\n".join([*rows, "", *mine, *(f"unread: {at}: {why}" for at, why in found.unread)])
+    return "\n".join(
+        [*rows, "", *mine, *(f"unread: {at}: {why}" for at, why in found.unread)]
+    )
 
 
 def looked_keys(found: Discovery) -> Keys:

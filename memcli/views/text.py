@@ -1,4 +1,5 @@
-"""Words on the two streams: answers on stdout, talk on stderr; on a terminal folded and styled."""
+"""Words on the two streams: answers on stdout, talk on stderr; on a terminal folded and
+styled."""
 
 import os
 import re
@@ -17,23 +18,29 @@ if TYPE_CHECKING:
     from memcli.memory.values import Patch, Problem
 
 MOST_LINES = 40
-"""So many lines are told one by one; of more, the rest is only counted (--json has them all)."""
-NARROWEST, USUAL, TITLE = 20, 80, 30
-"""The least width that is laid out for, that of a terminal which does not tell, and the least of a
-table's title: other columns go before it gets narrower."""
+"""So many lines are told one by one; of more, the rest is only counted (--json has them
+all)."""
+NARROWEST = 20
+USUAL = 80
+TITLE = 30
+"""The least width that is laid out for, that of a terminal which does not tell, and the
+least of a table's title: other columns go before it gets narrower."""
 _STYLES = {"dim": 2, "bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _STYLE = r"\x1b\[[0-9;]*m"
 _HANG = r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?"
 _FENCE = r"\s*(```|~~~)"
 _WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "、。，．：；？！）］｝」』】〉》〕ー々"
-# A line may end at blanks, and around a wide character unless that would begin a line with its
-# comma. Compiled when the first line is too long for a terminal: a pipe needs none of this.
+# A line may end at blanks, and around a wide character unless that would begin a line
+# with its
+# comma. Compiled when the first line is too long for a terminal: a pipe needs none of
+# this.
 _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 
 class Unread(Exception):
-    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a BrokenPipeError.)"""
+    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a
+    BrokenPipeError.)"""
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -42,7 +49,8 @@ def say(text: str, *, quiet: bool = False) -> None:
         lines = fold_text(for_display(text), columns(sys.stderr), more=2)
         with suppress(BrokenPipeError):
             if sys.stdout is not None:
-                sys.stdout.flush()  # in one file or pipe the answer stands before the talk about it
+                # in one file or pipe the answer stands before the talk about it
+                sys.stdout.flush()
         with suppress(BrokenPipeError):
             print("\n".join(lines), file=sys.stderr)
 
@@ -57,7 +65,8 @@ def put(text: str, end: str = "\n") -> None:
 
 
 def put_diff(patches: "Iterable[Patch]", root: str) -> bool:
-    """Print patches as a diff for `git apply`, secrets redacted; False when there are none."""
+    """Print patches as a diff for `git apply`, secrets redacted; False when there are
+    none."""
     whole = diff(patches, root)
     text = redact_secrets(whole)
     if text != whole:
@@ -74,14 +83,21 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
         inside = root and os.path.commonpath((path, root)) == root
         return os.path.relpath(path, root) if inside else path.lstrip("/")
 
-    return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip("\n")
+    return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip(
+        "\n"
+    )
 
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
-    """Say how many problems the memory files have, and the first that keeps something unread."""
+    """Say how many problems the memory files have, and the first that keeps something
+    unread."""
     if problems:
-        lost = next((f" ({each})" for each in problems if each.severity == "unreadable"), "")
-        what = in_one_line(f"{count(len(problems), 'problem')} in the memory files{lost}")
+        lost = next(
+            (f" ({each})" for each in problems if each.severity == "unreadable"), ""
+        )
+        what = in_one_line(
+            f"{count(len(problems), 'problem')} in the memory files{lost}"
+        )
         say(f"mem: {what}: mem doctor", quiet=quiet)
 
 
@@ -95,7 +111,8 @@ def how_to_begin(problems: "Iterable[Problem]") -> str:
 
 
 def name_problems(problems: "Sequence[Problem]", hint: str = "hint: mem doctor") -> int:
-    """Say each problem in a line; the exit code that data which could not be used owns."""
+    """Say each problem in a line; the exit code that data which could not be used
+    owns."""
     lines = [in_one_line(str(problem)) for problem in problems]
     unread = [hint for each in problems if each.severity == "unreadable"][:1]
     say("\n".join(filter(None, [*lines, *unread])))
@@ -105,7 +122,10 @@ def name_problems(problems: "Sequence[Problem]", hint: str = "hint: mem doctor")
 def first(lines: Sequence[str]) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - MOST_LINES
-    return [*lines[:MOST_LINES], *([f"... and {more} more (--json lists all)"] * (more > 0))]
+    return [
+        *lines[:MOST_LINES],
+        *([f"... and {more} more (--json lists all)"] * (more > 0)),
+    ]
 
 
 def in_one_line(text: str) -> str:
@@ -116,42 +136,61 @@ def in_one_line(text: str) -> str:
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0) + 1
-    rows = (redact_secrets(for_display(f"{k + ':':<{width}} {v}")) for k, v in values.items())
+    rows = (
+        redact_secrets(for_display(f"{k + ':':<{width}} {v}"))
+        for k, v in values.items()
+    )
     return [line for row in rows for line in hung(row, width + 1)]
 
 
 def columns(stream: TextIO | None) -> int:
-    """The width of the terminal that `stream` is (COLUMNS has the last word); 0 when it is none."""
+    """The width of the terminal that `stream` is (COLUMNS has the last word); 0 when it
+    is none."""
     if stream is None or not stream.isatty():
         return 0
     try:
-        width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+        width = (
+            int(os.environ.get("COLUMNS") or 0)
+            or os.get_terminal_size(stream.fileno()).columns
+        )
     except (ValueError, OSError):
         width = 0
     return max(NARROWEST, width or USUAL)
 
 
 def styled(text: str, style: str) -> str:
-    """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR, TERM=dumb)."""
+    """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR,
+    TERM=dumb)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return text if plain or not columns(sys.stdout) else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    return (
+        text
+        if plain or not columns(sys.stdout)
+        else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    )
 
 
 def cells(text: str) -> int:
-    """How many columns a line takes: styles none, Chinese, Japanese, Korean, emoji two."""
+    """How many columns a line takes: styles none, Chinese, Japanese, Korean, emoji
+    two."""
     text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
+    )
 
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
-    """`line` folded between words at `width` columns, all but the first line `hang` columns in."""
+    """`line` folded between words at `width` columns, all but the first line `hang`
+    columns in."""
     line = line.expandtabs(4) if width else line
     if not width or cells(line) <= width:
         return [line]
     hang = min(hang, width // 2)
-    lines, now, used, blanks = [], "", 0, ""
+    lines = []
+    now = ""
+    used = 0
+    blanks = ""
     for piece in re.findall(_PIECE, line):
         size = cells(piece)
         if piece.isspace():
@@ -159,20 +198,29 @@ def fold(line: str, width: int, hang: int = 0) -> list[str]:
         elif used + len(blanks) + size > width and now.strip():
             lines.append(now)
             start = min(hang, max(2, width - size))
-            now, used, blanks = " " * start + piece, start + size, ""
+            now = " " * start + piece
+            used = start + size
+            blanks = ""
         else:
-            now, used, blanks = now + blanks + piece, used + len(blanks) + size, ""
+            now = now + blanks + piece
+            used = used + len(blanks) + size
+            blanks = ""
     return [*lines, now]
 
 
-def fold_text(text: str, width: int, *, indent: int = 0, more: int = 0) -> Iterator[str]:
-    """Lines `indent` columns in, folded below their item's first word; fenced code stays."""
+def fold_text(
+    text: str, width: int, *, indent: int = 0, more: int = 0
+) -> Iterator[str]:
+    """Lines `indent` columns in, folded below their item's first word; fenced code
+    stays."""
     fence = ""
     for line in text.split("\n"):
         whole = " " * indent + line if line else ""
         mark = re.match(_FENCE, line)
         if mark or fence:
-            fence = "" if mark and fence == mark[1] else fence or (mark[1] if mark else "")
+            fence = (
+                "" if mark and fence == mark[1] else fence or (mark[1] if mark else "")
+            )
             yield whole
         else:
             found = re.match(_HANG, whole)
@@ -181,19 +229,31 @@ def fold_text(text: str, width: int, *, indent: int = 0, more: int = 0) -> Itera
 
 
 def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
-    """`lines`, `indent` columns in; on a terminal folded at words, the rest `more` columns in."""
+    """`lines`, `indent` columns in; on a terminal folded at words, the rest `more`
+    columns in."""
     width = columns(sys.stdout)
-    return [part for line in lines for part in fold_text(line, width, indent=indent, more=more)]
+    return [
+        part
+        for line in lines
+        for part in fold_text(line, width, indent=indent, more=more)
+    ]
 
 
 def hung(line: str, hang: int) -> list[str]:
-    """`line`, on a terminal folded at words, all but its first line `hang` columns in."""
+    """`line`, on a terminal folded at words, all but its first line `hang` columns
+    in."""
     return fold(line, columns(sys.stdout), hang)
 
 
-def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()) -> str:
-    """A table, on a narrow terminal without the columns `spare`; in a pipe tabs, without heads."""
-    rows = [[redact_secrets(" ".join(for_display(cell).split())) for cell in row] for row in rows]
+def table(
+    rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()
+) -> str:
+    """A table, on a narrow terminal without the columns `spare`; in a pipe tabs,
+    without heads."""
+    rows = [
+        [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
+        for row in rows
+    ]
     width = columns(sys.stdout)
     if not (width and rows):
         return "\n".join("\t".join(row) for row in rows)
@@ -208,7 +268,10 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[s
         drawn.add_column(name, overflow="fold", width=size)
     for row in rows:
         named = dict(zip(heads, row, strict=True))
-        shown = {name: Text("\n".join(_cut(named[name], size))) for name, size in widths.items()}
+        shown = {
+            name: Text("\n".join(_cut(named[name], size)))
+            for name, size in widths.items()
+        }
         if "title" in widths and "where" not in widths:
             place = "\n".join(_cut(named["where"], widths["title"]))
             shown["title"].append("\n" + place, style=dim)
@@ -220,7 +283,8 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[s
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns; what has no blank is cut, a path behind a slash."""
+    """Lines of at most `width` columns; what has no blank is cut, a path behind a
+    slash."""
     lines = []
     for part in fold(text, width):
         while cells(part) > width:
@@ -233,7 +297,10 @@ def _cut(text: str, width: int) -> list[str]:
 
 
 def _fitting(
-    rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str], width: int
+    rows: Sequence[Sequence[str]],
+    heads: Sequence[str],
+    spare: Sequence[str],
+    width: int,
 ) -> dict[str, int]:
     every = zip(heads, zip(*rows, strict=True), strict=True)
     widths = {head: max(map(cells, (head, *found))) for head, found in every}

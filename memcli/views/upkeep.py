@@ -11,7 +11,17 @@ from memcli.text.controls import for_display
 from memcli.text.matching import stanzas
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
-from memcli.views.text import columns, count, first, fold, folded, hung, in_one_line, styled, table
+from memcli.views.text import (
+    columns,
+    count,
+    first,
+    fold,
+    folded,
+    hung,
+    in_one_line,
+    styled,
+    table,
+)
 
 if TYPE_CHECKING:
     from memcli.commands.doctor import DoctorReport
@@ -27,7 +37,10 @@ def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
     files = [
         {
             "path": row.path,
-            **{key: getattr(row.place, key) for key in ("level", "store", "job", "task")},
+            **{
+                key: getattr(row.place, key)
+                for key in ("level", "store", "job", "task")
+            },
             "entries": row.entries,
             "problems": len(row.problems),
         }
@@ -39,22 +52,32 @@ def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
         "index": report.where,
         "files": files,
         "problems": (*report.problems, *report.repeated),
-        "push": {**sent._asdict(), "problems": len(sent.problems)} if sent is not None else ...,
+        "push": {**sent._asdict(), "problems": len(sent.problems)}
+        if sent is not None
+        else ...,
     }
 
 
 def index_text(report: IndexReport) -> str:
-    """How many entries in how many files, what was read, how many vectors, and where it lies."""
+    """How many entries in how many files, what was read, how many vectors, and where it
+    lies."""
     head = count(report.entries, "entry or section", "entries and sections")
-    what = _counted(((report.changed, "read anew"), (report.removed, "gone"))) or "up to date"
+    what = (
+        _counted(((report.changed, "read anew"), (report.removed, "gone")))
+        or "up to date"
+    )
     vectors = ", sparse-only" if report.where else ""
     if report.vectors is not None:
         model, have, chosen, *_ = report.vectors
-        number = count(have, "vector") if have == chosen else f"{have} of {chosen} vectors"
+        number = (
+            count(have, "vector") if have == chosen else f"{have} of {chosen} vectors"
+        )
         vectors = f", {number} ({model})"
     gone = report.names.gone if report.names else 0
     lost = (
-        f"; {count(gone, 'name')} in them the code has no more: mem doctor --stale" if gone else ""
+        f"; {count(gone, 'name')} in them the code has no more: mem doctor --stale"
+        if gone
+        else ""
     )
     where = f"{count(len(report.files), 'file')}, {what}{vectors}: {report.where}{lost}"
     return f"{head} in {where}"
@@ -72,7 +95,10 @@ def push_text(report: PushReport) -> str:
     lines = ["the tables were made"] if report.made else []
     lines.append(f"{head}, {what}: {report.where}")
     if report.left_out:
-        names = [*map(in_one_line, report.left_out[:3]), *["..."] * (len(report.left_out) > 3)]
+        names = [
+            *map(in_one_line, report.left_out[:3]),
+            *["..."] * (len(report.left_out) > 3),
+        ]
         number = count(len(report.left_out), "file")
         lines.append(f"not in git, so not sent: {number} ({', '.join(names)})")
     return "\n".join(lines)
@@ -98,8 +124,14 @@ def compact_text(report: CompactReport) -> str:
 
 def _event(event: Event, words: str) -> str:
     ids = [i[:8] for i in event.ids]
-    numbers = {f"{one}s": count(len(ids), one) for one in ("version", "episode", "section")}
-    named = {"first": "".join(ids[:1]), "others": ", ".join(ids[1:]), "why": event.detail}
+    numbers = {
+        f"{one}s": count(len(ids), one) for one in ("version", "episode", "section")
+    }
+    named = {
+        "first": "".join(ids[:1]),
+        "others": ", ".join(ids[1:]),
+        "why": event.detail,
+    }
     return f"{event.path}: {words.format(*ids, **named, **numbers)}"
 
 
@@ -117,25 +149,42 @@ def doctor_keys(report: DoctorReport) -> Keys:
 def doctor_summary(report: DoctorReport) -> str:
     if not (report.failed or report.warned):
         return "mem: all is well"
-    failed, warned = count(report.failed, "failure"), count(report.warned, "warning")
-    return "mem: " + ", ".join([failed] * bool(report.failed) + [warned] * bool(report.warned))
+    failed = count(report.failed, "failure")
+    warned = count(report.warned, "warning")
+    return "mem: " + ", ".join(
+        [failed] * bool(report.failed) + [warned] * bool(report.warned)
+    )
 
 
 def doctor_text(report: DoctorReport) -> str:
-    """Aligned for a person at a terminal, a row a line and tabs between its cells elsewhere."""
-    places = (f"{row.path}:{row.line}" if row.line else row.path for row in report.checks)
+    """Aligned for a person at a terminal, a row a line and tabs between its cells
+    elsewhere."""
+    places = (
+        f"{row.path}:{row.line}" if row.line else row.path for row in report.checks
+    )
     rows = [
-        (row.status, row.name, place, redact_secrets(row.detail), redact_secrets(row.hint))
+        (
+            row.status,
+            row.name,
+            place,
+            redact_secrets(row.detail),
+            redact_secrets(row.hint),
+        )
         for row, place in zip(report.checks, places, strict=True)
     ]
     if not columns(sys.stdout):
         return table(rows, ())
-    width, lines = max((len(row.name) for row in report.checks), default=0), []
+    width = max((len(row.name) for row in report.checks), default=0)
+    lines = []
     hang = width + 8 if columns(sys.stdout) > 2 * width + 16 else 6
     for row in rows:
-        status, name, where, detail, hint = (" ".join(for_display(cell).split()) for cell in row)
+        status, name, where, detail, hint = (
+            " ".join(for_display(cell).split()) for cell in row
+        )
         place = f"{styled(where, 'cyan')} " if where else ""
-        lines += hung(f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}", hang)
+        lines += hung(
+            f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}", hang
+        )
         lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang) if hint]
     return "\n".join(lines)
 
@@ -145,11 +194,14 @@ ENOUGH = 95  # from this value a metric gets no advice
 
 
 def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) -> Keys:
-    """What of the report is told; with `history` also its snapshots, the oldest first."""
+    """What of the report is told; with `history` also its snapshots, the oldest
+    first."""
     return {
         "sparse_only": sparse,
         **report.health._asdict(),
-        **dict.fromkeys(("health", "notes", "never", "found", "spent", "unwritten"), ...),
+        **dict.fromkeys(
+            ("health", "notes", "never", "found", "spent", "unwritten"), ...
+        ),
         "llm": report.spent,
         "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
         "history": report.history if history else ...,
@@ -157,17 +209,22 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
 
 
 def health_text(report: HealthReport, *, sparse: bool) -> str:
-    """Score, metrics with their bars and reasons, counts; within 80 columns or the terminal's."""
+    """Score, metrics with their bars and reasons, counts; within 80 columns or the
+    terminal's."""
     from memcli.diagnostics.metrics import FEW, GROWTH
 
-    found, counts = report.health, report.counts
+    found = report.health
+    counts = report.counts
     score = styled(f"{found.score:g} ({found.band})", found.band)
     live = count(counts["live"], "live entry", "live entries")
     size = f"{live}, {count(counts['files'], 'file')}, {counts['tokens']:,} tokens"
     lines = hung(f"health {score}   {size}", 2)
     few = counts["live"] < FEW
     for name, metric in found.metrics.items():
-        lines += ["", *_metric(name, metric, advised=not (few and metric.raise_with in GROWTH))]
+        lines += [
+            "",
+            *_metric(name, metric, advised=not (few and metric.raise_with in GROWTH)),
+        ]
     if few and counts["live"]:
         more = f"{FEW} entries and more make these figures meaningful: mem add, mem extract"
         lines += ["", *folded([more], more=2)]
@@ -176,9 +233,15 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
         for name in ("level", "type", "kind", "status"):
             text = ", ".join(f"{key} {number}" for key, number in counts[name].items())
             lines += _wrapped(text, f"{name:<8}", 8)
-    said = ["sparse-only: words alone are searched, not meaning (mem doctor)"] if sparse else []
+    said = (
+        ["sparse-only: words alone are searched, not meaning (mem doctor)"]
+        if sparse
+        else []
+    )
     if report.unwritten >= NUDGE_FROM:
-        said.append(f"{report.unwritten} prompts since memory was last written: mem extract")
+        said.append(
+            f"{report.unwritten} prompts since memory was last written: mem extract"
+        )
     if (spent := report.spent).calls:
         cost = f"{count(spent.calls, 'call')}, {spent.tokens:,} tokens, {spent.cost:.2f} USD"
         said.append(f"LLM, {spent.days} days: {cost}")
@@ -203,7 +266,8 @@ def _wrapped(text: str, first: str, hang: int) -> list[str]:
 
 
 def trend_text(report: HealthReport) -> str:
-    """The score by day: a sparkline and the latest days on a terminal, tab-separated in a pipe."""
+    """The score by day: a sparkline and the latest days on a terminal, tab-separated in
+    a pipe."""
     from memcli.diagnostics.metrics import WEIGHTS
 
     rows = []
@@ -214,7 +278,8 @@ def trend_text(report: HealthReport) -> str:
     width = columns(sys.stdout)
     if not width or not rows:
         return table(rows, ())
-    begin, end = report.history[0], report.history[-1]
+    begin = report.history[0]
+    end = report.history[-1]
     names = [name[:5] for name in WEIGHTS]
     scores = [day.score for day in report.history][-min(60, max(1, width - 36)) :]
     drawn = styled(sparkline(scores), report.health.band)

@@ -30,13 +30,18 @@ def filled(project: Project) -> Project:
         for i in ("zzzz1111", "yyyy2222")
     )
     project.write("MEMORY.md", twice + project.entry("Gone", "gone", status="retired"))
-    project.write("session.jsonl", '{"role": "user", "content": "I prefer short names."}\n')
+    project.write(
+        "session.jsonl", '{"role": "user", "content": "I prefer short names."}\n'
+    )
     return project
 
 
 def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
     """No traceback, no bug, no litter, and every entry in a file."""
-    assert done.code in CODES and not re.search("Traceback|internal", done.err), (verb, done)
+    assert done.code in CODES and not re.search("Traceback|internal", done.err), (
+        verb,
+        done,
+    )
     assert done.code in (0, 1) or "mem:" in done.err, (verb, done)
     files = [path for path in project.root.rglob("*.md") if path.is_file()]
     held = {e.id for path in files for e in parse(path.read_text(), path.name).entries}
@@ -111,7 +116,8 @@ def _locked(*folders: Path, mode: int) -> None:
 
 
 def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> None:
-    """Reading answers from another place; whoever would write says which file and writes nothing."""
+    """Reading answers from another place; whoever would write says which file and
+    writes nothing."""
     before = (filled.root / "MEMORY.md").read_bytes()
     _locked(filled.root, mode=0o555)
     try:
@@ -128,8 +134,11 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
 
 
 @pytest.mark.parametrize("where", ["unset", "gone", "a file", "not ours"])
-def test_without_a_home_a_project_still_works(filled: Project, tmp_path: Path, where: str) -> None:
-    """HOME and the folders of state and cache may be unset, gone, a file, or closed to us."""
+def test_without_a_home_a_project_still_works(
+    filled: Project, tmp_path: Path, where: str
+) -> None:
+    """HOME and the folders of state and cache may be unset, gone, a file, or closed to
+    us."""
     place = tmp_path / "place"
     if where == "a file":
         place.write_text("no folder")

@@ -13,15 +13,25 @@ SECRET = "open sesame 7391"
 @pytest.fixture
 def outside(project: Project) -> Path:
     """A file of the user's outside of the repository."""
-    return project.write("private.md", f"# Private\n\n{SECRET}\n", at=project.root.parent)
+    return project.write(
+        "private.md", f"# Private\n\n{SECRET}\n", at=project.root.parent
+    )
 
 
-READ = ("MEMORY.md", "institutional.md", "tasks/a.md", "memory/a.md", ".mem/jobs/j/MEMORY.md")
+READ = (
+    "MEMORY.md",
+    "institutional.md",
+    "tasks/a.md",
+    "memory/a.md",
+    ".mem/jobs/j/MEMORY.md",
+)
 
 
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_no_link_leads_a_reader_out(project: Project, outside: Path, name: str, kind: str) -> None:
+def test_no_link_leads_a_reader_out(
+    project: Project, outside: Path, name: str, kind: str
+) -> None:
     path = project.root / name
     if kind == "folder" and "/" in name:
         top = project.root / name.split("/")[0]
@@ -32,7 +42,11 @@ def test_no_link_leads_a_reader_out(project: Project, outside: Path, name: str, 
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(outside)
-    for command in (["recall", "open sesame"], ["list"], ["export", "--target", "json"]):
+    for command in (
+        ["recall", "open sesame"],
+        ["list"],
+        ["export", "--target", "json"],
+    ):
         done = project.mem(*command)
         assert SECRET not in done.out + done.err
 
@@ -49,7 +63,9 @@ def test_nothing_waits_at_a_pipe_or_reads_a_device(project: Project, name: str) 
 
 
 @pytest.mark.parametrize("name", ["info/exclude", "packed-refs"])
-def test_no_file_of_gits_is_waited_for_or_read_without_end(project: Project, name: str) -> None:
+def test_no_file_of_gits_is_waited_for_or_read_without_end(
+    project: Project, name: str
+) -> None:
     """In a `.git` that somebody packed."""
     project.write("MEMORY.md", project.entry("Zebra", "zebra `a.py`"))
     path = project.root / ".git" / name
@@ -58,7 +74,11 @@ def test_no_file_of_gits_is_waited_for_or_read_without_end(project: Project, nam
     assert project.mem("recall", "zebra").code == project.mem("index").code == 0
     path.unlink()
     os.truncate(project.write(f".git/{name}", ""), 1 << 33)
-    assert project.mem("recall", "zebra").code == project.mem("index", "--rebuild").code == 0
+    assert (
+        project.mem("recall", "zebra").code
+        == project.mem("index", "--rebuild").code
+        == 0
+    )
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "tasks", ".mem"])
@@ -98,7 +118,9 @@ def test_named_output_is_written_through_no_link(
     assert SECRET in outside.read_text()
 
 
-def test_a_state_folder_that_others_may_write_is_not_used(project: Project, world: Path) -> None:
+def test_a_state_folder_that_others_may_write_is_not_used(
+    project: Project, world: Path
+) -> None:
     shared = world / "shared" / "mem"
     shared.mkdir(parents=True)
     shared.chmod(0o777)

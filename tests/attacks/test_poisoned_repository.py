@@ -1,4 +1,5 @@
-"""A repository of somebody who means harm: its configuration, index, git settings, links."""
+"""A repository of somebody who means harm: its configuration, index, git settings,
+links."""
 
 import json
 import os
@@ -15,12 +16,22 @@ DB = ".memory.db"
 WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
 VERBS = [
     line.split()
-    for line in ("index", "recall zebra", "list", "health", "doctor", "compact --dry-run", "show z")
+    for line in (
+        "index",
+        "recall zebra",
+        "list",
+        "health",
+        "doctor",
+        "compact --dry-run",
+        "show z",
+    )
 ]
 
 
 def titles(project: Project) -> list[str]:
-    return [hit["title"] for hit in project.mem("recall", "zebra", "--json").json["hits"]]
+    return [
+        hit["title"] for hit in project.mem("recall", "zebra", "--json").json["hits"]
+    ]
 
 
 @pytest.fixture
@@ -30,7 +41,9 @@ def zebra(project: Project) -> Project:
 
 
 @pytest.mark.parametrize("line", WORDS["refused"])
-def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, line: str) -> None:
+def test_what_a_repository_may_not_set_is_refused_with_its_line(
+    zebra: Project, line: str
+) -> None:
     """Exit 2 with path and line, a hint, and nothing run, read or written."""
     zebra.write(".mem.toml", f"limit = 3\n{line}\n")
     for verb in (["recall", "zebra"], ["index"], ["add", "zebra runs"]):
@@ -58,17 +71,21 @@ def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra: Project, 
     ids=lambda text: ascii(text[:12]),
 )
 def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -> None:
-    """Keys of thousands of parts, thousands of keys, deep and long values end in one short message."""
+    """Keys of thousands of parts, thousands of keys, deep and long values end in one
+    short message."""
     zebra.write(".mem.toml", text)
     done = zebra.mem("recall", "zebra")
-    assert done.code == (0 if text.startswith("#" * 9) and len(text) < 65_536 else 2), done.err
+    assert done.code == (0 if text.startswith("#" * 9) and len(text) < 65_536 else 2), (
+        done.err
+    )
     assert ".mem.toml" in done.err and len(done.err) < 2_000
 
 
 def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
     zebra: Project, tmp_path: Path
 ) -> None:
-    """A jobs folder or a glob that reaches a link out of the root finds nothing there."""
+    """A jobs folder or a glob that reaches a link out of the root finds nothing
+    there."""
     outside = tmp_path / "outside"
     for name in ("job/MEMORY.md", "MEMORY.md", "notes/MEMORY.md"):
         zebra.write(name, zebra.entry("Zebra outside", "zebra secret"), at=outside)
@@ -83,7 +100,8 @@ def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
     (zebra.root / "proxy.md").symlink_to("/dev/zero")
     (zebra.root / "MEMORY.archive.md").symlink_to(zebra.home / "gone.md")
     zebra.write(
-        ".mem.toml", 'jobs_dir = "work"\nmemory_files = ["services/**/*.md", "*/MEMORY.md"]\n'
+        ".mem.toml",
+        'jobs_dir = "work"\nmemory_files = ["services/**/*.md", "*/MEMORY.md"]\n',
     )
     assert titles(zebra) == ["Zebra"]
     assert "root:" not in zebra.mem("recall", "zebra", "--max-tokens", "0").out
@@ -98,20 +116,28 @@ def _poison(path: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("statements", WORDS["code"])
-def test_an_index_with_code_in_it_is_moved_aside(zebra: Project, statements: list[str]) -> None:
-    """Triggers and views, which would run inside of mem's own statements, are none of an index."""
+def test_an_index_with_code_in_it_is_moved_aside(
+    zebra: Project, statements: list[str]
+) -> None:
+    """Triggers and views, which would run inside of mem's own statements, are none of
+    an index."""
     zebra.mem("index")
     _poison(zebra.root / DB, *statements)
     zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra changed"))
     done = zebra.mem("recall", "zebra", "--json")
-    assert [hit["title"] for hit in done.json["hits"]] == ["Zebra"] and "pwned" not in done.out
+    assert [hit["title"] for hit in done.json["hits"]] == [
+        "Zebra"
+    ] and "pwned" not in done.out
     assert "moved to" in done.err and len(list(zebra.root.glob(f"{DB}.aside-*"))) == 1
     assert zebra.mem("recall", "zebra").err == ""
 
 
 @pytest.mark.parametrize("statement", WORDS["values"])
-def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: str) -> None:
-    """Whatever the rows hold, every verb answers or refuses in words, and a rebuild mends it."""
+def test_no_value_of_a_poisoned_index_ends_in_a_bug(
+    zebra: Project, statement: str
+) -> None:
+    """Whatever the rows hold, every verb answers or refuses in words, and a rebuild
+    mends it."""
     own = zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20")
     zebra.write("MEMORY.md", own)
     zebra.mem("index")
@@ -127,33 +153,53 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra: Project, statement: s
 def test_a_link_at_the_index_is_not_written_through(
     zebra: Project, tmp_path: Path, suffix: str
 ) -> None:
-    """The index, and SQLite's own files beside it, may be links that a repository brings."""
+    """The index, and SQLite's own files beside it, may be links that a repository
+    brings."""
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
     done = zebra.mem("recall", "zebra", "--json")
     assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Zebra"])
-    assert precious.read_text() == "mine\n" * 2000 and list((cache_dir() / "index").glob("*.db"))
+    assert precious.read_text() == "mine\n" * 2000 and list(
+        (cache_dir() / "index").glob("*.db")
+    )
 
 
 def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) -> None:
-    """MEM_DB that points to a text, a folder or nothing's folder is exit 2, and the file stays."""
+    """MEM_DB that points to a text, a folder or nothing's folder is exit 2, and the
+    file stays."""
     notes = zebra.write("notes.txt", "mine\n" * 500, at=tmp_path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for named in (notes, tmp_path, tmp_path / "no/where.db", "MEMORY.md", "/dev/full", pipe):
+    for named in (
+        notes,
+        tmp_path,
+        tmp_path / "no/where.db",
+        "MEMORY.md",
+        "/dev/full",
+        pipe,
+    ):
         done = zebra.mem("recall", "zebra", env={"MEM_DB": str(named)})
         assert done.code == 2 and "MEM_DB" in done.err, (named, done)
-    assert notes.read_text() == "mine\n" * 500 and pipe.exists() and os.path.exists("/dev/full")
+    assert (
+        notes.read_text() == "mine\n" * 500
+        and pipe.exists()
+        and os.path.exists("/dev/full")
+    )
 
 
 def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> None:
-    """Hooks, monitors, pagers, external diffs and drivers that git's settings name stay unused."""
-    program = zebra.write("evil.sh", f"#!/bin/sh\necho run >> {tmp_path}/ran\ncat\n", at=tmp_path)
+    """Hooks, monitors, pagers, external diffs and drivers that git's settings name stay
+    unused."""
+    program = zebra.write(
+        "evil.sh", f"#!/bin/sh\necho run >> {tmp_path}/ran\ncat\n", at=tmp_path
+    )
     program.chmod(0o755)
     zebra.commit()
     hooks = tmp_path / "hooks"
     hooks.mkdir()
-    names = "post-checkout pre-commit post-merge reference-transaction post-index-change"
+    names = (
+        "post-checkout pre-commit post-merge reference-transaction post-index-change"
+    )
     for hook in names.split():
         (hooks / hook).symlink_to(program)
     keys = (
@@ -180,7 +226,8 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
 def test_a_git_file_that_leads_elsewhere_is_not_written_through(
     project: Project, tmp_path: Path
 ) -> None:
-    """A link where git keeps its excludes, behind a foreign `.git`, is not written through."""
+    """A link where git keeps its excludes, behind a foreign `.git`, is not written
+    through."""
     other = tmp_path / "victim"
     other.mkdir()
     (other / "HEAD").write_text("secret\n")
@@ -197,12 +244,16 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(
 
 def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
     """A file of 660 kB, thousands of keys, deep lists, aliases and tags."""
-    bomb = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
+    bomb = "".join(
+        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
+    )
     texts = {
         "huge": zebra.entry("Zebra huge", "zebra word " * 60_000),
         "bomb": f"---\nid: bomb\na0: &a0 [x]\n{bomb}---\nzebra\n",
         "deep": "---\nid: deep\nx: " + "[" * 3000 + "]" * 3000 + "\n---\nzebra\n",
-        "keys": "---\nid: keys\n" + "".join(f"k{i}: v\n" for i in range(4000)) + "---\nzebra\n",
+        "keys": "---\nid: keys\n"
+        + "".join(f"k{i}: v\n" for i in range(4000))
+        + "---\nzebra\n",
         "tags": "---\nid: tags\nx: !!python/object/apply:os.system ['touch pwned']\n---\nzebra\n",
         "rules": "---\n\n" * 10_000,
         "fences": "```\n" * 10_000,

@@ -1,4 +1,5 @@
-"""Terminal escapes and look-alikes in whatever a repository can put into a printed field."""
+"""Terminal escapes and look-alikes in whatever a repository can put into a printed
+field."""
 
 import json
 import os
@@ -19,7 +20,8 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 
 @pytest.fixture
 def poisoned(project: Project) -> Project:
-    """Escapes in ids, titles, tags, every free value, and names of files, jobs and tasks."""
+    """Escapes in ids, titles, tags, every free value, and names of files, jobs and
+    tasks."""
     keys = "source session_id session_task outcome retired_because".split()
     free = {"id": f"a{NASTY}", "kind": "pitfall", **dict.fromkeys(keys, f"x{NASTY}")}
     keys = "tags paths commands supports contradicts merged_from".split()
@@ -30,12 +32,18 @@ def poisoned(project: Project) -> Project:
         project.entry(f"Zebra {NASTY}", f"zebra {NASTY} stripes", **free, **lists),
         project.entry("Zebra plain", "zebra herd runs", **odd),
         project.entry("Zebra episode", f"zebra\n### Detail\n{NASTY}", **told),
-        project.entry("Zebra gone", "zebra old", status="retired", retired_because=NASTY),
+        project.entry(
+            "Zebra gone", "zebra old", status="retired", retired_because=NASTY
+        ),
         f"---\nid: broken{NASTY}\n: [\n---\nzebra\n",
     ]
     project.write("MEMORY.md", "\n".join(entries).encode("utf-8", "surrogatepass"))
     project.write("institutional.md", f"# Norms {NASTY}\nzebra {NASTY}\n")
-    for path in ("tasks/aX.md", ".mem/jobs/jX/MEMORY.md", ".mem/jobs/j/tasks/tX/MEMORY.md"):
+    for path in (
+        "tasks/aX.md",
+        ".mem/jobs/jX/MEMORY.md",
+        ".mem/jobs/j/tasks/tX/MEMORY.md",
+    ):
         far = project.entry("Zebra far", "zebra far away", id=None)
         project.write(path.replace("X", IN_NAMES), far)
     lines = project.entry("Zebra lines", "zebra two lines")
@@ -48,7 +56,9 @@ def poisoned(project: Project) -> Project:
 
 COMMANDS = [
     [word.replace("NASTY", NASTY).replace("ID", ID) for word in command]
-    for command in json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))["commands"]
+    for command in json.loads(
+        Path(__file__).with_name("words.json").read_text("utf-8")
+    )["commands"]
 ]
 
 
@@ -66,12 +76,21 @@ def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) ->
 
 
 def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
-    """A line end in a file's name makes no line of its own, in the answer or the talk."""
+    """A line end in a file's name makes no line of its own, in the answer or the
+    talk."""
     poisoned.write("tasks/x\nMEMORY.md:1: forged.md", b"\xff")
     poisoned.write("tasks/y\nforgedz.md", poisoned.entry("Zebra forged", "zebra"))
-    for line in ("index", "index --check", "doctor", "list", "recall zebra --max-tokens 0"):
+    for line in (
+        "index",
+        "index --check",
+        "doctor",
+        "list",
+        "recall zebra --max-tokens 0",
+    ):
         done = poisoned.mem(*line.split())
-        assert not re.search("^(MEMORY.md:1: )?forged", done.out + done.err, re.MULTILINE), done
+        assert not re.search(
+            "^(MEMORY.md:1: )?forged", done.out + done.err, re.MULTILINE
+        ), done
 
 
 def _strings(value: Any) -> list[str]:
@@ -83,20 +102,27 @@ def _strings(value: Any) -> list[str]:
 
 
 def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -> None:
-    """A key or a value of the project file that is named in an error carries no escape."""
+    """A key or a value of the project file that is named in an error carries no
+    escape."""
     odd = json.dumps(NASTY)
     for line in (f"decay = {odd}", f"{odd} = 1", f"[{odd}]", "x = \x1b[2J"):
         poisoned.write(".mem.toml", line + "\n")
         done = poisoned.mem("recall", "zebra")
-        assert done.code == 2 and "hint:" in done.err and not SEEN.search(done.err), ascii(done.err)
+        assert done.code == 2 and "hint:" in done.err and not SEEN.search(done.err), (
+            ascii(done.err)
+        )
         doctor = poisoned.mem("doctor")
-        assert doctor.code == 1 and not SEEN.search(doctor.out + doctor.err), ascii(doctor.out)
+        assert doctor.code == 1 and not SEEN.search(doctor.out + doctor.err), ascii(
+            doctor.out
+        )
 
 
 def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> None:
     """The block that agents read names no credential, wherever it stands."""
     poisoned.write(f"tasks/{KEY}.md", poisoned.entry("Zebra key", "zebra key"))
-    poisoned.write(f".mem/jobs/{KEY}/MEMORY.md", poisoned.entry("Zebra job", "zebra job"))
+    poisoned.write(
+        f".mem/jobs/{KEY}/MEMORY.md", poisoned.entry("Zebra job", "zebra job")
+    )
     out = poisoned.mem("recall", "zebra", "--format", "prompt", "--max-tokens", "0").out
     assert "Zebra key" in out and KEY not in out
 
@@ -111,7 +137,9 @@ def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> 
 )  # fmt: skip
 def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> None:
     """Title, body, tags and provenance are redacted; only `--raw` prints them."""
-    text = project.entry(f"Zebra {KEY}", f"zebra {KEY}", id=ID, tags=[KEY], source=f"x {KEY}")
+    text = project.entry(
+        f"Zebra {KEY}", f"zebra {KEY}", id=ID, tags=[KEY], source=f"x {KEY}"
+    )
     project.write("MEMORY.md", text + project.entry("Zebra herd", "zebra runs"))
     done = project.mem(*line.split())
     assert done.code == 0, done

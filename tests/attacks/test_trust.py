@@ -17,12 +17,22 @@ STRANGER = 4321
 
 def own(project: Project, *names: str) -> set[str]:
     paths = [str(project.root / name) for name in names]
-    return {os.path.relpath(path, project.root) for path in git.own_files(project.root, paths)}
+    return {
+        os.path.relpath(path, project.root)
+        for path in git.own_files(project.root, paths)
+    }
 
 
-def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(project: Project) -> None:
+def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(
+    project: Project,
+) -> None:
     """Whatever is special in the name for git's own patterns."""
-    names = ["proxy-tasks/a.md", "proxy-tasks/[b].md", "proxy-tasks/:(glob)c.md", "proxy.md"]
+    names = [
+        "proxy-tasks/a.md",
+        "proxy-tasks/[b].md",
+        "proxy-tasks/:(glob)c.md",
+        "proxy.md",
+    ]
     for name in names:
         project.write(name, "x")
     project.git("add", "--", ":(literal)proxy-tasks/[b].md", ":(literal)proxy.md")
@@ -37,7 +47,8 @@ def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(project: Proje
 @needs_root
 @pytest.mark.parametrize("mark", [".mem.toml", "MEMORY.md", ".git"])
 def test_what_another_user_put_above_is_no_root(project: Project, mark: str) -> None:
-    above, below = project.root.parent / "above", project.root.parent / "above/below"
+    above = project.root.parent / "above"
+    below = project.root.parent / "above/below"
     below.mkdir(parents=True)
     path = above / mark
     path.mkdir() if mark == ".git" else path.write_text("")
@@ -52,8 +63,11 @@ def test_what_another_user_put_above_is_no_root(project: Project, mark: str) -> 
         assert git.may_be_root(above, mark)
 
 
-def test_a_work_tree_must_be_known_to_its_repository(project: Project, tmp_path: Path) -> None:
-    """Linked work trees and submodules are; a `.git` file that a stranger packed is not."""
+def test_a_work_tree_must_be_known_to_its_repository(
+    project: Project, tmp_path: Path
+) -> None:
+    """Linked work trees and submodules are; a `.git` file that a stranger packed is
+    not."""
     project.write("MEMORY.md", "# Memory\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
@@ -71,13 +85,21 @@ def test_a_work_tree_must_be_known_to_its_repository(project: Project, tmp_path:
     assert "--git-dir" in done.err
     assert (project.root / ".git/config").read_bytes() == before
     assert [path.name for path in packed.iterdir()] == [".git"]
-    assert project.mem("init", "--git-dir", str(project.root / ".git"), cwd=packed).code == 0
+    assert (
+        project.mem("init", "--git-dir", str(project.root / ".git"), cwd=packed).code
+        == 0
+    )
 
 
 @pytest.mark.parametrize("name", ["x", "a=b"])
-@pytest.mark.parametrize("key", ["filter.{}.clean", "filter.{}.process", "diff.{}.textconv"])
-def test_no_program_of_the_repository_is_run(project: Project, key: str, name: str) -> None:
-    """By what looks at files of the work tree: filters of any name, conversions to text."""
+@pytest.mark.parametrize(
+    "key", ["filter.{}.clean", "filter.{}.process", "diff.{}.textconv"]
+)
+def test_no_program_of_the_repository_is_run(
+    project: Project, key: str, name: str
+) -> None:
+    """By what looks at files of the work tree: filters of any name, conversions to
+    text."""
     project.write("MEMORY.md", project.entry("Zebra", "see `a.py`", id="aaaa1111"))
     project.write("a.py", "x = 1\n")
     project.git("add", "-A")
@@ -103,7 +125,8 @@ def test_no_program_of_the_repository_is_run(project: Project, key: str, name: s
 def test_the_merge_driver_takes_memory_files_alone(
     project: Project, name: str, memory: bool
 ) -> None:
-    """By their names, or as `memory_files` names them; the rest is merged as git would."""
+    """By their names, or as `memory_files` names them; the rest is merged as git
+    would."""
     project.write(".mem.toml", 'memory_files = ["notes/*.md"]\n')
     one, two = (project.entry(title, id=f"{title}0000000") for title in ("a", "b"))
     for side, text in (("base", ""), ("ours", one), ("theirs", two)):
@@ -118,9 +141,13 @@ def test_the_merge_driver_takes_memory_files_alone(
 
 def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> None:
     for name in ("__future__", "typing", "gc", "json", "typer", "sqlite3", "datetime"):
-        (tmp_path / f"{name}.py").write_text("open('ran', 'w').close()\nraise SystemExit(9)\n")
+        (tmp_path / f"{name}.py").write_text(
+            "open('ran', 'w').close()\nraise SystemExit(9)\n"
+        )
     command = [sys.executable, "-m", "memcli", "--version"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "ran").exists()
 
@@ -128,7 +155,8 @@ def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> 
 def test_a_project_bounds_its_own_part_of_the_block_alone(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the user's own files say is shown however small a block the repository wants."""
+    """What the user's own files say is shown however small a block the repository
+    wants."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "120")
     rule = {"kind": "policy", "priority": "critical", "type": "directive"}
     text = project.entry("Never force push", "Never force push.", **rule)
@@ -142,8 +170,13 @@ def test_a_project_bounds_its_own_part_of_the_block_alone(
     assert "Own norms" in out
     assert "Fridays" not in out
     assert "deploy deploy" not in out
-    call = json.dumps({"session_id": "s", "cwd": str(project.root), "source": "startup"})
+    call = json.dumps(
+        {"session_id": "s", "cwd": str(project.root), "source": "startup"}
+    )
     told = project.shell("hook", "session-start", input=call).out
     assert "Never force push" in told
     assert "Fridays" not in told
-    assert project.mem("recall", "deploy", "--max-tokens", "1", "--format", "prompt").out == ""
+    assert (
+        project.mem("recall", "deploy", "--max-tokens", "1", "--format", "prompt").out
+        == ""
+    )

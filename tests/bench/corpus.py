@@ -1,4 +1,5 @@
-"""Memory as it looks: entries of 200 to 1,500 characters with kinds and priorities, in three layouts."""
+"""Memory as it looks: entries of 200 to 1,500 characters with kinds and priorities, in
+three layouts."""
 
 import random
 import subprocess
@@ -31,16 +32,25 @@ PRIORITIES = {"": 88, "high": 8, "critical": 3, "permanent": 1}
 
 
 def words(dice: random.Random) -> Iterator[str]:
-    """Words by Zipf's law without end; every other one follows its predecessor as it mostly does.
+    """Words by Zipf's law without end; every other one follows its predecessor as it
+    mostly does.
 
-    The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred entries."""
+    The words of `QUERY` stand among the commoner ones: each in 3 to 25 of a hundred
+    entries."""
     syllables = [
-        a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")
+        a + b
+        for a in "bdfgklmnprstvz"
+        for b in ("a", "e", "i", "o", "u", "an", "or", "in")
     ]
-    known = ["".join(dice.choices(syllables, k=dice.randint(2, 4))) for _ in range(VOCABULARY)]
+    known = [
+        "".join(dice.choices(syllables, k=dice.randint(2, 4)))
+        for _ in range(VOCABULARY)
+    ]
     known[40 : 40 * len(TOPICS) + 1 : 40] = TOPICS
     weights = list(accumulate(1 / (rank + 10) for rank in range(VOCABULARY)))
-    after = {word: dice.choices(known, cum_weights=weights, k=FOLLOWERS) for word in known}
+    after = {
+        word: dice.choices(known, cum_weights=weights, k=FOLLOWERS) for word in known
+    }
     word = known[0]
     while True:
         for drawn in dice.choices(known, cum_weights=weights, k=10_000):
@@ -54,7 +64,9 @@ def texts(count: int) -> Iterator[tuple[str, str]]:
     dice = random.Random(7)
     chain = words(dice)
     for _ in range(count):
-        title, size, body = " ".join(islice(chain, 5)), dice.randint(*SIZES), ""
+        title = " ".join(islice(chain, 5))
+        size = dice.randint(*SIZES)
+        body = ""
         while len(body) < size:
             body += " ".join(islice(chain, dice.randint(5, 18))).capitalize() + ". "
         yield title, body[:size].strip()
@@ -64,7 +76,9 @@ def write_tree(root: Path, count: int, layout: str = "many") -> None:
     """Write `count` entries below `root/tasks`, and a small MEMORY.md."""
     (root / "tasks").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
-    (root / "MEMORY.md").write_text("# Memory\n\nNotes of a service.\n", encoding="utf-8")
+    (root / "MEMORY.md").write_text(
+        "# Memory\n\nNotes of a service.\n", encoding="utf-8"
+    )
     dice = random.Random(11)
     made = (
         section(*text) if layout == "prose" else entry(i, *text, dice)
@@ -78,7 +92,13 @@ def write_tree(root: Path, count: int, layout: str = "many") -> None:
 
 
 def _size_of_file(layout: str, dice: random.Random) -> int:
-    return dice.randint(1, 30) if layout == "prose" else PER_FILE if layout == "many" else 1
+    return (
+        dice.randint(1, 30)
+        if layout == "prose"
+        else PER_FILE
+        if layout == "many"
+        else 1
+    )
 
 
 def section(title: str, body: str) -> str:
@@ -87,7 +107,8 @@ def section(title: str, body: str) -> str:
 
 def entry(number: int, title: str, body: str, dice: random.Random) -> str:
     """An entry as `mem` writes it."""
-    kind, priority = _drawn(KINDS, dice), _drawn(PRIORITIES, dice)
+    kind = _drawn(KINDS, dice)
+    priority = _drawn(PRIORITIES, dice)
     values = {
         "id": f"{number:08x}-0000-4000-8000-{number:012x}",
         "type": TYPES.get(kind, "declarative"),

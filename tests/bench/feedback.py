@@ -2,10 +2,11 @@
 
     python -m tests.bench.feedback FOLDER... [--sessions 50] [--set KEY=VALUE]...
 
-Folders as in `tests.bench.retrieval`. Every document becomes an entry with an age, a count and an
-importance by chance; every fifth is new. In each session, a day each, a few questions of one half
-of the set are recalled and all that is shown is reinforced. Then the questions of the other half
-are asked, and compared with the same history under relevance alone."""
+Folders as in `tests.bench.retrieval`. Every document becomes an entry with an age, a
+count and an importance by chance; every fifth is new. In each session, a day each, a
+few questions of one half of the set are recalled and all that is shown is reinforced.
+Then the questions of the other half are asked, and compared with the same history under
+relevance alone."""
 
 import argparse
 import datetime
@@ -34,7 +35,8 @@ SETTINGS = (
 
 
 def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list[float]:
-    """recall@5 of each question that is new after the sessions; the same draws for all settings."""
+    """recall@5 of each question that is new after the sessions; the same draws for all
+    settings."""
     found: list[float] = []
     for group in sorted({doc["group"] for doc in data.docs}):
         rng = random.Random(f"{seed} {group}")
@@ -42,16 +44,24 @@ def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list
         asked = [row for row in data.queries if row["group"] == group]
         rows = [row for row in asked if row.get("category") != "adversarial"]
         rng.shuffle(rows)
-        known, new = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-        entries = {str(doc["id"]): _entry(doc, rng, fresh=n % 5 == 0) for n, doc in enumerate(docs)}
+        known = rows[: len(rows) // 2]
+        new = rows[len(rows) // 2 :]
+        entries = {
+            str(doc["id"]): _entry(doc, rng, fresh=n % 5 == 0)
+            for n, doc in enumerate(docs)
+        }
         with tempfile.TemporaryDirectory() as folder:
             for day in range(sessions):
                 some = rng.sample(known, min(EACH, len(known)))
-                shown = _shown(Path(folder), docs, entries, some, FIRST + _days(day), sets)
+                shown = _shown(
+                    Path(folder), docs, entries, some, FIRST + _days(day), sets
+                )
                 for entry in {each for ids in shown for each in ids}:
                     entries[entry]["reinforcement_count"] += 1
                     entries[entry]["last_reinforced"] = str(FIRST + _days(day))
-            last = _shown(Path(folder), docs, entries, new, FIRST + _days(sessions), sets)
+            last = _shown(
+                Path(folder), docs, entries, new, FIRST + _days(sessions), sets
+            )
         pairs = zip(last, new, strict=True)
         found += [measures(ids, set(row["relevant"]))["recall@5"] for ids, row in pairs]
     return found
@@ -62,7 +72,9 @@ def _days(number: int) -> datetime.timedelta:
 
 
 def _entry(doc: dict[str, Any], rng: random.Random, *, fresh: bool) -> dict[str, Any]:
-    age, count, importance = rng.randint(0, 400), rng.randint(0, 30), rng.uniform(0.3, 0.95)
+    age = rng.randint(0, 400)
+    count = rng.randint(0, 30)
+    importance = rng.uniform(0.3, 0.95)
     written = FIRST - _days(0 if fresh else age)
     return {
         "id": doc["id"], "type": "declarative", "domain": "task", "importance": round(importance, 2),
@@ -75,22 +87,32 @@ def _shown(
     rows: Sequence[dict[str, Any]], today: datetime.date, sets: Sequence[str],
 ) -> list[list[str]]:  # fmt: skip
     """What each question shows on a day, by the real recall over a real memory file."""
-    texts = (render_entry(entries[d["id"]], f"## {d['title']}\n{d['text']}") for d in docs)
+    texts = (
+        render_entry(entries[d["id"]], f"## {d['title']}\n{d['text']}") for d in docs
+    )
     (root / "MEMORY.md").write_text("\n".join(texts), encoding="utf-8")
-    environ = {"MEM_HOME": f"{root}/home", "XDG_CONFIG_HOME": str(root), "MEM_NOW": str(today)}
+    environ = {
+        "MEM_HOME": f"{root}/home",
+        "XDG_CONFIG_HOME": str(root),
+        "MEM_NOW": str(today),
+    }
     with App(Options(str(root), ("max_tokens=0", *sets)), environ, root) as app:
         requests = (
             RecallRequest(row["query"], ranked_only=True, refresh=not n)
             for n, row in enumerate(rows)
         )
-        return [[str(hit.id) for hit in recall(app, request).hits] for request in requests]
+        return [
+            [str(hit.id) for hit in recall(app, request).hits] for request in requests
+        ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--sessions", type=int, default=50)
-    parser.add_argument("--set", action="append", default=[], dest="sets", help="embedder=none")
+    parser.add_argument(
+        "--set", action="append", default=[], dest="sets", help="embedder=none"
+    )
     given = parser.parse_args(arguments)
     for folder in given.folders:
         data = load(folder)

@@ -1,9 +1,9 @@
 """Learning with a model, scored without one: python -m tests.bench.reader FOLDER OUT.
 
-FOLDER holds labelled sessions, as for `fit_rules`. What a model would be sent is written to
-OUT/ID.txt, a reader who sees nothing else writes the replies to OUT/ID.jsonl, one JSON value for
-each call, and the next run replays them through the scripted provider and scores what is learned.
-"""
+FOLDER holds labelled sessions, as for `fit_rules`. What a model would be sent is
+written to OUT/ID.txt, a reader who sees nothing else writes the replies to
+OUT/ID.jsonl, one JSON value for each call, and the next run replays them through the
+scripted provider and scores what is learned."""
 
 import argparse
 from collections.abc import Mapping
@@ -28,19 +28,42 @@ def asked(session: Session) -> tuple[EngineInput, tuple[ExtractionScope, ...]]:
     inputs = {"transcript": "yes", **({"human turns": "yes"} if human else {})}
     runs, _ = scopes.chosen((), inputs, Home(), llm=True, global_on=False)
     stretches = episodes.segments(session.turns)
-    return EngineInput(session, 0, stretches, inputs, "", Path("project"), TODAY), runs
+    return EngineInput(
+        session=session,
+        first=0,
+        segments=stretches,
+        inputs=inputs,
+        folder="",
+        root=Path("project"),
+        today=TODAY,
+    ), runs
 
 
-def replayed(session: Session, replies: Path) -> tuple[list[tuple[str, str]], placement.Outcome]:
-    """The lessons (title, body) that these replies leave, and all that became of them."""
+def replayed(
+    session: Session, replies: Path
+) -> tuple[list[tuple[str, str]], placement.Outcome]:
+    """The lessons (title, body) that these replies leave, and all that became of
+    them."""
     given, runs = asked(session)
     found = engines.find(given, runs, Scripted(str(replies)))
     targets = scopes.targets_of(session.id, Home())
-    context = placement.Context(session, task_of(session.turns), "unknown", TODAY, targets)
+    context = placement.Context(
+        session=session,
+        task=task_of(session.turns),
+        phase="unknown",
+        today=TODAY,
+        targets=targets,
+    )
     outcome = placement.plan(found.drafts, context, [])
     files = [parse(text, name) for name, text in outcome.texts.items()]
-    entries = [entry for file in files for entry in file.entries if entry.kind != "episode"]
-    norms = [text for name, text in outcome.texts.items() if name.endswith("institutional.md")]
+    entries = [
+        entry for file in files for entry in file.entries if entry.kind != "episode"
+    ]
+    norms = [
+        text
+        for name, text in outcome.texts.items()
+        if name.endswith("institutional.md")
+    ]
     rows = [row for text in norms for row in text.splitlines() if row.startswith("- ")]
     said = [(entry.title, entry.body) for entry in entries]
     return [*said, *((row, row) for row in rows)], outcome
@@ -48,7 +71,9 @@ def replayed(session: Session, replies: Path) -> tuple[list[tuple[str, str]], pl
 
 def report(given: fit_rules.Set, read: Mapping[str, Session], out: Path) -> None:
     """Write the prompts; score those sessions that have replies."""
-    sizes, calls, chosen = [], [], {}
+    sizes = []
+    calls = []
+    chosen = {}
     for name, session in read.items():
         parts = engines.sent(*asked(session))
         (out / f"{name}.txt").write_text("\n".join(parts), "utf-8")
@@ -60,9 +85,14 @@ def report(given: fit_rules.Set, read: Mapping[str, Session], out: Path) -> None
             dropped = "".join(f", {n} {why}" for why, n in outcome.dropped.items())
             print(f"{name}: {len(chosen[name])} lessons{dropped}")
     print(f"calls a session: {median(calls):g} in the median, {max(calls)} at most")
-    print(f"input tokens a session: {median(sizes):,.0f} in the median, {max(sizes):,} at most")
+    print(
+        f"input tokens a session: {median(sizes):,.0f} in the median, {max(sizes):,} at most"
+    )
     answered = [one for one in given.sessions if one["id"] in chosen]
-    given.sessions, given.labels = answered, {name: given.labels[name] for name in chosen}
+    given.sessions, given.labels = (
+        answered,
+        {name: given.labels[name] for name in chosen},
+    )
     print(fit_rules.figures(given, chosen) if chosen else "no session is answered yet")
 
 
@@ -73,7 +103,11 @@ def main() -> None:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     given = fit_rules.Set(args.folder)
-    report(given, {name: fit_rules.read(path) for name, path in given.files.items()}, args.out)
+    report(
+        given,
+        {name: fit_rules.read(path) for name, path in given.files.items()},
+        args.out,
+    )
 
 
 if __name__ == "__main__":

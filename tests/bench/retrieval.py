@@ -1,15 +1,16 @@
 """Retrieval quality of the whole default pipeline on a question set.
 
-    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--against KEY=VALUE]...
+    python -m tests.bench.retrieval FOLDER... [--set KEY=VALUE]... [--against
+    KEY=VALUE]...
 
-With `--against` every question is asked once more with these settings on top, and the difference in
-recall@10 is given with its 95 % interval by paired bootstrap: `--set embedder=local --against
-embedder=none` compares hybrid recall with words alone.
+With `--against` every question is asked once more with these settings on top, and the
+difference in recall@10 is given with its 95 % interval by paired bootstrap: `--set
+embedder=local --against embedder=none` compares hybrid recall with words alone.
 
-A folder holds docs.jsonl (group, id, title, text, date) and queries.jsonl (group, query, relevant,
-category). Each group becomes a repository with a real memory file; every question goes through the
-real index and the real recall (ranked layer, no token limit). Category "adversarial" has no true
-answer and is reported apart."""
+A folder holds docs.jsonl (group, id, title, text, date) and queries.jsonl (group,
+query, relevant, category). Each group becomes a repository with a real memory file;
+every question goes through the real index and the real recall (ranked layer, no token
+limit). Category "adversarial" has no true answer and is reported apart."""
 
 import argparse
 import json
@@ -50,7 +51,12 @@ def load(folder: Path) -> Set:
 
 def entry(doc: dict[str, Any]) -> str:
     """One document as an entry; all metadata equal, so that relevance alone decides."""
-    values = {"id": doc["id"], "type": "declarative", "domain": "task", "importance": 0.5}
+    values = {
+        "id": doc["id"],
+        "type": "declarative",
+        "domain": "task",
+        "importance": 0.5,
+    }
     if doc.get("date"):
         values["created_at"] = doc["date"][:10]
     day = f"[{doc['date'][:10]}] " if doc.get("date") else ""
@@ -84,7 +90,9 @@ def measures(got: Sequence[str], relevant: set[str]) -> dict[str, float]:
     }
 
 
-def answers(data: Set, sets: Sequence[str]) -> Iterator[tuple[dict[str, Any], list[str], str]]:
+def answers(
+    data: Set, sets: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], list[str], str]]:
     """(question, ids found, mode) of every question of a set."""
     with tempfile.TemporaryDirectory() as folder:
         roots = build(data.docs, Path(folder) / "groups")
@@ -99,7 +107,8 @@ def answers(data: Set, sets: Sequence[str]) -> Iterator[tuple[dict[str, Any], li
                 options = Options(str(roots[group]), ("max_tokens=0", *sets))
                 apps[group] = App(options, environ, roots[group])
             report = recall(
-                apps[group], RecallRequest(question["query"], ranked_only=True, refresh=fresh)
+                apps[group],
+                RecallRequest(question["query"], ranked_only=True, refresh=fresh),
             )
             yield question, [str(hit.id) for hit in report.hits], report.mode
         for app in apps.values():
@@ -124,8 +133,11 @@ def rows(data: Set, sets: Sequence[str]) -> tuple[list[Row], str]:
     return found, " ".join(sorted(modes))
 
 
-def evaluate(data: Set, sets: Sequence[str], against: Sequence[str] = ()) -> dict[str, Any]:
-    """Mean metrics in percent, without and with the adversarial questions; the comparison."""
+def evaluate(
+    data: Set, sets: Sequence[str], against: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Mean metrics in percent, without and with the adversarial questions; the
+    comparison."""
     own, mode = rows(data, sets)
     result = {"set": data.name, "mode": mode, **_means(own)}
     if against:
@@ -137,7 +149,9 @@ def evaluate(data: Set, sets: Sequence[str], against: Sequence[str] = ()) -> dic
 
 def _means(found: Sequence[Row]) -> dict[str, dict[str, float]]:
     return {
-        "without adversarial": _mean([row.metrics for row in found if not row.adversarial]),
+        "without adversarial": _mean(
+            [row.metrics for row in found if not row.adversarial]
+        ),
         "with adversarial": _mean([row.metrics for row in found]),
     }
 
@@ -147,11 +161,15 @@ def _recalls(found: Sequence[Row]) -> list[float]:
 
 
 def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Mean of `own` minus `other` in points, and its 95 % interval by paired bootstrap."""
+    """Mean of `own` minus `other` in points, and its 95 % interval by paired
+    bootstrap."""
     apart = [a - b for a, b in zip(own, other, strict=True)]
     dice = random.Random(1)
-    means = sorted(sum(dice.choices(apart, k=len(apart))) / len(apart) for _ in range(DRAWS))
-    low, high = means[round(DRAWS * 0.025)], means[round(DRAWS * 0.975) - 1]
+    means = sorted(
+        sum(dice.choices(apart, k=len(apart))) / len(apart) for _ in range(DRAWS)
+    )
+    low = means[round(DRAWS * 0.025)]
+    high = means[round(DRAWS * 0.975) - 1]
     points = {"points": sum(apart) / len(apart), "low": low, "high": high}
     return {key: round(100 * value, 2) for key, value in points.items()}
 
@@ -170,13 +188,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set", action="append", default=[], dest="sets")
     parser.add_argument("--against", action="append", default=[])
     given = parser.parse_args(arguments)
-    results = [evaluate(load(folder), given.sets, given.against) for folder in given.folders]
-    print(f"{'set':<14} {'mode':<7} {'questions':>22} " + " ".join(f"{m:>9}" for m in METRICS))
+    results = [
+        evaluate(load(folder), given.sets, given.against) for folder in given.folders
+    ]
+    print(
+        f"{'set':<14} {'mode':<7} {'questions':>22} "
+        + " ".join(f"{m:>9}" for m in METRICS)
+    )
     for result in results:
         _print_rows(result["set"], result)
         if "against" in result:
             _print_rows(result["set"], result["against"])
-            gained = "{points:+} points ({low:+} to {high:+})".format(**result["difference"])
+            gained = "{points:+} points ({low:+} to {high:+})".format(
+                **result["difference"]
+            )
             print(f"{result['set']:<14} recall@10 {gained}")
     return 0
 

@@ -1,13 +1,15 @@
-"""What cold commands and hooks cost, beside plain SQLite and other versions of `mem`, in turns.
+"""What cold commands and hooks cost, beside plain SQLite and other versions of `mem`,
+in turns.
 
-    python -m tests.bench.speed [--sizes 1000,10000,100000] [--layout many|one|prose] [--runs 9]
+    python -m tests.bench.speed [--sizes 1000,10000,100000] [--layout many|one|prose]
+    [--runs 9]
         [--embedders none,local] [--mem PROGRAM]... [--cpu] [--hooks]
 
-The entries are those of `tests.bench.corpus`. Floors: a fresh Python that asks one FTS5 query of
-the same words over the same texts, one that imports sqlite3, one that looks at every file, and a
-plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the processor, which other work on
-the machine changes less. With `--hooks` the hooks are measured, each call in a session of its own.
-"""
+The entries are those of `tests.bench.corpus`. Floors: a fresh Python that asks one FTS5
+query of the same words over the same texts, one that imports sqlite3, one that looks at
+every file, and a plain FTS5 build. Milliseconds are of the clock, with `--cpu` of the
+processor, which other work on the machine changes less. With `--hooks` the hooks are
+measured, each call in a session of its own."""
 
 import argparse
 import json
@@ -65,7 +67,8 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Cost(NamedTuple):
-    """What a command took: seconds by the clock, of the processor, and its peak memory in MB."""
+    """What a command took: seconds by the clock, of the processor, and its peak memory
+    in MB."""
 
     seconds: float
     worked: float
@@ -83,7 +86,8 @@ class Arm(NamedTuple):
         return [self.program] if self.program else MEM
 
     def environ(self, folder: Path) -> dict[str, str]:
-        """Everything of the user's lies in `folder`, index and state of each arm apart."""
+        """Everything of the user's lies in `folder`, index and state of each arm
+        apart."""
         own = folder / f"{self.program.replace('/', '_')}-{self.embedder}"
         own.mkdir(exist_ok=True)
         return {
@@ -93,8 +97,11 @@ class Arm(NamedTuple):
         }  # fmt: skip
 
 
-def cost(command: Sequence[str], environ: Mapping[str, str], cwd: Path, given: bytes = b"") -> Cost:
-    """Run a command below a small process: the memory of a child counts what its parent had."""
+def cost(
+    command: Sequence[str], environ: Mapping[str, str], cwd: Path, given: bytes = b""
+) -> Cost:
+    """Run a command below a small process: the memory of a child counts what its parent
+    had."""
     measured = [sys.executable, "-S", "-c", MEASURED, *command]
     done = subprocess.run(
         measured, env=environ, cwd=cwd, input=given, capture_output=True, check=False
@@ -102,11 +109,14 @@ def cost(command: Sequence[str], environ: Mapping[str, str], cwd: Path, given: b
     if done.returncode:
         raise SystemExit(f"{command}: exit {done.returncode}\n{done.stderr.decode()}")
     seconds, worked, memory = json.loads(done.stdout)
-    return Cost(seconds, worked, memory / (1024 if sys.platform != "darwin" else 1024 * 1024))
+    return Cost(
+        seconds, worked, memory / (1024 if sys.platform != "darwin" else 1024 * 1024)
+    )
 
 
 def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
-    """The median cost of each job, run in turns so that a noisy machine is noisy for all."""
+    """The median cost of each job, run in turns so that a noisy machine is noisy for
+    all."""
     rounds = [[job() for job in jobs.values()] for _ in range(runs)]
     columns = zip(*rounds, strict=True)
     return {
@@ -118,10 +128,13 @@ def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
 def plain_index(path: Path, count: int) -> Cost:
     """What a plain FTS5 build of the same texts costs."""
     rows = list(texts(count))
-    started, worked = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
+    worked = time.process_time()
     db = sqlite3.connect(path)
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("CREATE VIRTUAL TABLE t USING fts5(title, body, tokenize = 'porter unicode61')")
+    db.execute(
+        "CREATE VIRTUAL TABLE t USING fts5(title, body, tokenize = 'porter unicode61')"
+    )
     with db:
         db.executemany("INSERT INTO t VALUES (?, ?)", rows)
     db.close()
@@ -129,9 +142,12 @@ def plain_index(path: Path, count: int) -> Cost:
 
 
 def warm(arms: Sequence[Arm], folder: Path) -> None:
-    """Make the table of word vectors, which is made once for all repositories of a user."""
+    """Make the table of word vectors, which is made once for all repositories of a
+    user."""
     (folder / "warm").mkdir()
-    (folder / "warm" / "MEMORY.md").write_text("# Memory\n\nA first word.\n", encoding="utf-8")
+    (folder / "warm" / "MEMORY.md").write_text(
+        "# Memory\n\nA first word.\n", encoding="utf-8"
+    )
     for arm in arms:
         environ = {**arm.environ(folder), "MEM_DB": str(folder / "warm" / "memory.db")}
         cost([*arm.command, "index", "-q"], environ, folder / "warm")
@@ -143,11 +159,16 @@ Jobs = dict[tuple[Arm | None, str], Callable[[], Cost]]
 Costs = dict[tuple[Arm | None, str], Cost]
 
 
-def measure(count: int, layout: str, arms: Sequence[Arm], runs: int, *, hooks: bool) -> Costs:
+def measure(
+    count: int, layout: str, arms: Sequence[Arm], runs: int, *, hooks: bool
+) -> Costs:
     """What floors (of no arm) and the commands of each arm cost, for one tree."""
-    with tempfile.TemporaryDirectory(prefix="mem-speed-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(
+        prefix="mem-speed-", ignore_cleanup_errors=True
+    ) as name:
         folder = Path(name)
-        root, plain = folder / "root", folder / "plain.db"
+        root = folder / "root"
+        plain = folder / "plain.db"
         write_tree(root, count, layout)
         warm(arms, folder)
         terms = " OR ".join(f'"{word}"' for word in QUERY.split() if len(word) > 3)
@@ -158,7 +179,9 @@ def measure(count: int, layout: str, arms: Sequence[Arm], runs: int, *, hooks: b
             return cost([*arm.command, *arguments], environ[arm], root, given)
 
         def python(code: str, *arguments: str) -> Callable[[], Cost]:
-            return lambda: cost([sys.executable, "-c", code, *arguments], environ[arms[0]], root)
+            return lambda: cost(
+                [sys.executable, "-c", code, *arguments], environ[arms[0]], root
+            )
 
         found |= {(arm, "index"): of(arm, "index", "-q") for arm in arms}
         jobs: Jobs = {(None, "import sqlite3"): python("import sqlite3")}
@@ -178,7 +201,11 @@ def measure(count: int, layout: str, arms: Sequence[Arm], runs: int, *, hooks: b
 
 
 def hook(
-    of: Callable[..., Cost], arm: Arm, root: Path, number: Iterator[int], call: Mapping[str, Any]
+    of: Callable[..., Cost],
+    arm: Arm,
+    root: Path,
+    number: Iterator[int],
+    call: Mapping[str, Any],
 ) -> Cost:
     """What a hook costs, without the worker that it leaves behind."""
     said = {"session_id": f"s{next(number)}", "cwd": str(root), **call}
@@ -195,17 +222,22 @@ def _read(path: Path) -> bytes:
     return b""
 
 
-def _edits(root: Path, runs: int, arms: Sequence[Arm], of: Callable[..., Cost]) -> Costs:
+def _edits(
+    root: Path, runs: int, arms: Sequence[Arm], of: Callable[..., Cost]
+) -> Costs:
     """Change one entry, then let each arm answer; in turns."""
     path = root / "tasks" / "t000000.md"
-    text, number = path.read_text(encoding="utf-8"), iter(range(runs))
+    text = path.read_text(encoding="utf-8")
+    number = iter(range(runs))
 
     def edited(arm: Arm) -> Cost:
         if arm == arms[0]:
             path.write_text(f"{text.rstrip()} n{next(number)}\n", encoding="utf-8")
         return of(arm, "recall", QUERY)
 
-    return in_turns(runs, {(arm, "edit and recall"): partial(edited, arm) for arm in arms})
+    return in_turns(
+        runs, {(arm, "edit and recall"): partial(edited, arm) for arm in arms}
+    )
 
 
 def table(costs: Costs, *, cpu: bool) -> list[str]:
@@ -215,8 +247,11 @@ def table(costs: Costs, *, cpu: bool) -> list[str]:
         return cost.worked if cpu else cost.seconds
 
     lines = []
-    for (arm, name), took in sorted(costs.items(), key=lambda row: row[0][0] or Arm("", "")):
-        who, floor = f"{arm.program or 'mem'}, {arm.embedder}" if arm else "", FLOORS.get(name, "")
+    for (arm, name), took in sorted(
+        costs.items(), key=lambda row: row[0][0] or Arm("", "")
+    ):
+        who = f"{arm.program or 'mem'}, {arm.embedder}" if arm else ""
+        floor = FLOORS.get(name, "")
         floor = floor or ("import sqlite3" if arm else "")
         times = time_of(took) / max(time_of(costs[None, floor]), 1e-6) if floor else 1.0
         lines.append(
@@ -237,7 +272,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--hooks", action="store_true")
     given = parser.parse_args(arguments)
     arms = [
-        Arm(program, name) for name in given.embedders.split(",") for program in ("", *given.mem)
+        Arm(program, name)
+        for name in given.embedders.split(",")
+        for program in ("", *given.mem)
     ]
     for size in map(int, given.sizes.split(",")):
         print(f"{size:,} entries, {given.layout}", flush=True)

@@ -29,7 +29,10 @@ def write_session(path: Path, size: int) -> None:
     written = 0
     with path.open("wb") as file:
         for record in _records(random.Random(4)):
-            data = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+            data = (
+                json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+                + b"\n"
+            )
             file.write(data)
             written += len(data)
             if written >= size:
@@ -37,7 +40,8 @@ def write_session(path: Path, size: int) -> None:
 
 
 def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
-    """Rounds of a prompt, some steps of the agent with tools and their results, and lines between."""
+    """Rounds of a prompt, some steps of the agent with tools and their results, and
+    lines between."""
 
     def prose(count: int) -> str:
         return " ".join(chance.choices(_WORDS, k=count))
@@ -61,7 +65,12 @@ def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
             result = {
                 "type": "tool_result", "tool_use_id": tool, "content": output, "is_error": step == 7,
             }  # fmt: skip
-            copy = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
+            copy = {
+                "stdout": output,
+                "stderr": "",
+                "interrupted": False,
+                "isImage": False,
+            }
             message = {"role": "user", "content": [result]}
             yield _line("user", number, step, message, toolUseResult=copy)
             if step % 4 == 0:
@@ -72,7 +81,9 @@ def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
         yield {"type": "file-history-snapshot", "messageId": "m", "snapshot": snapshot}
 
 
-def _line(kind: str, number: int, step: int, message: dict[str, Any], **more: Any) -> Any:
+def _line(
+    kind: str, number: int, step: int, message: dict[str, Any], **more: Any
+) -> Any:
     return {
         "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}", "isSidechain": False,
         "userType": "external", "cwd": "/home/ana/shop", "sessionId": SESSION,

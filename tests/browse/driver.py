@@ -1,4 +1,5 @@
-"""A headless Chromium by the WebDriver protocol: what a test of the page needs of it, no more."""
+"""A headless Chromium by the WebDriver protocol: what a test of the page needs of it,
+no more."""
 
 import base64
 import json
@@ -61,7 +62,9 @@ class Browser:
 
     def cdp(self, command: str, **params: object) -> Any:
         """Ask the browser itself."""
-        return self._ask("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
+        return self._ask(
+            "POST", "/goog/cdp/execute", {"cmd": command, "params": params}
+        )
 
     def js(self, script: str, *given: object) -> Any:
         """What a function body returns in the page."""
@@ -77,22 +80,39 @@ class Browser:
 
     def press(self, keys: str) -> None:
         """Press keys, one after the other."""
-        steps = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": steps}]})
+        steps = [
+            {"type": kind, "value": key}
+            for key in keys
+            for kind in ("keyDown", "keyUp")
+        ]
+        self._ask(
+            "POST",
+            "/actions",
+            {"actions": [{"type": "key", "id": "k", "actions": steps}]},
+        )
 
     def text(self, selector: str) -> str:
         """What stands in the first element that fits."""
-        return str(self.js("return document.querySelector(arguments[0]).innerText", selector))
+        return str(
+            self.js("return document.querySelector(arguments[0]).innerText", selector)
+        )
 
     def log(self) -> list[str]:
         """What the console said since it was last asked."""
-        return [row["message"] for row in self._ask("POST", "/se/log", {"type": "browser"})]
+        return [
+            row["message"] for row in self._ask("POST", "/se/log", {"type": "browser"})
+        ]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since the last time, over a network or not."""
+        """The addresses that were asked for since the last time, over a network or
+        not."""
         rows = self._ask("POST", "/se/log", {"type": "performance"})
         told = (json.loads(row["message"])["message"] for row in rows)
-        sent = [each["params"] for each in told if each["method"] == "Network.requestWillBeSent"]
+        sent = [
+            each["params"]
+            for each in told
+            if each["method"] == "Network.requestWillBeSent"
+        ]
         urls = [each["request"]["url"] for each in sent]
         return [
             url for url in urls if not url.startswith(("chrome:", "data:"))

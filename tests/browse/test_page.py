@@ -1,4 +1,5 @@
-"""The page of mem browse, in a browser: found, filtered, read, copied; nothing hostile, nothing sent."""
+"""The page of mem browse, in a browser: found, filtered, read, copied; nothing hostile,
+nothing sent."""
 
 import re
 import stat
@@ -29,7 +30,14 @@ HOSTILE = [
 
 
 def report(*items: dict[str, Any], pairs: tuple[Any, ...] = ()) -> BrowseReport:
-    return BrowseReport("repo", "/r", "2026-11-21", items, pairs, HEALTH)
+    return BrowseReport(
+        name="repo",
+        root="/r",
+        day="2026-11-21",
+        items=items,
+        pairs=pairs,
+        health=HEALTH,
+    )
 
 
 def item(number: int, **more: Any) -> dict[str, Any]:
@@ -53,9 +61,14 @@ def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) ->
 
 @pytest.mark.unit
 def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
-    """By the policy: their hashes, no address, no reach; memory cannot end the element it is in."""
-    text = page.render(report(*(item(n, title=each, text=each) for n, each in enumerate(HOSTILE))))
-    policy = unescape(re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0])
+    """By the policy: their hashes, no address, no reach; memory cannot end the element
+    it is in."""
+    text = page.render(
+        report(*(item(n, title=each, text=each) for n, each in enumerate(HOSTILE)))
+    )
+    policy = unescape(
+        re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0]
+    )
     for tag in ("style", "script"):
         own = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
         digest = b64encode(sha256(own[-1].encode()).digest()).decode()
@@ -64,11 +77,14 @@ def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
     assert "unsafe" not in policy and "require-trusted-types-for 'script'" in policy
     body = text.split('id="data">')[1].split("</script>")[0]
     assert not set("<>&\u2028\u2029") & set(body)
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(", text)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(", text
+    )
 
 
 def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
-    """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does nothing."""
+    """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does
+    nothing."""
     made = [
         item(n, id=each, title=each, text=f"{each}\n- {each}", tags=[each], path=each, kind=each,
              paths=[each], gone=each, told=[("2026-11-20T10:00", each, each, each)],
@@ -84,16 +100,23 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
         browser.js("document.querySelectorAll('.row')[arguments[0]].click()", n)
         assert browser.text("#detail h2").split() == each.replace("\u2028", " ").split()
     assert browser.js("return window.hit || 0") == 0
-    assert browser.js("return document.querySelectorAll('a, img, svg[onload], iframe').length") == 0
+    assert (
+        browser.js(
+            "return document.querySelectorAll('a, img, svg[onload], iframe').length"
+        )
+        == 0
+    )
     assert browser.js("return document.scripts.length") == 2 and browser.log() == []
     assert len(browser.requests()) == 0
 
 
 def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
-    """Words must all occur, -word must not; arrows go on, Esc clears; a command is copied."""
+    """Words must all occur, -word must not; arrows go on, Esc clears; a command is
+    copied."""
     links = [("supports", "id-00002-abc")]
     made = [
-        item(n, tags=["red"] if n < 3 else [], links=links if n == 1 else []) for n in range(40)
+        item(n, tags=["red"] if n < 3 else [], links=links if n == 1 else [])
+        for n in range(40)
     ]
     shown(browser, tmp_path, report(*made, item(99, what="archive", title="Gone")))
     browser.press("/title 3")
@@ -101,9 +124,9 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
     browser.press(" -title1\ue00c")
     assert browser.text("#tally") == "41 entries"
     browser.press("jj")
-    assert browser.text("#detail h2") == "Title 1" and "supports\nTitle 2" in browser.text(
-        "#detail"
-    )
+    assert browser.text(
+        "#detail h2"
+    ) == "Title 1" and "supports\nTitle 2" in browser.text("#detail")
     assert "mem retire id-00001 --because 'no longer true'" in browser.text(".cmds")
     assert browser.js("return location.hash") == "#/e/id-00001-abc"
     browser.press("c")
@@ -124,21 +147,33 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
 
 
 def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
-    """360 px: the list, then the entry over it, nothing wider than the screen; dark by itself."""
+    """360 px: the list, then the entry over it, nothing wider than the screen; dark by
+    itself."""
     wide = item(1, text="`" + "long_name_" * 40 + "`\n\n" + "x" * 400)
     shown(browser, tmp_path, report(wide, item(2)), width=360, height=700, dark=True)
     look = "return [document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
     width, colour = browser.js(look)
     assert width == 360 and max(map(int, re.findall(r"\d+", colour))) < 60
     browser.js("document.querySelector('.row').click()")
-    assert browser.js("return getComputedStyle(document.querySelector('.left')).display") == "none"
-    assert browser.js("const d = document.getElementById('detail'); return d.scrollWidth <= 360")
+    assert (
+        browser.js("return getComputedStyle(document.querySelector('.left')).display")
+        == "none"
+    )
+    assert browser.js(
+        "const d = document.getElementById('detail'); return d.scrollWidth <= 360"
+    )
     browser.press("\ue00c")
-    assert browser.js("return getComputedStyle(document.querySelector('.left')).display") == "flex"
+    assert (
+        browser.js("return getComputedStyle(document.querySelector('.left')).display")
+        == "flex"
+    )
 
 
-def test_ten_thousand_entries_are_a_window_of_rows(browser: Browser, tmp_path: Any) -> None:
-    """Only the rows in sight exist, wherever one scrolls; each has its place for a screen reader."""
+def test_ten_thousand_entries_are_a_window_of_rows(
+    browser: Browser, tmp_path: Any
+) -> None:
+    """Only the rows in sight exist, wherever one scrolls; each has its place for a
+    screen reader."""
     shown(browser, tmp_path, report(*(item(n) for n in range(10_000))))
     rows = "return [...document.querySelectorAll('.row')].map((row) => +row.getAttribute('aria-posinset'))"
     assert len(browser.js(rows)) < 60
@@ -146,16 +181,25 @@ def test_ten_thousand_entries_are_a_window_of_rows(browser: Browser, tmp_path: A
     browser.until("return document.getElementById('row-5000') !== null")
     assert len(found := browser.js(rows)) < 60 and 5001 in found
     browser.press("\ue010")
-    assert browser.js("return document.querySelector('[aria-selected=true]').id") == "row-9999"
+    assert (
+        browser.js("return document.querySelector('[aria-selected=true]').id")
+        == "row-9999"
+    )
 
 
-def test_each_control_has_a_name_and_colours_contrast(browser: Browser, tmp_path: Any) -> None:
-    """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in dark."""
+def test_each_control_has_a_name_and_colours_contrast(
+    browser: Browser, tmp_path: Any
+) -> None:
+    """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in
+    dark."""
     for dark in (False, True):
         shown(browser, tmp_path, report(item(1), item(2)), dark=dark)
         browser.press("jf")
         assert (
-            browser.js("return document.querySelectorAll('main, nav, header, search').length") == 4
+            browser.js(
+                "return document.querySelectorAll('main, nav, header, search').length"
+            )
+            == 4
         )
         nameless = (
             "return [...document.querySelectorAll('button, input, select')].filter((e) =>"
@@ -176,18 +220,23 @@ def test_each_control_has_a_name_and_colours_contrast(browser: Browser, tmp_path
 
 def _luminance(colour: list[float]) -> float:
     parts = [c / 255 for c in colour]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    linear = [
+        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None:
-    """In the cache, 0600; retired, archived and prose units are in it, what a secret was is not."""
+    """In the cache, 0600; retired, archived and prose units are in it, what a secret
+    was is not."""
     project.write(
         "MEMORY.md",
-        "# Notes\n\nPeople write, too.\n\n" + project.entry("Herd", "password = hunter2x9"),
+        "# Notes\n\nPeople write, too.\n\n"
+        + project.entry("Herd", "password = hunter2x9"),
     )
     project.write(
-        "MEMORY.archive.md", project.entry("Past", "It was so.", archived_because="stale")
+        "MEMORY.archive.md",
+        project.entry("Past", "It was so.", archived_because="stale"),
     )
     done = project.mem("browse", "--print")
     place = type(project.root)(done.out.strip())
@@ -201,10 +250,16 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None
 
 
 def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
-    """What git says of each entry, what it names, and what contradicts it, with the commands' words."""
-    five = project.entry("Pool", "The database pool has 5 workers in production.", id="p5")
+    """What git says of each entry, what it names, and what contradicts it, with the
+    commands' words."""
+    five = project.entry(
+        "Pool", "The database pool has 5 workers in production.", id="p5"
+    )
     nine = project.entry(
-        "Pool", "The database pool has 9 workers in production.", id="p9", supports=["p5"]
+        "Pool",
+        "The database pool has 9 workers in production.",
+        id="p9",
+        supports=["p5"],
     )
     project.write("MEMORY.md", five)
     project.git("add", "-A")
@@ -212,10 +267,16 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
     project.write("MEMORY.md", f"{five}\n{nine}")
     project.mem("index", "--history")
     found = project.mem("browse", "--json", "--history").json
-    assert [each["title"] for each in found["items"] if each["what"] == "commit"] == ["one"]
+    assert [each["title"] for each in found["items"] if each["what"] == "commit"] == [
+        "one"
+    ]
     by_id = {each["id"]: each for each in found["items"]}
-    assert [row[3] for row in by_id["p5"]["life"]] == ["added"] and by_id["p5"]["life"][0][0]
-    assert by_id["p9"]["life"][0][0] == "" and ["supports", "p5"] in by_id["p9"]["links"]
+    assert [row[3] for row in by_id["p5"]["life"]] == ["added"] and by_id["p5"]["life"][
+        0
+    ][0]
+    assert (
+        by_id["p9"]["life"][0][0] == "" and ["supports", "p5"] in by_id["p9"]["links"]
+    )
     assert [(what, sorted(ids)) for what, _, ids, _ in found["pairs"]] == [
         ("contradiction", ["p5", "p9"])
     ]

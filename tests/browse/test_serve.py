@@ -1,4 +1,5 @@
-"""mem browse --serve: its buttons are the commands; nobody else is answered; it ends with its page."""
+"""mem browse --serve: its buttons are the commands; nobody else is answered; it ends
+with its page."""
 
 import http.client
 import json
@@ -23,9 +24,12 @@ from tests.conftest import Project
 
 
 @contextmanager
-def served(project: Project, idle: float = 60.0) -> Iterator[tuple[PageServer, threading.Thread]]:
+def served(
+    project: Project, idle: float = 60.0
+) -> Iterator[tuple[PageServer, threading.Thread]]:
     """A server of a project's memory, which runs."""
-    options, gather = Options(root=str(project.root)), partial(browse, filters=Filters())
+    options = Options(root=str(project.root))
+    gather = partial(browse, filters=Filters())
     with opened(options) as app:
         server = PageServer(options, gather(app), gather)
     running = threading.Thread(target=server.run, args=(idle,))
@@ -42,8 +46,15 @@ def ask(
     server: PageServer, method: str, path: str, body: object = None, **headers: str
 ) -> tuple[int, str]:
     """Ask as the page does, but for these headers; `None` leaves one out."""
-    own = {"Host": server.host, "Origin": f"http://{server.host}", "X-Mem-Token": server.key}
-    given = {**own, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    own = {
+        "Host": server.host,
+        "Origin": f"http://{server.host}",
+        "X-Mem-Token": server.key,
+    }
+    given = {
+        **own,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     connection.putrequest(method, path, skip_host=True)
     data = json.dumps(body).encode() if body is not None else b""
@@ -56,7 +67,8 @@ def ask(
 
 
 def test_only_the_page_itself_is_answered(project: Project) -> None:
-    """Another host (DNS rebinding), origin or token, none at all, a second tab: refused, and nothing changed."""
+    """Another host (DNS rebinding), origin or token, none at all, a second tab:
+    refused, and nothing changed."""
     path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
     before = path.read_bytes()
     task = {"do": "retire", "id": "e1"}
@@ -89,14 +101,20 @@ def done(server: PageServer, **task: str) -> dict[str, Any]:
 
 
 def test_buttons_are_the_commands(project: Project) -> None:
-    """Edit, retire, restore, merge and undo write what the commands write; errors are said."""
+    """Edit, retire, restore, merge and undo write what the commands write; errors are
+    said."""
     twin = "Always freeze the clock in cart tests because discounts depend on dates."
     entries = [project.entry("One", "First words.", id="e1"), project.entry("Two", "password = hunter2x9", id="e2"),
                project.entry("Same", twin, id="e3"), project.entry("Same", twin, id="e4")]  # fmt: skip
     path = project.write("MEMORY.md", "\n".join(entries))
     with served(project) as (server, _):
         reply = done(
-            server, do="edit", id="e1", title="Uno", body="Other words.", was="First words."
+            server,
+            do="edit",
+            id="e1",
+            title="Uno",
+            body="Other words.",
+            was="First words.",
         )
         assert "changed" in reply["said"] and "## Uno\nOther words." in path.read_text()
         assert "Uno" in {item["title"] for item in reply["data"]["items"]}
@@ -107,13 +125,20 @@ def test_buttons_are_the_commands(project: Project) -> None:
         ):
             assert "data" not in done(server, do="edit", id="e1", body=body, was=was)
         hidden = "password = [secret removed: password]"
-        assert "does not show" in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
         assert (
-            "no button" in done(server, do="delete", id="e1")["said"] and path.read_bytes() == kept
+            "does not show"
+            in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
+        )
+        assert (
+            "no button" in done(server, do="delete", id="e1")["said"]
+            and path.read_bytes() == kept
         )
         assert "retired" in done(server, do="retire", id="e1", because="old")["said"]
         assert "retired_because: old" in path.read_text()
-        assert "took back retire" in done(server, do="undo")["said"] and path.read_bytes() == kept
+        assert (
+            "took back retire" in done(server, do="undo")["said"]
+            and path.read_bytes() == kept
+        )
         done(server, do="retire", id="e1")
         assert "restored" in done(server, do="restore", id="e1")["said"]
         assert "merged" in done(server, do="merge", path="MEMORY.md")["said"]
@@ -121,7 +146,8 @@ def test_buttons_are_the_commands(project: Project) -> None:
 
 
 def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> None:
-    """From the button to the file, and back with Undo; the address is out of sight; then it ends."""
+    """From the button to the file, and back with Undo; the address is out of sight;
+    then it ends."""
     path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
     before = path.read_bytes()
     with served(project, idle=1.0) as (server, running):
@@ -132,10 +158,14 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
         browser.js(click, "Edit")
         browser.js("document.querySelector('#form textarea').value = 'a lion'")
         browser.js(click, "Save")
-        browser.until("return document.querySelector('#detail .text').innerText === 'a lion'")
+        browser.until(
+            "return document.querySelector('#detail .text').innerText === 'a lion'"
+        )
         assert "## Herd\na lion" in path.read_text()
         browser.js(click, "Undo")
-        browser.until("return document.querySelector('#detail .text').innerText === 'zebra'")
+        browser.until(
+            "return document.querySelector('#detail .text').innerText === 'zebra'"
+        )
         assert path.read_bytes() == before and server.open == 1 and browser.log() == []
         browser.open("about:blank")
         running.join(20)

@@ -7,14 +7,17 @@ from tests.conftest import Project
 
 LINES = """zebra|zebra stripes|--ranked zebra|zebra --json|--json --explain zebra|nothing of the kind
 zebra --limit 1 --max-tokens 200|zebra --format text -q|zebra --set decay=none --set limit=1|-- --zebra
-zebra --format bogus|zebra --shared|zebra --set nonsense=1""".replace("\n", "|").split("|")
+zebra --format bogus|zebra --shared|zebra --set nonsense=1""".replace("\n", "|").split(
+    "|"
+)
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_both_ways_give_the_same_answer(project: Project, line: str) -> None:
     """Output, talk and exit code are those of the line through Typer."""
     project.write(
-        "MEMORY.md", project.entry("Zebra", "zebra stripes") + project.entry("Lion", "zebra lion")
+        "MEMORY.md",
+        project.entry("Zebra", "zebra stripes") + project.entry("Lion", "zebra lion"),
     )
     assert plain(line.split()) is not None
     with_typer = project.mem("recall", *line.split())
@@ -23,7 +26,9 @@ def test_both_ways_give_the_same_answer(project: Project, line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    "|--help|zebra --tag x|zebra --limit many|zebra --limit 0|zebra --limit|--li=3".split("|"),
+    "|--help|zebra --tag x|zebra --limit many|zebra --limit 0|zebra --limit|--li=3".split(
+        "|"
+    ),
 )
 def test_other_lines_need_typer(line: str) -> None:
     """Filters, help and whatever is wrong are left to the one parser."""

@@ -1,9 +1,10 @@
 """What the program tells people to do is done here, word for word, and works.
 
-`tests/data/hints.txt` has a scene for each hint: what provokes it (`!`), the hint (`>`, where `~` is
-any text), and lines that follow it. Each line but a provoking one must succeed, and a command that the
-hint spells out must be among them. A hint that no scene walks is a failure, unless it is listed (`-`)
-among those that a shell cannot provoke."""
+`tests/data/hints.txt` has a scene for each hint: what provokes it (`!`), the hint (`>`,
+where `~` is any text), and lines that follow it. Each line but a provoking one must
+succeed, and a command that the hint spells out must be among them. A hint that no scene
+walks is a failure, unless it is listed (`-`) among those that a shell cannot
+provoke."""
 
 import ast
 import re
@@ -19,9 +20,14 @@ from tests.conftest import Project, Result
 
 PACKAGE = Path(__file__).parents[2] / "memcli"
 PAGE = (Path(__file__).parents[1] / "data" / "hints.txt").read_text()
-SCENES = [scene for scene in PAGE.split("\n\n") if not scene.startswith("# not at a shell")]
-ELSEWHERE = re.compile(r"postgres/|providers/(embed/(http|onnx|wire)|llm/)|history/record")
-"""Hints that only a server, a model or another version of mem can provoke: tests of their own."""
+SCENES = [
+    scene for scene in PAGE.split("\n\n") if not scene.startswith("# not at a shell")
+]
+ELSEWHERE = re.compile(
+    r"postgres/|providers/(embed/(http|onnx|wire)|llm/)|history/record"
+)
+"""Hints that only a server, a model or another version of mem can provoke: tests of
+their own."""
 SPOKEN = re.compile(r"(?<![\w./:-])mem ([a-z][a-z-]*)((?: --?[a-z][\w-]*)*)")
 TALK = set(
     "already by calls can did does has is itself itself's for must of on or recalls running shows starts that twice will wires"
@@ -36,7 +42,9 @@ def templates(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=str(text)):
             yield text
         case ast.JoinedStr(values=values):
-            yield "".join(v.value if isinstance(v, ast.Constant) else "~" for v in values)  # type: ignore[misc]
+            yield "".join(
+                v.value if isinstance(v, ast.Constant) else "~" for v in values
+            )  # type: ignore[misc]
         case ast.IfExp(body=one, orelse=other):
             yield from (*templates(one), *templates(other))
         case ast.BoolOp(values=values):
@@ -53,11 +61,15 @@ def hints() -> Iterator[tuple[str, str]]:
             found: list[ast.AST] = []
             match node:
                 case ast.Call(func=func, args=args, keywords=words):
-                    at = {"Check": 3, "document.row": 3}.get(name := ast.unparse(func), 1)
+                    at = {"Check": 3, "document.row": 3}.get(
+                        name := ast.unparse(func), 1
+                    )
                     if name.endswith("Error") or at == 3:
                         found += args[at : at + 1]
                     found += [word.value for word in words if word.arg == "hint"]
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if "hint" in name.lower():
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                    "hint" in name.lower()
+                ):
                     found.append(value)
             for text in {text for each in found for text in templates(each)} - {""}:
                 yield path.relative_to(PACKAGE).as_posix(), text
@@ -74,18 +86,25 @@ def shell(line: str, folder: Path) -> Result:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.splitlines()[0].lstrip("# "))
+@pytest.mark.parametrize(
+    "scene", SCENES, ids=lambda scene: scene.splitlines()[0].lstrip("# ")
+)
 def test_a_hint_is_followed(scene: str, project: Project) -> None:
     """What it says to type is typed, and works."""
     project.write("MEMORY.md", "".join(
         project.entry(title, f"{title} thing.", id=id, kind="fact")
         for title, id in (("First", "aaaa1111"), ("Second", "bbbb2222"))
     ))  # fmt: skip
-    seen, told = "", list[str]()
+    seen = ""
+    told = list[str]()
     for line in scene.splitlines():
         if line.startswith(">"):
             assert re.search(as_pattern(line[2:]), seen) is not None, f"{line}\n{seen}"
-            told += [each[0].strip() for each in SPOKEN.finditer(line) if each[1] in commands()]
+            told += [
+                each[0].strip()
+                for each in SPOKEN.finditer(line)
+                if each[1] in commands()
+            ]
         elif not line.startswith("#"):
             words = line.removeprefix("! ")
             if words.startswith("mem ") and not re.search(r"[|<>&;$*]", words):
@@ -94,7 +113,9 @@ def test_a_hint_is_followed(scene: str, project: Project) -> None:
                 got = shell(words, project.root)
             seen = " ".join(f"{got.out}\n{got.err}".split())
             assert line.startswith("! ") or got.code == 0, f"{line}\n{seen}"
-            assert got.code in (2, 3, 4, 5) or "\nhint: " not in got.err, f"{got.code}: {line}"
+            assert got.code in (2, 3, 4, 5) or "\nhint: " not in got.err, (
+                f"{got.code}: {line}"
+            )
             told = [] if not told else [each for each in told if each not in words]
     assert not told, f"told and not followed: {told}"
 
@@ -115,7 +136,8 @@ def test_every_hint_is_walked() -> None:
 @pytest.mark.unit
 def test_every_command_line_that_is_told_exists() -> None:
     """Advice of health, words of the installer and what hooks say, too."""
-    made, seen = program(), 0
+    made = program()
+    seen = 0
     known = {
         name: {each for param in made.commands[name].params for each in param.opts}
         for name in commands()

@@ -20,7 +20,8 @@ COMMANDS = list(commands())
 def many(project: Project) -> Project:
     """Entries enough that a list does not fit into a pipe."""
     text = "".join(
-        project.entry(f"Entry number {i} with a long title " * 3, f"zebra {i}") for i in range(800)
+        project.entry(f"Entry number {i} with a long title " * 3, f"zebra {i}")
+        for i in range(800)
     )
     project.write("MEMORY.md", text)
     return project
@@ -32,7 +33,8 @@ def on_tty(command: list[str], cwd: Path, **env: str) -> str:
 
 
 def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -> None:
-    """The hits are the same; colour comes on a terminal only, and never with NO_COLOR."""
+    """The hits are the same; colour comes on a terminal only, and never with
+    NO_COLOR."""
     project.write("MEMORY.md", project.entry("Herd", "zebra"))
     command = [*MEM, "recall", "zebra"]
     shown = on_tty(command, project.root)
@@ -44,16 +46,24 @@ def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -
     plain = on_tty(command, project.root, NO_COLOR="1")
     assert "\x1b" not in plain and " 1. Herd\n" in plain
     piped = project.shell("recall", "zebra").out
-    assert piped.startswith("<recalled-memory>\n") and piped.endswith("</recalled-memory>\n")
+    assert piped.startswith("<recalled-memory>\n") and piped.endswith(
+        "</recalled-memory>\n"
+    )
     assert "\x1b" not in project.shell("recall", "zebra", "--format", "text").out
 
 
 def test_a_terminal_gets_no_escapes_from_files(project: Project) -> None:
     """list, show and the diff of add print no escape sequence of a memory file."""
     project.write(
-        "MEMORY.md", project.entry("Herd \x1b]0;evil\x07", "zebra \x1b[2J", id="9f9f9f9f-x")
+        "MEMORY.md",
+        project.entry("Herd \x1b]0;evil\x07", "zebra \x1b[2J", id="9f9f9f9f-x"),
     )
-    for args in (["list"], ["show", "9f9f"], ["add", "New", "--dry-run"], ["recall", "zebra"]):
+    for args in (
+        ["list"],
+        ["show", "9f9f"],
+        ["add", "New", "--dry-run"],
+        ["recall", "zebra"],
+    ):
         shown = on_tty([*MEM, *args], project.root, NO_COLOR="1")
         assert "\x1b" not in shown and "\x07" not in shown, args
 
@@ -79,7 +89,11 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> 
     for redirect, code in ((">/dev/full", 5), (">&-", 0), ("2>&-", 0), ("<&-", 0)):
         script = f"{' '.join(MEM)} list {redirect}"
         done = subprocess.run(
-            ["bash", "-c", script], cwd=many.root, capture_output=True, text=True, check=False
+            ["bash", "-c", script],
+            cwd=many.root,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == code, (redirect, done.stderr)
         assert "Traceback" not in done.stderr and "Exception" not in done.stderr
@@ -95,8 +109,9 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> 
 
 @pytest.mark.parametrize(("how", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
 def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
-    """An interrupt while standard input is awaited, without a traceback; one that whoever started
-    the program has switched off, as a shell does for what runs in the background, is none."""
+    """An interrupt while standard input is awaited, without a traceback; one that
+    whoever started the program has switched off, as a shell does for what runs in the
+    background, is none."""
     project.write("MEMORY.md", "text\n")
     set_up = f"import os, signal; signal.signal(signal.SIGINT, signal.{how})"
     begin = f"{set_up}; os.execv({sys.executable!r}, {[*MEM, 'recall', '-']!r})"
@@ -106,7 +121,9 @@ def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
     )  # fmt: skip
     try:
         assert running.stdin
-        running.stdin.write("x " * 100_000)  # more than a pipe holds: then the program is reading
+        running.stdin.write(
+            "x " * 100_000
+        )  # more than a pipe holds: then the program is reading
         running.stdin.flush()
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=60)
@@ -133,8 +150,11 @@ def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) ->
     assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", got.err), got.err
 
 
-def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project) -> None:
-    """Those for every day with what they do, the others by name; mem help explains each."""
+def test_the_help_lists_every_command_once_the_daily_ones_first(
+    project: Project,
+) -> None:
+    """Those for every day with what they do, the others by name; mem help explains
+    each."""
     out = project.mem("--help").out
     listed = out.partition("Everyday:")[2].partition("mem help")[0]
     assert "recall" in listed.split("\n")[1]
@@ -161,8 +181,8 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(project: Project
 def test_a_number_that_cannot_be_used_is_answered_alike(
     project: Project, args: list[str], allowed: str, value: str
 ) -> None:
-    """The option with what was given, what is allowed, exit 2; it does not matter why it does not
-    fit."""
+    """The option with what was given, what is allowed, exit 2; it does not matter why
+    it does not fit."""
     got = project.mem(*args, value)
     assert (got.code, got.out) == (2, "")
     assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
@@ -173,7 +193,9 @@ def test_a_number_that_cannot_be_used_is_answered_alike(
 )
 def test_completion_prints_the_script(project: Project, shell: str, name: str) -> None:
     """What the repository keeps for that shell; another shell is a usage error."""
-    script = (Path(__file__).parents[2] / "completions" / name).read_text(encoding="utf-8")
+    script = (Path(__file__).parents[2] / "completions" / name).read_text(
+        encoding="utf-8"
+    )
     assert project.mem("completion", shell)[:] == (0, script, "")
     assert project.mem("completion", shell, "--json").json["script"] == script
     assert (
@@ -184,8 +206,8 @@ def test_completion_prints_the_script(project: Project, shell: str, name: str) -
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_names_every_option(name: str, project: Project) -> None:
-    """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each option; `mem help`
-    says what each is for."""
+    """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each
+    option; `mem help` says what each is for."""
     got = project.mem(name, "--help", env={"COLUMNS": "80"})
     lines = got.out.split("\n")
     assert len(lines) <= 25 and max(map(len, lines)) <= 80, got.out
@@ -203,9 +225,16 @@ def test_help_names_every_option(name: str, project: Project) -> None:
 
 @pytest.mark.parametrize(
     "args",
-    [["list"], ["recall", "zebra"], ["recall", "zebra", "--json"], ["show", "--json", "9f9f"]],
+    [
+        ["list"],
+        ["recall", "zebra"],
+        ["recall", "zebra", "--json"],
+        ["show", "--json", "9f9f"],
+    ],
 )
-def test_stdout_is_the_answer_and_stderr_is_talk(project: Project, args: list[str]) -> None:
+def test_stdout_is_the_answer_and_stderr_is_talk(
+    project: Project, args: list[str]
+) -> None:
     """A note about the index goes to stderr; stdout is the same as without it."""
     project.write("MEMORY.md", project.entry("Herd", "zebra", id="9f9f9f9f-x"))
     clean = project.mem(*args)

@@ -15,8 +15,12 @@ JOB = ".mem/jobs/shop"
 class Talk:
     """A transcript in the making; every turn has a uuid that follows from its place."""
 
-    def __init__(self, cwd: Path, session: str = "s-1", day: str = "2026-11-20") -> None:
-        self.cwd, self.session, self.day = cwd, session, day
+    def __init__(
+        self, cwd: Path, session: str = "s-1", day: str = "2026-11-20"
+    ) -> None:
+        self.cwd = cwd
+        self.session = session
+        self.day = day
         self.lines: list[str] = []
 
     def _add(self, kind: str, content: Any, **more: Any) -> "Talk":
@@ -37,10 +41,20 @@ class Talk:
     def agent(self, text: str) -> "Talk":
         return self._add("assistant", [{"type": "text", "text": text}])
 
-    def tool(self, name: str, given: dict[str, Any], result: str, *, error: bool = False) -> "Talk":
+    def tool(
+        self, name: str, given: dict[str, Any], result: str, *, error: bool = False
+    ) -> "Talk":
         call = f"t{len(self.lines)}"
-        self._add("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}])
-        block = {"type": "tool_result", "tool_use_id": call, "content": result, "is_error": error}
+        self._add(
+            "assistant",
+            [{"type": "tool_use", "id": call, "name": name, "input": given}],
+        )
+        block = {
+            "type": "tool_result",
+            "tool_use_id": call,
+            "content": result,
+            "is_error": error,
+        }
         return self._add("user", [block], toolUseResult={"stdout": result})
 
     def write(self, path: Path) -> Path:
@@ -99,23 +113,35 @@ def item(
     return {"turn": turn, "kind": "decision", "title": title, "text": text, **more}
 
 
-def script(where: Project, judge: str = "", **replies: list[dict[str, Any]]) -> dict[str, str]:
-    """An environment with a model that answers one call with the items of each scope."""
+def script(
+    where: Project, judge: str = "", **replies: list[dict[str, Any]]
+) -> dict[str, str]:
+    """An environment with a model that answers one call with the items of each
+    scope."""
     items = [
-        {"scope": name.replace("_", "-"), **one} for name, rows in replies.items() for one in rows
+        {"scope": name.replace("_", "-"), **one}
+        for name, rows in replies.items()
+        for one in rows
     ]
     rows = [{"match": "extract", "reply": json.dumps({"items": items})}]
     if judge:
         rows.insert(0, {"match": "judge", "reply": judge})
-    path = where.write("~/replies.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    path = where.write(
+        "~/replies.jsonl", "".join(json.dumps(row) + "\n" for row in rows)
+    )
     return {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(path)}
 
 
 def in_job(project: Project) -> Path:
     """A job with one task and memories in both; the task's folder."""
     web = f"{JOB}/tasks/web"
-    project.write(f"{JOB}/MEMORY.md", project.entry("Job memory", "The job uses feature flags."))
-    project.write(f"{web}/MEMORY.md", project.entry("Task memory", "Web tasks start with a story."))
+    project.write(
+        f"{JOB}/MEMORY.md", project.entry("Job memory", "The job uses feature flags.")
+    )
+    project.write(
+        f"{web}/MEMORY.md",
+        project.entry("Task memory", "Web tasks start with a story."),
+    )
     return project.root / web
 
 
@@ -124,7 +150,9 @@ def credentials() -> list[str]:
     alphabet = "Zq7Wm2Xc9Vb4Nt6Kj8Hg5Fd3Sa1PoIuYtReL0"
 
     def mixed(length: int, seed: int) -> str:
-        return "".join(alphabet[(i * 7 + seed * 11 + i * i) % len(alphabet)] for i in range(length))
+        return "".join(
+            alphabet[(i * 7 + seed * 11 + i * i) % len(alphabet)] for i in range(length)
+        )
 
     kinds = [
         lambda n: "AKIA" + mixed(16, n).upper().replace("0", "A"),
@@ -146,7 +174,9 @@ def credentials() -> list[str]:
 def leaky(project: Project, tokens: list[str]) -> str:
     """A session with 40 credentials in words, input, output and the names of files."""
     given = Talk(project.root)
-    given.user(f"I prefer the token {tokens[0]} in the tests, always use it. Fix the build.")
+    given.user(
+        f"I prefer the token {tokens[0]} in the tests, always use it. Fix the build."
+    )
     for token in tokens[1:14]:
         given.user(f"Always deploy with {token} and never without.")
         given.agent(f"I used {token} as you said.")
@@ -154,5 +184,9 @@ def leaky(project: Project, tokens: list[str]) -> str:
         call = {"command": f"curl -H 'Authorization: {token}' x"}
         given.tool("Bash", call, "x " * 995 + f"{token} " + "y " * 600, error=True)
     for token in tokens[27:39]:
-        given.tool("Write", {"file_path": f"/tmp/{token}.txt", "content": token}, f"wrote {token}")
+        given.tool(
+            "Write",
+            {"file_path": f"/tmp/{token}.txt", "content": token},
+            f"wrote {token}",
+        )
     return saved(project, given, f"{tokens[39]}.jsonl")

@@ -8,7 +8,9 @@ from tests.conftest import Project
 
 def two(project: Project) -> list[str]:
     """A shop and a bank beside it, the bank with a private store."""
-    project.write("MEMORY.md", project.entry("Cart clock", "Freeze the clock in cart tests."))
+    project.write(
+        "MEMORY.md", project.entry("Cart clock", "Freeze the clock in cart tests.")
+    )
     bank = project.root.parent / "bank"
     project.write("MEMORY.md", project.entry("Transfers", "Transfers are idempotent by their key."),
                   at=bank)  # fmt: skip
@@ -18,24 +20,39 @@ def two(project: Project) -> list[str]:
 
 
 def test_each_is_asked_and_named(project: Project) -> None:
-    """The best of both by relevance, each called by its repository; no proxy, no history."""
+    """The best of both by relevance, each called by its repository; no proxy, no
+    history."""
     roots = two(project)
-    hits = project.mem("recall", "are transfers idempotent", *roots, "--json").json["hits"]
-    assert [(hit["project"], hit["title"]) for hit in hits[:1]] == [("bank", "Transfers")]
-    text = project.mem("recall", "freeze the clock, are transfers idempotent", *roots).out
-    assert "repo: Cart clock" in text and "bank: Transfers" in text and "short words" not in text
+    hits = project.mem("recall", "are transfers idempotent", *roots, "--json").json[
+        "hits"
+    ]
+    assert [(hit["project"], hit["title"]) for hit in hits[:1]] == [
+        ("bank", "Transfers")
+    ]
+    text = project.mem(
+        "recall", "freeze the clock, are transfers idempotent", *roots
+    ).out
+    assert (
+        "repo: Cart clock" in text
+        and "bank: Transfers" in text
+        and "short words" not in text
+    )
     assert project.mem("list", *roots).code == 2
 
 
 def test_a_user_may_list_them(project: Project) -> None:
-    """`roots` of the user's file are asked outside of a project, never what a repository says."""
+    """`roots` of the user's file are asked outside of a project, never what a
+    repository says."""
     _, shop, _, bank = two(project)
     settings = Path(os.environ["XDG_CONFIG_HOME"]) / "mem" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(f'roots = ["{shop}", "{bank}"]\n')
     outside = project.home / "elsewhere"
     outside.mkdir()
-    assert "bank: Transfers" in project.mem("recall", "transfers idempotent", cwd=outside).out
+    assert (
+        "bank: Transfers"
+        in project.mem("recall", "transfers idempotent", cwd=outside).out
+    )
     assert "bank" not in project.mem("recall", "transfers idempotent").out
     project.write(".mem.toml", f'roots = ["{bank}"]\n')
     assert project.mem("recall", "transfers").code == 2

@@ -25,16 +25,26 @@ def last(project: Project, name: str = "MEMORY.md") -> Entry:
 def test_a_first_entry_creates_the_file(project: Project) -> None:
     """The first line is the title, the rest the body, dated today, with the stage."""
     project.write(".current-stage", "design\n")
-    got = project.mem("add", "Freeze time in cart tests\nUse freeze_time in the fixture.", "--json")
+    got = project.mem(
+        "add", "Freeze time in cart tests\nUse freeze_time in the fixture.", "--json"
+    )
     assert (got.code, got.err) == (0, "")
     entry = last(project)
     told = {"version": 1, "id": entry.id, "path": "MEMORY.md", "reinforced": False}
     assert got.json.items() >= told.items()
-    assert entry.body == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
+    assert (
+        entry.body
+        == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
+    )
     assert (entry.type, entry.domain, entry.importance) == ("declarative", "task", 0.5)
     assert (entry.phase, entry.status, entry.created_at) == ("design", "active", TODAY)
     assert entry.reinforcement_count == 0
-    assert project.mem("recall", "freeze time", "--ranked").out.count("Freeze time in cart") == 1
+    assert (
+        project.mem("recall", "freeze time", "--ranked").out.count(
+            "Freeze time in cart"
+        )
+        == 1
+    )
     plain = project.mem("add", "Another thing about colours").out
     said = rf"added to MEMORY.md:\d+: Another thing about colours \(id {last(project).id[:8]}\)\n"
     assert re.fullmatch(said, plain)
@@ -52,17 +62,29 @@ def test_every_option_is_written(project: Project) -> None:
     assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
     assert entry.extra["tags"] == ["a", "b", "c"]
     assert entry.extra["paths"] == ["src/**/*.py", "*.sql"]
-    assert (entry.extra["commands"], entry.extra["outcome"]) == (["git push*"], "success")
-    assert (entry.title, entry.type, entry.priority) == ("A title", "procedural", "high")
+    assert (entry.extra["commands"], entry.extra["outcome"]) == (
+        ["git push*"],
+        "success",
+    )
+    assert (entry.title, entry.type, entry.priority) == (
+        "A title",
+        "procedural",
+        "high",
+    )
     assert entry.importance == 0.85
     said = project.mem("add", "Some other text", "--kind", "policy").out
     assert said.endswith(", importance 0.95 by its kind\n")
     entry = last(project)
-    assert (entry.type, entry.priority, entry.importance) == ("directive", "critical", 0.95)
+    assert (entry.type, entry.priority, entry.importance) == (
+        "directive",
+        "critical",
+        0.95,
+    )
 
 
 def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
-    """A task's is in its worktree where there is one; outside of any root, the global alone."""
+    """A task's is in its worktree where there is one; outside of any root, the global
+    alone."""
     for folder in ("tasks/plain", "tasks/tree/worktree"):
         (project.root / ".mem/jobs/j" / folder).mkdir(parents=True)
     for args, name in {
@@ -95,7 +117,8 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
-    """Unknown places and values are exit 2 with a hint, and nothing is written anywhere."""
+    """Unknown places and values are exit 2 with a hint, and nothing is written
+    anywhere."""
     (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
     got = project.mem("add", "Text", *args)
     assert got.code == 2
@@ -127,8 +150,11 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
     "option", ["", "--title", "--tag", "--step", "--path", "--command", "--outcome"]
 )
 def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
-    """Exit 5 wherever the secret stands; nothing is written, and it is printed nowhere."""
-    got = project.mem("add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY]))
+    """Exit 5 wherever the secret stands; nothing is written, and it is printed
+    nowhere."""
+    got = project.mem(
+        "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
+    )
     assert got.code == 5
     assert KEY not in got.out + got.err and "secret" in got.err
     assert not (project.root / "MEMORY.md").exists()
@@ -148,7 +174,8 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
 
 
 def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None:
-    """A task's own checkout is not written from here, and one job does not swallow another's."""
+    """A task's own checkout is not written from here, and one job does not swallow
+    another's."""
     project.write("MEMORY.md", project.entry(LOCK, "So.", status="retired"))
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.write(f"{tree}/MEMORY.md", project.entry(LOCK, "So."))
@@ -158,8 +185,14 @@ def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None
     assert (project.root / tree / "MEMORY.md").read_bytes() == before
     for job in ("one", "two"):
         (project.root / ".mem/jobs" / job).mkdir()
-        assert "added to" in project.mem("add", "Search tests need an index", "--job", job).out
-    assert "reinforced" in project.mem("add", "Search tests need an index", "--job", "two").out
+        assert (
+            "added to"
+            in project.mem("add", "Search tests need an index", "--job", job).out
+        )
+    assert (
+        "reinforced"
+        in project.mem("add", "Search tests need an index", "--job", "two").out
+    )
 
 
 HOSTILE = [
@@ -173,11 +206,16 @@ HOSTILE = [
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     """Delimiters, fences and controls; all others stay to the byte, line ends too."""
-    old = (project.entry("Old", "Old body.") + "\nSome prose.\n").replace("\n", eol).encode()
+    old = (
+        (project.entry("Old", "Old body.") + "\nSome prose.\n")
+        .replace("\n", eol)
+        .encode()
+    )
     path = project.write("MEMORY.md", old)
     got = project.mem("add", "--", text)
     assert got.code == 0, got.err
-    entry, raw = last(project), path.read_bytes()
+    entry = last(project)
+    raw = path.read_bytes()
     assert len(entries(project)) == 2 and raw.startswith(old)
     assert raw.count(b"\n") == raw.count(eol.encode())
     assert entry.title and "\n" not in entry.title and len(entry.title) <= 105
@@ -185,13 +223,19 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     assert project.mem("add", "Next one").code == 0 and len(entries(project)) == 3
 
 
-@pytest.mark.parametrize("before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"])
+@pytest.mark.parametrize(
+    "before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"]
+)
 def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
-    """--dry-run prints a diff for git apply and writes nothing; applied, it is what add writes."""
+    """--dry-run prints a diff for git apply and writes nothing; applied, it is what add
+    writes."""
     path = project.root / "MEMORY.md"
     if before is not None:
         project.write("MEMORY.md", before)
     got = project.mem("add", "Title\nwith --- body", "--dry-run")
-    assert got.code == 0 and (path.read_bytes().decode() if path.exists() else None) == before
+    assert (
+        got.code == 0
+        and (path.read_bytes().decode() if path.exists() else None) == before
+    )
     project.git("apply", str(project.write("~/d.diff", got.out)))
     assert last(project).title == "Title"

@@ -8,9 +8,7 @@ from tests.commands.test_compact_llm import entries as by_id
 from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
-A2 = (
-    "Freeze the clock in every cart test because carts expire at midnight, and builds run at night!"
-)
+A2 = "Freeze the clock in every cart test because carts expire at midnight, and builds run at night!"
 B = A.replace("Freeze", "Never freeze")
 CONFLICT = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
 OLD = {"created_at": "2025-01-01", "importance": 0.1}
@@ -24,9 +22,16 @@ def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
     return project.write(path, "".join(entries))
 
 
-def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project: Project) -> None:
-    """The more important keeps its id; larger count, later use, earliest creation survive."""
-    used = {"reinforcement_count": 7, "last_reinforced": "2026-10-01", "created_at": "2026-02-01"}
+def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
+    project: Project,
+) -> None:
+    """The more important keeps its id; larger count, later use, earliest creation
+    survive."""
+    used = {
+        "reinforcement_count": 7,
+        "last_reinforced": "2026-10-01",
+        "created_at": "2026-02-01",
+    }
     one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
     fill(project, one, project.entry("Clock", A2, id="b", **used))
     done = project.mem("compact")
@@ -37,21 +42,30 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project
     assert (entry.created_at, entry.extra["merged_from"]) == ("2026-02-01", ["b"])
     (gone,) = by_id(project, "MEMORY.archive.md").values()
     assert gone.id == "b" and A2 in gone.body
-    assert gone.extra["archived_because"] == "merged" and gone.extra["archived_from"] == "MEMORY.md"
+    assert (
+        gone.extra["archived_because"] == "merged"
+        and gone.extra["archived_from"] == "MEMORY.md"
+    )
 
 
 def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
-    """A survivor that takes the longer body is archived as it was, beside its own file."""
+    """A survivor that takes the longer body is archived as it was, beside its own
+    file."""
     fill(project, project.entry("Clock", A2 + " This holds.", id="a", importance=0.4))
-    fill(project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md")
+    fill(
+        project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md"
+    )
     assert project.mem("compact").code == 0
     assert not by_id(project) and set(by_id(project, "MEMORY.archive.md")) == {"a"}
     assert "This holds." in by_id(project, "tasks/cart.md")["b"].body
     assert set(by_id(project, "tasks/cart.archive.md")) == {"b"}
 
 
-def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project: Project) -> None:
-    """Equal texts stay where they stand when type, domain, job, level or store differ."""
+def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
+    project: Project,
+) -> None:
+    """Equal texts stay where they stand when type, domain, job, level or store
+    differ."""
 
     def entry(type: str = "directive", **values: str) -> str:
         return project.entry("Clock", A, type=type, **values)
@@ -64,7 +78,10 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project:
     assert (done.code, done.out, done.err) == (0, "nothing to compact\n", "")
     fill(project, project.entry("Gone", A, id="gone", status="retired"))
     done = project.mem("compact", "--check")
-    assert (done.code, done.err) == (1, "") and "archived gone, retired: Gone" in done.out
+    assert (done.code, done.err) == (
+        1,
+        "",
+    ) and "archived gone, retired: Gone" in done.out
 
 
 def test_opposites_stay_apart_and_are_named(project: Project) -> None:
@@ -73,7 +90,11 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
     before = texts(project)
     for args in (("compact",), ("compact", "--check")):
         done = project.mem(*args)
-        assert done.code == 0 and "say the opposite" in done.err and texts(project) == before
+        assert (
+            done.code == 0
+            and "say the opposite" in done.err
+            and texts(project) == before
+        )
     for _ in range(2):
         assert project.mem("compact", "--contradictions", "decay").code == 0
         assert [entry.importance for entry in by_id(project).values()] == [0.35, 0.35]
@@ -83,25 +104,40 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
 
 
 def test_retired_entries_leave_for_the_archive(project: Project) -> None:
-    """They are found with --archived alone, and why they left is written down and told."""
-    fill(project, project.entry("Old", "Zebra words.", id="x", status="retired"), project.entry())
+    """They are found with --archived alone, and why they left is written down and
+    told."""
+    fill(
+        project,
+        project.entry("Old", "Zebra words.", id="x", status="retired"),
+        project.entry(),
+    )
     answer = project.mem("compact", "--json").json
     assert answer["version"] == 1 and answer["done"][0]["what"] == "retired"
     names = [name.rsplit("/", 1)[1] for name in answer["files"]]
     assert names == ["MEMORY.archive.md", "MEMORY.md"]
     (gone,) = by_id(project, "MEMORY.archive.md").values()
-    assert (gone.extra["archived_at"], gone.extra["archived_because"]) == ("2026-11-21", "retired")
+    assert (gone.extra["archived_at"], gone.extra["archived_because"]) == (
+        "2026-11-21",
+        "retired",
+    )
     assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
-    assert project.mem("recall", "zebra", "--ranked", "--archived", "--exit-code").code == 0
+    assert (
+        project.mem("recall", "zebra", "--ranked", "--archived", "--exit-code").code
+        == 0
+    )
 
 
-def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Project) -> None:
+def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
+    project: Project,
+) -> None:
     """Older than 90 days and below 0.1; policies and high priority stay."""
     old = {"created_at": "2025-01-01", "importance": 0.3}
     fill(
         project,
         project.entry("Used", "Beta beta.", id="used", reinforcement_count=9, **old),
-        project.entry("Rule", "Gamma gamma.", id="rule", kind="policy", type="directive", **old),
+        project.entry(
+            "Rule", "Gamma gamma.", id="rule", kind="policy", type="directive", **old
+        ),
         project.entry("Pinned", "Delta delta.", id="pinned", priority="high", **old),
         project.entry("New", "Epsilon epsilon.", id="new", importance=0.01),
         project.entry("Faded", "Alpha alpha.", id="faded", **old)[:-1],
@@ -109,12 +145,15 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project: Pro
     assert project.mem("compact", "--check").code == 0
     assert project.mem("compact", "--stale").code == 0
     assert list(by_id(project)) == ["used", "rule", "pinned", "new"]
-    assert (project.root / "MEMORY.md").read_text().endswith("lon.\n")  # no blank line stays
+    assert (
+        (project.root / "MEMORY.md").read_text().endswith("lon.\n")
+    )  # no blank line stays
     assert list(by_id(project, "MEMORY.archive.md")) == ["faded"]
 
 
 def test_the_loss_guard_refuses_until_told(project: Project) -> None:
-    """More than a quarter of four or more live entries; --dry-run shows what it refuses."""
+    """More than a quarter of four or more live entries; --dry-run shows what it
+    refuses."""
     fill(project, *(project.entry(w, f"{w} {w}.", **OLD) for w in ("alpha", "beta", "gamma")),
          project.entry("delta", "delta delta."))  # fmt: skip
     before = texts(project)
@@ -129,7 +168,9 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
     assert len(by_id(project, "MEMORY.archive.md")) == 3
 
 
-def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project: Project) -> None:
+def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
+    project: Project,
+) -> None:
     """Without the inserted blocks it is the old file; ids are those of the sections."""
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = fill(project, prose)
@@ -139,30 +180,46 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(projec
     text = path.read_bytes().decode()
     assert re.sub(r"---\r\nid: .*?\r\n---\r\n", "", text, flags=re.DOTALL) == prose
     entries = parse(text, "MEMORY.md").entries
-    assert {entry.id for entry in entries} == known and entries[1].created_at == "2026-03-02"
+    assert {entry.id for entry in entries} == known and entries[
+        1
+    ].created_at == "2026-03-02"
     assert project.mem("compact", "--adopt", "--check").code == 0
 
 
 def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
     """Its neighbours stay prose; what lies in a found place is copied."""
     path = fill(project, "# Notes\n\n## Ports\nOn 8080.\n\n## Other\nStays as it is.\n")
-    topics = project.write("memory/topics.md", "# Topics\n\n## Deploy\nOnly on Mondays.\n")
-    ports = next(line for line in project.mem("list").out.splitlines() if "Ports" in line)
+    topics = project.write(
+        "memory/topics.md", "# Topics\n\n## Deploy\nOnly on Mondays.\n"
+    )
+    ports = next(
+        line for line in project.mem("list").out.splitlines() if "Ports" in line
+    )
     done = project.mem("reinforce", ports.split()[0])
-    assert done.code == 3 and f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in done.err
+    assert (
+        done.code == 3
+        and f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in done.err
+    )
     assert project.mem("compact", "--adopt", "MEMORY.md#Ports").code == 0
     after = path.read_text()
     assert after.count("\ntype:") == 1 and after.endswith("## Other\nStays as it is.\n")
     found = topics.read_bytes()
     assert project.mem("compact", "--adopt", "memory/topics.md#Deploy").code == 0
     assert topics.read_bytes() == found
-    assert path.read_text().count("\ntype:") == 2 and "Only on Mondays." in path.read_text()
+    assert (
+        path.read_text().count("\ntype:") == 2
+        and "Only on Mondays." in path.read_text()
+    )
     assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
 
 
 def test_one_bullet_is_adopted_alone(project: Project) -> None:
-    """Where others have its heading the hint names it by its id; no other advice beside it."""
-    path = fill(project, "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n")
+    """Where others have its heading the hint names it by its id; no other advice beside
+    it."""
+    path = fill(
+        project,
+        "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n",
+    )
     second = project.mem("list", "--json").json["entries"][1]["id"][:8]
     done = project.mem("reinforce", second)
     assert done.code == 3 and f"mem compact --adopt 'MEMORY.md#{second}'" in done.err
@@ -171,7 +228,9 @@ def test_one_bullet_is_adopted_alone(project: Project) -> None:
     assert path.read_text().count("\ntype:") == 1
 
 
-def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project: Project) -> None:
+def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
+    project: Project,
+) -> None:
     """Not UTF-8, conflict markers, a link out of the root: exit 3 and untouched."""
     gone = project.entry(status="retired")
     bad = project.write("tasks/bad.md", b"\xff\xfe")
@@ -181,14 +240,20 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project: Proje
     fill(project, gone)
     before = [path.read_bytes() for path in (bad, conflicted, outside)]
     done = project.mem("compact")
-    assert done.code == 3 and "tasks/bad.md:1:" in done.err and "tasks/link.md" in done.err
+    assert (
+        done.code == 3 and "tasks/bad.md:1:" in done.err and "tasks/link.md" in done.err
+    )
     assert "conflict markers" in done.err and by_id(project, "MEMORY.archive.md")
     assert [path.read_bytes() for path in (bad, conflicted, outside)] == before
 
 
 def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> None:
     """The diff of --dry-run, applied by git, gives what compact writes."""
-    fill(project, project.entry("x", A, id="a"), project.entry("x", A2, id="b", status="retired"))
+    fill(
+        project,
+        project.entry("x", A, id="a"),
+        project.entry("x", A2, id="b", status="retired"),
+    )
     project.commit()
     before = texts(project)
     diff = project.mem("compact", "--dry-run")
@@ -201,7 +266,8 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
 
 
 def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
-    """The home folder by --level, another work tree by --task, no file that is no memory."""
+    """The home folder by --level, another work tree by --task, no file that is no
+    memory."""
     tree = ".mem/jobs/j/tasks/t/worktree"
     names = ("MEMORY.md", "tasks/a.md", "~/MEMORY.md", f"{tree}/MEMORY.md")
     for name in names:
@@ -215,5 +281,7 @@ def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
     assert project.mem("compact", "tasks/a.md").code == 0
     assert left() == [names[0], names[2], names[3]]
     assert project.mem("compact").code == 0 and left() == [names[2], names[3]]
-    assert project.mem("compact", "--level", "global").code == 0 and left() == [names[3]]
+    assert project.mem("compact", "--level", "global").code == 0 and left() == [
+        names[3]
+    ]
     assert project.mem("compact", "--task", "t").code == 0 and left() == []

@@ -13,7 +13,8 @@ def tree(project: Project) -> dict[str, bytes]:
 
 
 def filled(project: Project) -> Project:
-    """Two near-duplicates, a retired, a stale and an ended entry, and what three jobs learned."""
+    """Two near-duplicates, a retired, a stale and an ended entry, and what three jobs
+    learned."""
     body = "Run the database migrations before the tests start, else they hang."
     project.write(
         "MEMORY.md",
@@ -40,7 +41,8 @@ def filled(project: Project) -> Project:
 
 
 def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
-    """Merged, retired, stale, promoted, the stage ended: each named; the second run changes no byte."""
+    """Merged, retired, stale, promoted, the stage ended: each named; the second run
+    changes no byte."""
     filled(project)
     before = tree(project)
     assert project.mem("compact", "--due", "--check").code == 1
@@ -48,7 +50,13 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     assert shown.code == 0 and tree(project) == before, shown.err
     done = project.mem("compact", "--due")
     assert done.code == 0, done.err
-    for words in ("merged", "retired", "stale", "promoted", "implementation now, design ended"):
+    for words in (
+        "merged",
+        "retired",
+        "stale",
+        "promoted",
+        "implementation now, design ended",
+    ):
         assert words in done.out, (words, done.out)
     text = (project.root / "MEMORY.md").read_text()
     kept = (project.root / "MEMORY.archive.md").read_text()
@@ -75,9 +83,12 @@ def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
 
 
 def test_a_renamed_file_is_followed(project: Project) -> None:
-    """In `paths` and the code spans of what mem wrote, once; what a person edited is left."""
+    """In `paths` and the code spans of what mem wrote, once; what a person edited is
+    left."""
     project.write("src/cart.py", "def total_of(cart):\n    return sum(cart)\n" * 9)
-    entry = project.entry("Cart", "Totals are made in `src/cart.py` alone.", paths=["src/cart.py"])
+    entry = project.entry(
+        "Cart", "Totals are made in `src/cart.py` alone.", paths=["src/cart.py"]
+    )
     project.write("MEMORY.md", entry)
     project.commit()
     project.git("mv", "src/cart.py", "src/basket.py")

@@ -1,13 +1,12 @@
-"""mem compact --semantic: what says the same in other words is merged, by the rules of every merge."""
+"""mem compact --semantic: what says the same in other words is merged, by the rules of
+every merge."""
 
 import pytest
 
 from tests.conftest import Project, Result
 
 ONE = "Always run all of the unit tests before you push a branch to the remote repository."
-OTHER = (
-    "You should run all the unit tests each time before pushing a branch to the remote repository."
-)
+OTHER = "You should run all the unit tests each time before pushing a branch to the remote repository."
 APART = {
     "a negation": OTHER.replace("should", "should not"),
     "a number": OTHER.replace("all the unit tests", "all the 300 unit tests"),
@@ -31,8 +30,11 @@ def did(result: Result) -> list[str]:
     return [event["what"] for event in result.json["done"]]
 
 
-def test_other_words_are_merged_with_the_option_alone(project: Project, vectors: None) -> None:
-    """The survivor says what it was merged from; the other is in the archive; twice is once."""
+def test_other_words_are_merged_with_the_option_alone(
+    project: Project, vectors: None
+) -> None:
+    """The survivor says what it was merged from; the other is in the archive; twice is
+    once."""
     written(project)
     assert did(project.mem("compact", "--json")) == []
     assert project.mem("compact", "--check").code == 0
@@ -45,7 +47,9 @@ def test_other_words_are_merged_with_the_option_alone(project: Project, vectors:
 
 
 @pytest.mark.parametrize("why", APART)
-def test_what_is_kept_apart_stays_apart(project: Project, vectors: None, why: str) -> None:
+def test_what_is_kept_apart_stays_apart(
+    project: Project, vectors: None, why: str
+) -> None:
     """However near the vectors are."""
     written(project, APART[why])
     assert did(project.mem("compact", "--semantic", "--json")) == []

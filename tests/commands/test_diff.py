@@ -13,7 +13,8 @@ def ids(project: Project) -> dict[str, str]:
 
 
 def started(project: Project) -> None:
-    """A commit on main with four entries and some prose, and a branch that begins there."""
+    """A commit on main with four entries and some prose, and a branch that begins
+    there."""
     project.write(
         "MEMORY.md",
         "# Notes\n\nSome prose.\n\n"
@@ -60,7 +61,9 @@ def test_what_differs_in_an_entry_is_named(project: Project) -> None:
     text = text.replace("Some prose.", "Other prose.\n\n## More\n\nA third thing.")
     at = text.index("---\nid: ", text.index("## Three"))
     path.write_text(text[:at].replace("Second body.", "Another body."))
-    project.write("tasks/four.md", text[at:].replace("Fourth body.", "Fourth body, longer."))
+    project.write(
+        "tasks/four.md", text[at:].replace("Fourth body.", "Fourth body, longer.")
+    )
     assert told(project) == {
         "changed": [("One", "importance"), ("Two", "body"), ("Four", "body")],
         "moved": [("Four", "from MEMORY.md")],
@@ -79,7 +82,9 @@ def test_archived_merged_removed_restored(project: Project) -> None:
     text = (project.root / "MEMORY.md").read_text()
     blocks = [f"---\n{block}" for block in text.split("\n---\nid: ")[1:]]
     _, three, four = (f"---\nid: {block[4:]}".rstrip("\n") + "\n\n" for block in blocks)
-    merged = four.replace("status: active", f'status: active\nmerged_from: ["{known["Two"]}"]')
+    merged = four.replace(
+        "status: active", f'status: active\nmerged_from: ["{known["Two"]}"]'
+    )
     project.write("MEMORY.md", text.split("---\n")[0] + merged)
     assert three and told(project) == {
         "archived": [("One", "retired")],
@@ -104,12 +109,17 @@ def test_only_the_branch_counts(project: Project) -> None:
     project.commit()
     project.git("switch", "-q", "feature")
     for arguments in ((), ("main",), ("main..feature",), ("main...HEAD",), ("main..",)):
-        assert told(project, *arguments) == {"added": [("From the branch", "")]}, arguments
-    assert told(project, "feature..main") == {"added": [("From main, about colours", "")]}
+        assert told(project, *arguments) == {"added": [("From the branch", "")]}, (
+            arguments
+        )
+    assert told(project, "feature..main") == {
+        "added": [("From main, about colours", "")]
+    }
 
 
 def test_jobs_tasks_and_globs(project: Project) -> None:
-    """Files of jobs, tasks and of memory_files count with their level; other markdown does not."""
+    """Files of jobs, tasks and of memory_files count with their level; other markdown
+    does not."""
     project.write(".mem.toml", 'memory_files = ["packages/*/NOTES.md"]\n')
     started(project)
     counted = {
@@ -129,7 +139,10 @@ def test_the_proxy_store_is_never_told(project: Project) -> None:
     project.write("proxy.md", project.entry("Ana likes short answers"))
     project.write("proxy-tasks/x.md", project.entry("Ana works at night"))
     project.commit()
-    assert "Ana" not in project.mem("diff").out + project.mem("diff", "--format", "markdown").out
+    assert (
+        "Ana"
+        not in project.mem("diff").out + project.mem("diff", "--format", "markdown").out
+    )
 
 
 def test_text_and_markdown(project: Project) -> None:
@@ -137,7 +150,9 @@ def test_text_and_markdown(project: Project) -> None:
     started(project)
     assert project.mem("diff").out.endswith("nothing changes\n")
     assert project.mem("diff", "--exit-code").code == 0
-    project.write("tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall"))
+    project.write(
+        "tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall")
+    )
     assert project.mem("diff", "--exit-code").code == 1
     got = project.mem("diff")
     lines = got.out.splitlines()
@@ -149,7 +164,9 @@ def test_text_and_markdown(project: Project) -> None:
     assert page.startswith(f"### Memory: 1 added\n\n`tasks/x.md` (project)\n{quoted}")
 
 
-@pytest.mark.parametrize("revisions", ["nowhere", "main..nowhere", "--output=x..HEAD", "HEAD:x.md"])
+@pytest.mark.parametrize(
+    "revisions", ["nowhere", "main..nowhere", "--output=x..HEAD", "HEAD:x.md"]
+)
 def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) -> None:
     """It is named, exit 2, and never read as an option of git."""
     started(project)
@@ -159,7 +176,8 @@ def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) 
 
 
 def test_what_memory_rests_on(project: Project) -> None:
-    """What the branch removes, moves, rewrites and contradicts, and what nobody should merge."""
+    """What the branch removes, moves, rewrites and contradicts, and what nobody should
+    merge."""
     project.write("a.py", "def retry_call():\n    pass\n")
     project.write("b.py", "".join(f"line_{i} = {i}\n" for i in range(20)))
     project.write("c.py", "def stays_here():\n    return [1, 2, 3]\n")

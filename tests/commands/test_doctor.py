@@ -1,5 +1,5 @@
-"""mem doctor: each thing that can be broken is broken on purpose, found, and mended where it can
-be."""
+"""mem doctor: each thing that can be broken is broken on purpose, found, and mended
+where it can be."""
 
 import os
 import re
@@ -22,7 +22,9 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 def healthy(project: Project) -> Project:
     """A repository after git init, mem init, some memory, a commit and a recall."""
     assert project.mem("init").code == 0
-    project.write("MEMORY.md", "# Memory\n\n" + project.entry("Zebra", "stripes", id="z1"))
+    project.write(
+        "MEMORY.md", "# Memory\n\n" + project.entry("Zebra", "stripes", id="z1")
+    )
     project.write("institutional.md", "# Norms\n\n- Keep it short.\n")
     project.write("tasks/a.md", project.entry("Lion", "mane", id="l1"))
     project.commit()
@@ -31,7 +33,11 @@ def healthy(project: Project) -> Project:
 
 
 def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
-    return [row for row in result.json["checks"] if not statuses or row["status"] in statuses]
+    return [
+        row
+        for row in result.json["checks"]
+        if not statuses or row["status"] in statuses
+    ]
 
 
 def row_of(result: Result, name: str, *statuses: str) -> dict[str, Any]:
@@ -58,13 +64,16 @@ def closed(*folders: Path) -> Iterator[None]:
 
 
 def snapshot(project: Project) -> dict[str, bytes]:
-    """The bytes of every file that is not derived: tree, home folder, git's settings."""
+    """The bytes of every file that is not derived: tree, home folder, git's
+    settings."""
     found = {}
     for base, prefix in ((project.root, ""), (project.home, "~/")):
         for path in base.rglob("*"):
             name = path.relative_to(base).as_posix()
             settings = name in (".git/config", ".git/info/exclude")
-            derived = name.startswith(".memory.db") or (name.startswith(".git/") and not settings)
+            derived = name.startswith(".memory.db") or (
+                name.startswith(".git/") and not settings
+            )
             if path.is_file() and not derived:
                 found[prefix + name] = path.read_bytes()
     return found
@@ -75,7 +84,11 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
     before = snapshot(healthy)
     found = healthy.mem("doctor", "--json")
     assert (found.code, rows(found, "FAIL", "WARN")) == (0, [])
-    assert (found.json["version"], found.json["failed"], found.json["warned"]) == (1, 0, 0)
+    assert (found.json["version"], found.json["failed"], found.json["warned"]) == (
+        1,
+        0,
+        0,
+    )
     for row in rows(found):
         assert list(row) == ["name", "status", "detail", "hint", "path", "line"]
     assert row_of(found, "index", "PASS")["path"] == str(healthy.root / ".memory.db")
@@ -85,7 +98,8 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
 
 
 def test_a_repository_without_init_gets_one_warning_at_most(project: Project) -> None:
-    """Once memory is tracked, the merge driver is all that is missing, and mem init is the hint."""
+    """Once memory is tracked, the merge driver is all that is missing, and mem init is
+    the hint."""
     project.write("MEMORY.md", project.entry())
     for command in ("doctor", "recall x"):
         project.mem(*command.split())
@@ -95,9 +109,11 @@ def test_a_repository_without_init_gets_one_warning_at_most(project: Project) ->
 
 
 class Planted(NamedTuple):
-    """A defect: how it comes about, the row it must give, and what --fix may change to mend it.
+    """A defect: how it comes about, the row it must give, and what --fix may change to
+    mend it.
 
-    `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for none."""
+    `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for
+    none."""
 
     name: str
     plant: Callable[[Project], object]
@@ -143,7 +159,9 @@ def torn(project: Project) -> None:
     """Overwrite the pages behind the first with noise."""
     sql("PRAGMA wal_checkpoint(TRUNCATE)")(project)
     data = (project.root / ".memory.db").read_bytes()
-    (project.root / ".memory.db").write_bytes(data[:8192] + b"\xa5" * (len(data) - 8192))
+    (project.root / ".memory.db").write_bytes(
+        data[:8192] + b"\xa5" * (len(data) - 8192)
+    )
 
 
 def work_tree(project: Project) -> None:
@@ -181,9 +199,13 @@ def own(kind: str, path: str, content: bytes) -> Callable[[Project], object]:
 
 
 NOTHING: frozenset[str] = frozenset()
-EXCLUDE, CONFIG = frozenset([".git/info/exclude"]), frozenset([".git/config"])
-B, HOME = frozenset(["tasks/b.md"]), frozenset(["~/MEMORY.md"])
-DB, HALF, TOML = "{root}/.memory.db", "tasks/.a.md.mem-tmp-99999999-ab", "{root}/.mem.toml"
+EXCLUDE = frozenset([".git/info/exclude"])
+CONFIG = frozenset([".git/config"])
+B = frozenset(["tasks/b.md"])
+HOME = frozenset(["~/MEMORY.md"])
+DB = "{root}/.memory.db"
+HALF = "tasks/.a.md.mem-tmp-99999999-ab"
+TOML = "{root}/.mem.toml"
 FIX = "mem doctor --fix"
 
 DEFECTS = [
@@ -230,7 +252,9 @@ DEFECTS = [
 ]  # fmt: skip
 
 
-def matching(result: Result, planted: Planted, project: Project) -> list[dict[str, Any]]:
+def matching(
+    result: Result, planted: Planted, project: Project
+) -> list[dict[str, Any]]:
     """The rows of the check that tell of the defect."""
     where = planted.path.format(
         root=project.root,
@@ -247,29 +271,40 @@ def matching(result: Result, planted: Planted, project: Project) -> list[dict[st
     ]
 
 
-@pytest.mark.parametrize("planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-")
+)
 def test_a_planted_defect_is_found_and_mended_where_it_can_be(
     healthy: Project, planted: Planted
 ) -> None:
-    """Looking changes nothing; --fix changes what is derived or can be undone, no other byte."""
+    """Looking changes nothing; --fix changes what is derived or can be undone, no other
+    byte."""
     planted.plant(healthy)
     before = snapshot(healthy)
     result = healthy.mem("doctor", "--json")
     found = matching(result, planted, healthy)
     assert found, result.out
-    assert planted.hint in found[0]["hint"] and found[0]["line"] == (planted.line or None)
+    assert planted.hint in found[0]["hint"] and found[0]["line"] == (
+        planted.line or None
+    )
     assert result.code == bool(rows(result, "FAIL")) and snapshot(healthy) == before
     tried = healthy.mem("doctor", "--fix", "--json")
     after = snapshot(healthy)
-    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    changed = {
+        name for name in {*before, *after} if before.get(name) != after.get(name)
+    }
     allowed = planted.changes or NOTHING
-    assert all(name in allowed or ("*" in allowed and ".mem-tmp-" in name) for name in changed)
+    assert all(
+        name in allowed or ("*" in allowed and ".mem-tmp-" in name) for name in changed
+    )
     again = matching(healthy.mem("doctor", "--json"), planted, healthy)
     assert bool(again) == (planted.changes is None)
     assert planted.changes is None or tried.json["fixed"]
     assert TOKEN not in result.out + result.err + tried.out + tried.err
     kept = Path(os.environ["XDG_STATE_HOME"]).rglob("*")
-    assert not any(TOKEN.encode() in path.read_bytes() for path in kept if path.is_file())
+    assert not any(
+        TOKEN.encode() in path.read_bytes() for path in kept if path.is_file()
+    )
 
 
 def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
@@ -281,8 +316,11 @@ def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
     assert "remove it" in row["hint"]
 
 
-def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Project) -> None:
-    """Nothing is raised, nothing is written; what could not be mended is a warning with a hint."""
+def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(
+    healthy: Project,
+) -> None:
+    """Nothing is raised, nothing is written; what could not be mended is a warning with
+    a hint."""
     healthy.write("tasks/b.md", healthy.entry(id=None))
     folder = Path(os.environ["XDG_STATE_HOME"]) / "mem"
     with closed(healthy.root, healthy.root / "tasks"):
@@ -293,14 +331,18 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy: Pr
     state = row_of(found, "state")
     assert (state["status"], state["path"]) == ("WARN", str(folder))
     mended = [row for row in rows(tried, "WARN") if "not mended" in row["detail"]]
-    assert "ids" in [row["name"] for row in mended] and all(row["hint"] for row in mended)
+    assert "ids" in [row["name"] for row in mended] and all(
+        row["hint"] for row in mended
+    )
 
 
 def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> None:
     """Every value that is not the default."""
     healthy.write(".mem.toml", "limit = 8\n")
     own("CONFIG", "config.toml", b"half_life = 30\n")(healthy)
-    found = healthy.mem("doctor", "--json", "--set", "decay=none", env={"MEM_MAX_TOKENS": "500"})
+    found = healthy.mem(
+        "doctor", "--json", "--set", "decay=none", env={"MEM_MAX_TOKENS": "500"}
+    )
     assert {row["detail"] for row in rows(found) if row["name"] == "setting"} == {
         "limit = 8 (project file)",
         "half_life = 30.0 (user file)",
@@ -313,13 +355,21 @@ def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> No
 def test_other_memory_systems_are_told(healthy: Project) -> None:
     """Claude's auto memory with its limits, and three memory tools."""
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(healthy.root))
-    claude = healthy.write(f"~/.claude/projects/{slug}/memory/MEMORY.md", "line\n" * 201)
+    claude = healthy.write(
+        f"~/.claude/projects/{slug}/memory/MEMORY.md", "line\n" * 201
+    )
     others = ["~/.claude-mem", "~/.basic-memory", ".memsearch"]
     for path in others:
         healthy.write(f"{path}/x", "x")
-    found = [row for row in rows(healthy.mem("doctor", "--json")) if row["name"] == "other-memory"]
+    found = [
+        row
+        for row in rows(healthy.mem("doctor", "--json"))
+        if row["name"] == "other-memory"
+    ]
     told = {row["path"]: row for row in found}
-    assert set(told) == {str(claude), *others} and {row["status"] for row in found} == {"INFO"}
+    assert set(told) == {str(claude), *others} and {row["status"] for row in found} == {
+        "INFO"
+    }
     told_of = told[str(claude)]
     assert "201 lines" in told_of["detail"] and "first 200 lines" in told_of["hint"]
 
@@ -342,18 +392,26 @@ def test_named_files_give_content_rows_alone_and_need_no_index(
         ("secrets", str(outside), 2),
         ("readable", "docs/gone.md", 1),
     }
-    assert not (project.root / ".memory.db").exists() and project.mem("doctor").code == 1
+    assert (
+        not (project.root / ".memory.db").exists() and project.mem("doctor").code == 1
+    )
 
 
 def ids(path: Path) -> list[str]:
     return re.findall(r"^id: (\S+)", path.read_text(), re.MULTILINE)
 
 
-def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(healthy: Project) -> None:
-    """As recall showed them; the same text written anew in the same place gets another."""
+def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
+    healthy: Project,
+) -> None:
+    """As recall showed them; the same text written anew in the same place gets
+    another."""
     path = healthy.write("tasks/b.md", healthy.entry("Bear", "honey", id=None) * 2)
     before = path.read_bytes()
-    shown = {hit["id"] for hit in healthy.mem("recall", "honey", "--json", "--ranked").json["hits"]}
+    shown = {
+        hit["id"]
+        for hit in healthy.mem("recall", "honey", "--json", "--ranked").json["hits"]
+    }
     assert "wrote 2 ids into tasks/b.md" in healthy.mem("doctor", "--fix").err
     assert shown <= set(ids(path))
     assert healthy.mem("undo").code == 0 and path.read_bytes() == before
@@ -364,7 +422,8 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(healthy: Pr
 
 
 def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
-    """stdout is the diff alone, stderr names the rest; without --fix it is a mistake."""
+    """stdout is the diff alone, stderr names the rest; without --fix it is a
+    mistake."""
     assert healthy.mem("doctor", "--dry-run").code == 2
     healthy.write("tasks/b.md", healthy.entry(id=None))
     healthy.git("config", "--remove-section", "merge.mem")
@@ -372,9 +431,20 @@ def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
     healthy.write(HALF, "half")
     before = snapshot(healthy)
     shown = healthy.mem("doctor", "--fix", "--dry-run")
-    assert shown.out.startswith("diff --git a/tasks/b.md b/tasks/b.md\n") and "\n+id: " in shown.out
-    for word in ("wrote 1 id", "registered the merge driver", "proxy.md", "mem-tmp", "index"):
+    assert (
+        shown.out.startswith("diff --git a/tasks/b.md b/tasks/b.md\n")
+        and "\n+id: " in shown.out
+    )
+    for word in (
+        "wrote 1 id",
+        "registered the merge driver",
+        "proxy.md",
+        "mem-tmp",
+        "index",
+    ):
         assert word in shown.err
     planned = healthy.mem("doctor", "--fix", "--dry-run", "--json").json
-    assert planned["dry_run"] and len(planned["fixed"]) == 5 and len(planned["files"]) == 1
+    assert (
+        planned["dry_run"] and len(planned["fixed"]) == 5 and len(planned["files"]) == 1
+    )
     assert snapshot(healthy) == before

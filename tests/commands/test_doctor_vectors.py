@@ -1,4 +1,5 @@
-"""mem doctor on embedders and vectors: what is off, what fails, what is missing, and the way out."""
+"""mem doctor on embedders and vectors: what is off, what fails, what is missing, and
+the way out."""
 
 import os
 import socket
@@ -12,7 +13,9 @@ from tests.conftest import Project
 from tests.providers.embed.server import HANG, openai, serving
 
 
-def row(project: Project, name: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+def row(
+    project: Project, name: str, env: dict[str, str] | None = None
+) -> dict[str, Any]:
     found = project.mem("doctor", "--json", env=env)
     (row,) = [row for row in found.json["checks"] if row["name"] == name]
     assert found.code == (1 if row["status"] == "FAIL" else 0)
@@ -29,7 +32,8 @@ def vectors_of(project: Project, statement: str) -> None:
 @pytest.fixture
 def filled(project: Project, vectors: None) -> Project:
     project.write(
-        "MEMORY.md", project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane")
+        "MEMORY.md",
+        project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane"),
     )
     assert project.mem("index").code == 0
     return project
@@ -38,7 +42,8 @@ def filled(project: Project, vectors: None) -> Project:
 def test_vectors_of_another_model_fail(filled: Project) -> None:
     """Until mem index makes them anew."""
     vectors_of(
-        filled, "UPDATE meta SET value = replace(value, 'wordllama', 'other') WHERE key = 'vectors'"
+        filled,
+        "UPDATE meta SET value = replace(value, 'wordllama', 'other') WHERE key = 'vectors'",
     )
     found = row(filled, "vectors")
     assert "local/other-256" in found["detail"] and "mem index" in found["hint"]
@@ -50,7 +55,11 @@ def test_vectors_of_another_model_fail(filled: Project) -> None:
 
 
 def provider(url: str) -> dict[str, str]:
-    return {"MEM_EMBEDDER": "openai-compatible", "MEM_EMBED_URL": url, "MEM_EMBED_MODEL": "m"}
+    return {
+        "MEM_EMBEDDER": "openai-compatible",
+        "MEM_EMBED_URL": url,
+        "MEM_EMBED_MODEL": "m",
+    }
 
 
 def test_a_provider_that_fails_is_a_failure(
@@ -65,7 +74,10 @@ def test_a_provider_that_fails_is_a_failure(
     assert row(project, "embedder", provider(down))["status"] == "FAIL"
     with serving(openai) as server:
         server.answers = [HANG] * 9
-        assert "does not answer" in row(project, "embedder", provider(server.url))["detail"]
+        assert (
+            "does not answer"
+            in row(project, "embedder", provider(server.url))["detail"]
+        )
     assert "OPENAI_API_KEY" not in os.environ
     found = row(project, "embedder", {"MEM_EMBEDDER": "openai"})
     assert found["status"] == "FAIL" and "OPENAI_API_KEY" in found["detail"]

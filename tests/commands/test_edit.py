@@ -1,4 +1,5 @@
-"""`mem edit`: an entry or a section of prose changed in place, and nothing beside it."""
+"""`mem edit`: an entry or a section of prose changed in place, and nothing beside
+it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,22 +34,32 @@ def filled(project: Project) -> str:
     return text
 
 
-def test_what_the_editor_changed_is_spliced_back(project: Project, copies: Path) -> None:
-    """One entry's words; every other byte stays; undo takes it back. A backup of the editor is gone
-    with the copy."""
+def test_what_the_editor_changed_is_spliced_back(
+    project: Project, copies: Path
+) -> None:
+    """One entry's words; every other byte stays; undo takes it back. A backup of the
+    editor is gone with the copy."""
     text = filled(project)
-    done = edited(project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb")
+    done = edited(
+        project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb"
+    )
     assert done.code == 0 and "body" in done.out, (done.out, done.err)
     after = (project.root / "MEMORY.md").read_text()
-    assert "Quite another." in after and after.startswith(text[: text.index("id: bbbb2222")])
+    assert "Quite another." in after and after.startswith(
+        text[: text.index("id: bbbb2222")]
+    )
     assert project.mem("undo").code == 0
     assert (project.root / "MEMORY.md").read_text() == text
 
 
-def test_an_editor_that_changes_nothing_writes_nothing(project: Project, copies: Path) -> None:
+def test_an_editor_that_changes_nothing_writes_nothing(
+    project: Project, copies: Path
+) -> None:
     """Exit 0, and no copy is left, nor of one that cannot be run."""
     text = filled(project)
-    assert project.mem("edit", "aaaa", env={"EDITOR": "/no/such", "VISUAL": ""}).code == 2
+    assert (
+        project.mem("edit", "aaaa", env={"EDITOR": "/no/such", "VISUAL": ""}).code == 2
+    )
     assert project.mem("edit", "", "--title", "x").code == 2
     done = edited(project, "exit 0\n", "aaaa")
     assert done.code == 0 and "nothing changed" in done.out
@@ -56,10 +67,13 @@ def test_an_editor_that_changes_nothing_writes_nothing(project: Project, copies:
 
 
 def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
-    """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the copy named."""
+    """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the
+    copy named."""
     filled(project)
     path = project.root / "MEMORY.md"
-    script = f'sed -i "s/One thing/Yours/" "$1"\nsed -i "s/One thing/Theirs/" "{path}"\n'
+    script = (
+        f'sed -i "s/One thing/Yours/" "$1"\nsed -i "s/One thing/Theirs/" "{path}"\n'
+    )
     done = edited(project, script, "aaaa")
     assert done.code == 5 and "changed while you edited it" in done.err, done.err
     kept = Path(done.err.split("kept in ")[1].strip())
@@ -89,7 +103,9 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
         assert project.mem("edit", "bbbb", "--add-path", away).code == 2
         assert project.mem("add", "Else", "--path", away).code == 2
     assert project.mem("edit", "bbbb", "--title", "Best").out.endswith("): title\n")
-    assert project.mem("edit", "bbbb", "--remove-path", "src/*.py").out.endswith("): paths\n")
+    assert project.mem("edit", "bbbb", "--remove-path", "src/*.py").out.endswith(
+        "): paths\n"
+    )
 
 
 def test_prose_is_edited_as_it_stands(project: Project) -> None:

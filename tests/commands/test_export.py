@@ -11,14 +11,17 @@ KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
 
 def filled(project: Project) -> None:
-    """One norm, one rule, two lessons of different standing, and things that must stay out."""
+    """One norm, one rule, two lessons of different standing, and things that must stay
+    out."""
     rule = {"kind": "policy", "type": "directive"}
     project.write("institutional.md", "# Norms\n\nReviews within a day.\n")
     project.write(
         "MEMORY.md",
         project.entry("Small lesson", "Colours are in one file.", importance=0.2)
         + project.entry("Never push to main", "Open a pull request.", **rule)
-        + project.entry("Big lesson", "The cart rounds once.", kind="pitfall", importance=0.9)
+        + project.entry(
+            "Big lesson", "The cart rounds once.", kind="pitfall", importance=0.9
+        )
         + project.entry("Old lesson", "It was so once.", status="retired")
         + project.entry("What happened", "We shipped.", kind="episode"),
     )
@@ -31,13 +34,21 @@ def export(project: Project, *args: str) -> Result:
 
 
 def test_section_for_claude(project: Project) -> None:
-    """Norms, rules, then lessons by prominence; retired, archived, proxy and episodes stay out."""
+    """Norms, rules, then lessons by prominence; retired, archived, proxy and episodes
+    stay out."""
     filled(project)
     got = export(project)
-    order = ["Reviews within", "**Never push to main** (policy, id ", "**Big lesson**", "**Small"]
+    order = [
+        "Reviews within",
+        "**Never push to main** (policy, id ",
+        "**Big lesson**",
+        "**Small",
+    ]
     places = [got.out.index(text) for text in order]
     assert places == sorted(places)
-    assert got.out.startswith(exporter.BEGIN) and got.out.rstrip("\n").endswith(exporter.END)
+    assert got.out.startswith(exporter.BEGIN) and got.out.rstrip("\n").endswith(
+        exporter.END
+    )
     assert "#### Norms" in got.out and "  The cart rounds once." in got.out
     for text in ("Old lesson", "Archived", "Ana", "We shipped"):
         assert text not in got.out
@@ -50,7 +61,9 @@ def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
     body = "A sentence that says a little about the matter at hand. " * 20
     lessons = [project.entry(f"Lesson {i}", body, importance=0.5) for i in range(400)]
     project.write("MEMORY.md", "".join([long, *lessons]))
-    project.write("institutional.md", "\n\n".join(f"Norm {i} of the house." for i in range(500)))
+    project.write(
+        "institutional.md", "\n\n".join(f"Norm {i} of the house." for i in range(500))
+    )
     got = project.mem("export", "--target", "agents-md")
     assert got.out.count("\n") <= 200 and len(got.out.encode()) <= 25_000
     shown = got.out.count("- **L")
@@ -63,13 +76,19 @@ def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end: str) -> None:
+def test_an_existing_file_keeps_every_other_byte(
+    project: Project, eol: str, end: str
+) -> None:
     """The section is appended, then replaced in place; a missing file is made."""
     filled(project)
     got = export(project, "--out", "NEW.md")
     assert (got.out, got.err) == ("wrote NEW.md\n", "")
-    assert (project.root / "NEW.md").read_text().split("\n", 1)[1] in export(project).out
-    gone = export(project, "--out", "NEW.md", "--remove").code or [*project.root.glob("NEW.md")]
+    assert (project.root / "NEW.md").read_text().split("\n", 1)[1] in export(
+        project
+    ).out
+    gone = export(project, "--out", "NEW.md", "--remove").code or [
+        *project.root.glob("NEW.md")
+    ]
     assert not gone
     before = f"# Shop{eol}{eol}Ours.{end and eol}"
     path = project.write("CLAUDE.md", before)
@@ -78,16 +97,23 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     assert first.startswith(before) and first.count("mem: export begin") == 1
     assert first.count("\n") == first.count(eol)
     again = export(project, "--out", "CLAUDE.md")
-    assert again.out == "CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
+    assert (
+        again.out == "CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
+    )
     path.write_bytes((first + f"Below.{eol}").encode())
     project.mem("add", "A new lesson about caching")
     export(project, "--out", "CLAUDE.md")
     after = path.read_bytes().decode()
-    assert after.startswith(before) and after.endswith(f"{exporter.END}{eol}Below.{eol}")
+    assert after.startswith(before) and after.endswith(
+        f"{exporter.END}{eol}Below.{eol}"
+    )
     assert "caching" in after and after.count("mem: export begin") == 1
     norms = project.write("institutional.md", b"\xff")
     lost = export(project, "--out", "CLAUDE.md")
-    assert (lost.code, path.read_bytes().decode()) == (3, after) and "not written" in lost.err
+    assert (lost.code, path.read_bytes().decode()) == (
+        3,
+        after,
+    ) and "not written" in lost.err
     norms.unlink()
     path.write_bytes((after * 2).encode())  # as a merge of two branches may leave it
     export(project, "--out", "CLAUDE.md")
@@ -97,14 +123,19 @@ def test_an_existing_file_keeps_every_other_byte(project: Project, eol: str, end
     assert path.read_bytes().decode() == f"{before}{'' if end else eol * 2}Below.{eol}"
 
 
-@pytest.mark.parametrize("more", ["no end\n", f"Ours.\n{exporter.BEGIN}\n{exporter.END}\n"])
+@pytest.mark.parametrize(
+    "more", ["no end\n", f"Ours.\n{exporter.BEGIN}\n{exporter.END}\n"]
+)
 def test_damaged_marks_are_refused(project: Project, more: str) -> None:
-    """A beginning without its own end is named with its line, and nothing is written; exit 3."""
+    """A beginning without its own end is named with its line, and nothing is written;
+    exit 3."""
     filled(project)
     path = project.write("CLAUDE.md", before := f"# Shop\n{exporter.BEGIN}\n{more}")
     for removed in ((), ("--remove",)):
         got = export(project, "--out", "CLAUDE.md", *removed)
-        assert got.code == 3 and "CLAUDE.md:2:" in got.err and path.read_text() == before
+        assert (
+            got.code == 3 and "CLAUDE.md:2:" in got.err and path.read_text() == before
+        )
 
 
 def test_json_has_every_live_entry(project: Project) -> None:
@@ -121,19 +152,34 @@ def test_json_has_every_live_entry(project: Project) -> None:
     (tagged,) = (entry for entry in got["entries"] if entry["title"] == "Tagged text")
     assert tagged["extra"]["tags"] == ["a"]
     assert (tagged["path"], tagged["level"]) == ("MEMORY.md", "project")
-    keys = {"id", "type", "importance", "reinforcement_count", "created_at", "text", "weight"}
+    keys = {
+        "id",
+        "type",
+        "importance",
+        "reinforcement_count",
+        "created_at",
+        "text",
+        "weight",
+    }
     assert keys <= set(tagged)
     project.mem("export", "--target", "json", "--out", "x.json")
     assert json.loads((project.root / "x.json").read_text()) == got
 
 
 def test_obsidian_gets_a_note_an_entry_with_wikilinks(project: Project) -> None:
-    """Relations that are in view become links; names hold nothing that a file system minds."""
+    """Relations that are in view become links; names hold nothing that a file system
+    minds."""
     project.write(
         "MEMORY.md",
-        project.entry("Rounds: once/twice?", f"Never {KEY}.", id="a" * 8, tags=["big cart"])
-        + project.entry("It is so", "Since May.", id="b" * 8, supports=["a" * 8, "gone"])
-        + project.entry("It was so", "", id="c" * 8, status="retired", superseded_by="b" * 8)
+        project.entry(
+            "Rounds: once/twice?", f"Never {KEY}.", id="a" * 8, tags=["big cart"]
+        )
+        + project.entry(
+            "It is so", "Since May.", id="b" * 8, supports=["a" * 8, "gone"]
+        )
+        + project.entry(
+            "It was so", "", id="c" * 8, status="retired", superseded_by="b" * 8
+        )
         + "# Prose\n\nNo entry.\n",
     )
     project.write("proxy.md", project.entry("Ana likes short answers", "Very short."))
@@ -141,11 +187,21 @@ def test_obsidian_gets_a_note_an_entry_with_wikilinks(project: Project) -> None:
         "3 notes in vault, 3 new or changed\n"
     )
     found = {path.name: path.read_text() for path in (project.root / "vault").iterdir()}
-    names = ["It is so bbbbbbbb.md", "It was so cccccccc.md", "Rounds once twice aaaaaaaa.md"]
+    names = [
+        "It is so bbbbbbbb.md",
+        "It was so cccccccc.md",
+        "Rounds once twice aaaaaaaa.md",
+    ]
     assert sorted(found) == names
     assert 'supports: ["[[Rounds once twice aaaaaaaa]]"]' in found[names[0]]
     assert 'superseded_by: ["[[It is so bbbbbbbb]]"]' in found[names[1]]
     assert KEY not in found[names[2]] and 'tags: ["big-cart"]' in found[names[2]]
-    assert ", 0 new or changed" in project.mem("export", "--target", "obsidian", "vault").out
+    assert (
+        ", 0 new or changed"
+        in project.mem("export", "--target", "obsidian", "vault").out
+    )
     for folder in (".", "..", "docs/memory/x", ""):
-        assert project.mem("export", "--target", "obsidian", *filter(None, [folder])).code == 2
+        assert (
+            project.mem("export", "--target", "obsidian", *filter(None, [folder])).code
+            == 2
+        )

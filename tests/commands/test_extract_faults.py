@@ -1,4 +1,5 @@
-"""mem extract where something it reads or remembers is damaged, missing or in the way."""
+"""mem extract where something it reads or remembers is damaged, missing or in the
+way."""
 
 from pathlib import Path
 
@@ -13,9 +14,19 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
     in_job(project)
     before = state(project)
     done = project.mem(
-        "extract", saved(project, talk(project)), *RULES, "--job", "shop", "--task", "none"
+        "extract",
+        saved(project, talk(project)),
+        *RULES,
+        "--job",
+        "shop",
+        "--task",
+        "none",
     )
-    assert done.code == 2 and "--task none: no such task" in done.err and "tasks/none" in done.err
+    assert (
+        done.code == 2
+        and "--task none: no such task" in done.err
+        and "tasks/none" in done.err
+    )
     assert state(project) == before
 
 
@@ -26,7 +37,10 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
     bad = project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     done = project.mem("extract", saved(project, talk(project)), *RULES)
     assert done.code == 3 and "tasks/broken.md:4" in done.err
-    assert any("imperative mood" in e.body for e in entries(project, "proxy.md") + entries(project))
+    assert any(
+        "imperative mood" in e.body
+        for e in entries(project, "proxy.md") + entries(project)
+    )
     assert bad.read_bytes() == b"---\nid: x\n---\n\xff\n"
 
 

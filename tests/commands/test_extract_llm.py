@@ -1,4 +1,5 @@
-"""mem extract --engine llm against a server that speaks the Messages API: replies, failures, cost."""
+"""mem extract --engine llm against a server that speaks the Messages API: replies,
+failures, cost."""
 
 import json
 from collections.abc import Iterator
@@ -25,23 +26,30 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
 
 def answers(api: Api, **replies: Any) -> None:
     """Let the model answer one call with the items of each scope."""
-    items = [{"scope": scope, **one} for scope, reply in replies.items() for one in reply]
+    items = [
+        {"scope": scope, **one} for scope, reply in replies.items() for one in reply
+    ]
     api.answer = lambda body: json.dumps({"items": items})
 
 
 LESSON = item(
-    turn=5, kind="preference", title="Short commit messages", text="Write them in the imperative."
+    turn=5,
+    kind="preference",
+    title="Short commit messages",
+    text="Write them in the imperative.",
 )
 
 
 def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
-    """Over HTTP with the real SDK; the key is never in what is said; the second run sends nothing."""
+    """Over HTTP with the real SDK; the key is never in what is said; the second run
+    sends nothing."""
     answers(api, observations=[LESSON])
     got = project.mem("extract", saved(project, talk(project)), *LLM)
     assert got.code == 0, got.err
     assert [entry.title for entry in entries(project)] == ["Short commit messages"]
     assert api.environ["ANTHROPIC_API_KEY"] not in got.out + got.err
-    sent, before = len(api.seen), state(project)
+    sent = len(api.seen)
+    before = state(project)
     assert project.mem("extract", saved(project, talk(project)), *LLM).code == 0
     assert len(api.seen) == sent and state(project) == before
 
@@ -58,20 +66,22 @@ BAD = {
 def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     project: Project, api: Api, what: str
 ) -> None:
-    """Exit 4, the scopes named; what rules find is written once, and nobody is asked again."""
+    """Exit 4, the scopes named; what rules find is written once, and nobody is asked
+    again."""
     api.steps.append(BAD[what])
     path = saved(project, talk(project))
     got = project.mem("extract", path, *LLM)
     assert got.code == 4 and "observations" in got.out + got.err
     assert [entry.kind for entry in entries(project)] == ["preference"]
-    sent, before = len(api.seen), state(project)
+    sent = len(api.seen)
+    before = state(project)
     assert project.mem("extract", path, *LLM).code == 0
     assert len(api.seen) == sent and state(project) == before
 
 
 def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
-    """40 tokens of 12 kinds in words, input, output and the file's name: in no body, message or
-    file."""
+    """40 tokens of 12 kinds in words, input, output and the file's name: in no body,
+    message or file."""
     planted = credentials()
     path = leaky(project, planted)
     answers(api, observations=[{**LESSON, "turn": 1}])

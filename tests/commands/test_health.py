@@ -55,7 +55,8 @@ def test_json_has_exactly_these_keys(project: Project) -> None:
 
 
 def test_an_empty_store_is_zero(project: Project) -> None:
-    """Red, exit 0, how to begin; nothing is made. Retired entries are nothing to measure."""
+    """Red, exit 0, how to begin; nothing is made. Retired entries are nothing to
+    measure."""
     found = project.mem("health", "--json")
     assert (found.code, found.json["score"], found.json["band"]) == (0, 0, "red")
     assert "mem add" in found.err and not state_dir().exists()
@@ -75,11 +76,16 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
         )
         project.write(f"tasks/{i}.md", old)
     stale = found_by(project)["metrics"]["freshness"]
-    assert stale["raise_with"] == "mem compact --stale" and "5 would leave" in stale["reason"]
+    assert (
+        stale["raise_with"] == "mem compact --stale"
+        and "5 would leave" in stale["reason"]
+    )
     assert project.mem("compact", "--stale").code == 0
     fresh = measured(project)
     assert fresh["freshness"] > stale["value"] and fresh["coverage"] == 100
-    with closing(sqlite3.connect(project.root / ".memory.db", isolation_level=None)) as db:
+    with closing(
+        sqlite3.connect(project.root / ".memory.db", isolation_level=None)
+    ) as db:
         db.execute("DELETE FROM chunks WHERE entry IN ('e1', 'e2')")
     lost = found_by(project)["metrics"]["coverage"]
     assert lost["value"] == 50 and "2 of 4 entries" in lost["reason"]
@@ -106,8 +112,15 @@ def test_one_snapshot_a_day(project: Project) -> None:
     project.mem("retire", "e0")
     shown = project.mem("health", "--history")
     rows = [line.split("\t") for line in shown.out.splitlines()]
-    assert [row[0] for row in rows] == ["2026-11-01", "2026-11-03", "2026-11-20", "2026-11-21"]
-    assert [row[7] for row in rows] == ["4", "4", "4", "3"] and {len(row) for row in rows} == {9}
+    assert [row[0] for row in rows] == [
+        "2026-11-01",
+        "2026-11-03",
+        "2026-11-20",
+        "2026-11-21",
+    ]
+    assert [row[7] for row in rows] == ["4", "4", "4", "3"] and {
+        len(row) for row in rows
+    } == {9}
     days = project.mem("health", "--history", "--json").json["history"]
     assert [day["day"] for day in days] == [row[0] for row in rows]
     assert set(days[0]) == {"day", "score", "entries", "tokens", "metrics"}
@@ -120,9 +133,15 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) 
     with opened(Options(root=str(project.root))) as app, app.state() as history:
         SessionLog(history).remember_turns("a", Turns(40, newest), "2026-11-21")
         SessionLog(history).remember_turns("b", Turns(19, newest), "2026-11-21")
-        assert project.mem("health", "--json").json["nudge"] == {"prompts": 59, "due": False}
+        assert project.mem("health", "--json").json["nudge"] == {
+            "prompts": 59,
+            "due": False,
+        }
         SessionLog(history).remember_turns("b", Turns(20, newest), "2026-11-21")
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 60, "due": True}
-    assert "60 prompts since memory was last written: mem extract" in project.mem("health").out
+    assert (
+        "60 prompts since memory was last written: mem extract"
+        in project.mem("health").out
+    )
     project.mem("add", "Something new was learned")
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 0, "due": False}

@@ -22,7 +22,8 @@ ONLY = "--history", "only"
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a commit, a session of Claude Code, and no memory."""
-    root, home = tmp_path / "shop", tmp_path / "home"
+    root = tmp_path / "shop"
+    home = tmp_path / "home"
     root.mkdir()
     for name in ("HOME", "MEM_HOME"):
         monkeypatch.setenv(name, str(home))
@@ -47,7 +48,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def commit(message: str) -> None:
     who = "-c", "user.name=Ana", "-c", "user.email=a@x"
-    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", message], check=True)
+    subprocess.run(
+        ["git", *who, "commit", "-q", "--allow-empty", "-m", message], check=True
+    )
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
@@ -58,20 +61,30 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
 def test_history_is_found_without_any_memory(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a block, in one list, by its handle; the second run reads nothing; nothing in the tree."""
+    """In a block, in one list, by its handle; the second run reads nothing; nothing in
+    the tree."""
     report = json.loads(said(capsys, "index", "--history", "--json"))
     assert (report["sessions"], report["commits"], report["problems"]) == (1, 1, [])
     again = json.loads(said(capsys, "index", "--history", "--json"))
     assert again["new"] == {"sessions": 0, "exchanges": 0, "commits": 0}
     block = said(capsys, "recall", PROMPT)
-    assert all(t in block for t in ("exactly 7", "untrusted", "session with claude, 2026-03-04"))
+    assert all(
+        t in block
+        for t in ("exactly 7", "untrusted", "session with claude, 2026-03-04")
+    )
     hit = json.loads(said(capsys, "recall", PROMPT, "--ranked", "--json"))["hits"][0]
     assert (hit["layer"], hit["source"], hit["session_id"], hit["agent"], hit["level"]) == (
         "history", "session", "5f0e1a52-aaaa", "claude", None,
     )  # fmt: skip
-    assert hit["id"][:10] == "s:5f0e1a5." and hit["turn"] and hit["date"][:10] == "2026-03-04"
+    assert (
+        hit["id"][:10] == "s:5f0e1a5."
+        and hit["turn"]
+        and hit["date"][:10] == "2026-03-04"
+    )
     assert "Seven" in said(capsys, "show", "s:5f0e1a5")
-    assert "Percent" in said(capsys, "recall", "percent and fixed discounts: which first?", *ONLY)
+    assert "Percent" in said(
+        capsys, "recall", "percent and fixed discounts: which first?", *ONLY
+    )
     assert said(capsys, "recall", PROMPT, "--history", "off") == ""
     assert said(capsys, "recall", PROMPT, "--agent", "codex") == ""
     assert said(capsys, "recall", PROMPT, "--until", "2026-01-01") == ""
@@ -95,10 +108,16 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(
 def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those that share the task's words alone do not make each other old; one word is enough."""
-    words = "colour shape order size index first last legal errata names dates maps".split()
+    """Those that share the task's words alone do not make each other old; one word is
+    enough."""
+    words = (
+        "colour shape order size index first last legal errata names dates maps".split()
+    )
     subjects = [f"Tidy the {word} page of the manual" for word in words]
-    subjects += ["Fix the limit of parallel tool calls", "Order results of parallel tool calls"]
+    subjects += [
+        "Fix the limit of parallel tool calls",
+        "Order results of parallel tool calls",
+    ]
     for subject in subjects:
         commit(subject)
     said(capsys, "index", "--history")
@@ -118,10 +137,14 @@ def test_the_first_commits_of_a_repository_are_found_by_recall(
     assert "c:" in said(capsys, "recall", "do tombstones keep tags?", *ONLY)
 
 
-def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_forgotten_stays_forgotten(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The transcript is still there; a dry run deletes nothing."""
     said(capsys, "extract")
-    assert "would forget" in said(capsys, "forget", "--session", "s:5f0e1a5", "--dry-run")
+    assert "would forget" in said(
+        capsys, "forget", "--session", "s:5f0e1a5", "--dry-run"
+    )
     assert "exactly 7" in said(capsys, "recall", PROMPT, *ONLY)
     assert "forgot" in said(capsys, "forget", "--session", "s:5f0e1a5")
     said(capsys, "index", "--history")
@@ -134,7 +157,9 @@ def test_what_is_forgotten_stays_forgotten(shop: Path, capsys: pytest.CaptureFix
     assert "nothing was said" in said(capsys, "extract", str(session))
 
 
-def test_switched_off_nothing_is_kept(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_switched_off_nothing_is_kept(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Neither by extract nor when asked."""
     said(capsys, "extract", "--set", "history=false")
     said(capsys, "index", "--history", "--set", "history=false", code=2)

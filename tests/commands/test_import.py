@@ -57,7 +57,8 @@ def auto_memory(project: Project, **topics: str) -> Path:
 
 @pytest.mark.parametrize("named", ["", "memory", "memory/MEMORY.md"])
 def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
-    """A topic is an entry, links to it go; the folder, memory/ or the index may be named."""
+    """A topic is an entry, links to it go; the folder, memory/ or the index may be
+    named."""
     index = "# Memory\n- [Real database](database.md) - no mocks\n\n## Build\nIt needs Node 22.\n"
     folder = auto_memory(project, MEMORY=index, database=TOPIC)
     got = project.mem("import", str(folder.parent / named))
@@ -67,23 +68,41 @@ def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
     assert notes.extra["source"] == "claude:MEMORY.md"
     assert notes.body == f"## [{TODAY}] Memory > Build\nIt needs Node 22."
     assert topic.title == "Integration tests hit a real database, never a mock"
-    assert (topic.kind, topic.type, topic.created_at) == ("preference", "directive", "2026-08-06")
+    assert (topic.kind, topic.type, topic.created_at) == (
+        "preference",
+        "directive",
+        "2026-08-06",
+    )
     assert topic.extra["session_id"] == "6f08055e-2202-44f0-806e-79404550dc26"
     assert topic.extra["source"] == "claude:database.md" and "a mock hid" in topic.body
 
 
 def test_what_is_about_a_person_stays_out_of_the_project(project: Project) -> None:
     """A topic of type user is named and left out; --level global takes it."""
-    folder = auto_memory(project, MEMORY="# Index\n", me=TOPIC.replace("feedback", "user"))
+    folder = auto_memory(
+        project, MEMORY="# Index\n", me=TOPIC.replace("feedback", "user")
+    )
     got = project.mem("import", str(folder), "--json")
-    assert (got.code, got.json["added"], got.json["private"]) == (0, [], ["claude:me.md"])
+    assert (got.code, got.json["added"], got.json["private"]) == (
+        0,
+        [],
+        ["claude:me.md"],
+    )
     assert not (project.root / "MEMORY.md").exists()
-    assert len(project.mem("import", str(folder), "--level", "global", "--json").json["added"]) == 1
+    assert (
+        len(
+            project.mem("import", str(folder), "--level", "global", "--json").json[
+                "added"
+            ]
+        )
+        == 1
+    )
     assert entries(project, "~/MEMORY.md")[0].extra["source"] == "claude:me.md"
 
 
 def test_rules_for_agents(project: Project) -> None:
-    """A rule is an entry, another section one; the file stays, nothing is shown unasked."""
+    """A rule is an entry, another section one; the file stays, nothing is shown
+    unasked."""
     path = project.write("CLAUDE.md", RULES)
     assert project.mem("import", "CLAUDE.md").code == 0
     found = {entry.title: f"{entry.kind} {entry.type}" for entry in entries(project)}
@@ -95,7 +114,9 @@ def test_rules_for_agents(project: Project) -> None:
     ]
     assert "- fixtures: `freeze_time`" in entries(project)[2].body
     assert entries(project)[3].body.endswith("```\nmake serve\n```")
-    assert all(entry.extra["source"] == "agents-md:CLAUDE.md" for entry in entries(project))
+    assert all(
+        entry.extra["source"] == "agents-md:CLAUDE.md" for entry in entries(project)
+    )
     assert path.read_text() == RULES
     assert "payment gateway" in project.mem("recall", "payment gateway contract").out
     assert project.mem("recall", "css colours of the footer").out == ""
@@ -117,7 +138,8 @@ def test_twice_is_once(project: Project, tmp_path: Path) -> None:
 
 
 def test_what_is_said_already_is_not_added(project: Project) -> None:
-    """The like of a live entry, or of one imported just now, is named with that one's id."""
+    """The like of a live entry, or of one imported just now, is named with that one's
+    id."""
     retry = "etry failed charges three times with a delay."
     footer = "The footer of every page is rendered on the server"
     project.write("MEMORY.md", project.entry("Payments", f"R{retry}", id="known"))
@@ -150,14 +172,20 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     assert "Ana" not in text and "previous instructions" not in text
 
 
-def test_what_cannot_be_read_is_named_and_the_others_are_imported(project: Project) -> None:
+def test_what_cannot_be_read_is_named_and_the_others_are_imported(
+    project: Project,
+) -> None:
     """Exit 3 with the line; no link is followed."""
     folder = auto_memory(project, MEMORY="# Index\n", database=TOPIC)
     outside = project.write("~/outside.md", "# Outside\nA text from elsewhere.\n")
     (folder / "link.md").symlink_to(outside)
     (folder / "bad.md").write_bytes(b"ok\n\xff\xfe\n")
     got = project.mem("import", str(folder))
-    assert got.code == 3 and "bad.md:2: is not UTF-8" in got.err and len(entries(project)) == 1
+    assert (
+        got.code == 3
+        and "bad.md:2: is not UTF-8" in got.err
+        and len(entries(project)) == 1
+    )
 
 
 def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> None:
@@ -168,7 +196,9 @@ def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> N
     first, second = entries(project)
     project.mem("retire", first.id)
     project.mem("compact", "--allow-loss")
-    survivor = project.entry("Something else", "About colours.", merged_from=[second.id])
+    survivor = project.entry(
+        "Something else", "About colours.", merged_from=[second.id]
+    )
     project.write("MEMORY.md", survivor)
     got = project.mem("import", "AGENTS.md", "--json")
     assert (got.json["added"], got.json["known"][0]["id"]) == ([], first.id)

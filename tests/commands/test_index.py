@@ -14,9 +14,11 @@ def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def test_check_says_what_is_stale_and_writes_nothing(project: Project, world: Path) -> None:
-    """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the tree and
-    outside."""
+def test_check_says_what_is_stale_and_writes_nothing(
+    project: Project, world: Path
+) -> None:
+    """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the
+    tree and outside."""
     project.write("MEMORY.md", project.entry("One"))
     project.write("tasks/gone.md", project.entry("Two"))
     done = project.mem("index", "--check")
@@ -43,11 +45,21 @@ def test_json_lists_every_file_with_its_place(project: Project) -> None:
     project.write("~/institutional.md", "Norms.\n")
     found = project.mem("index", "--json").json
     assert found["version"] == 1 and found["sparse_only"]
-    assert "sparse-only" in project.mem("index").out and "sparse-only" in project.mem("health").out
-    kept = [{k: f[k] for k in ("path", "level", "store", "entries")} for f in found["files"]]
+    assert (
+        "sparse-only" in project.mem("index").out
+        and "sparse-only" in project.mem("health").out
+    )
+    kept = [
+        {k: f[k] for k in ("path", "level", "store", "entries")} for f in found["files"]
+    ]
     assert kept == [
         {"path": "MEMORY.md", "level": "project", "store": "memory", "entries": 2},
-        {"path": "~/institutional.md", "level": "global", "store": "institutional", "entries": 1},
+        {
+            "path": "~/institutional.md",
+            "level": "global",
+            "store": "institutional",
+            "entries": 1,
+        },
     ]
 
 

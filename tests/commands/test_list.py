@@ -4,10 +4,17 @@ from tests.conftest import Project
 
 
 def test_newest_first_then_by_place(project: Project) -> None:
-    """Without a date comes last; of equal dates, what stands later in its file was written later."""
-    days = {"old": "2026-01-01", "new": "2026-11-01", "none": None, "same": "2026-01-01"}
+    """Without a date comes last; of equal dates, what stands later in its file was
+    written later."""
+    days = {
+        "old": "2026-01-01",
+        "new": "2026-11-01",
+        "none": None,
+        "same": "2026-01-01",
+    }
     project.write(
-        "MEMORY.md", "".join(project.entry(name, created_at=day) for name, day in days.items())
+        "MEMORY.md",
+        "".join(project.entry(name, created_at=day) for name, day in days.items()),
     )
     rows = project.mem("list", "--json").json["entries"]
     assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
@@ -16,7 +23,8 @@ def test_newest_first_then_by_place(project: Project) -> None:
 def test_recent_cuts_and_total_counts_all(project: Project) -> None:
     """`--recent N` keeps the newest N; none or a negative number is a usage error."""
     project.write(
-        "MEMORY.md", "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8))
+        "MEMORY.md",
+        "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8)),
     )
     found = project.mem("list", "--recent", "2", "--json").json
     assert [row["date"] for row in found["entries"]] == ["2026-11-07", "2026-11-06"]
@@ -42,7 +50,8 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
 
 
 def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
-    """Tabs, newlines, escape sequences and bidi characters do not break a line or a terminal."""
+    """Tabs, newlines, escape sequences and bidi characters do not break a line or a
+    terminal."""
     odd = [
         "tab\there",
         "bell\x07",
@@ -84,7 +93,12 @@ def test_explained_entries_come_by_their_weight(project: Project) -> None:
         project.entry("Fades", "words", id="a", created_at="2026-05-25", last_reinforced="")
         + project.entry("Rises", "words", id="b", reinforcement_count=7, last_reinforced="2026-11-21"),
     )  # fmt: skip
-    rows = [line.split("\t") for line in project.mem("list", "--explain").out.splitlines()]
-    assert [row[1] for row in rows] == ["Rises", "Fades"] and rows[0][3:5] == ["1", "1.38"]
+    rows = [
+        line.split("\t") for line in project.mem("list", "--explain").out.splitlines()
+    ]
+    assert [row[1] for row in rows] == ["Rises", "Fades"] and rows[0][3:5] == [
+        "1",
+        "1.38",
+    ]
     found = {row["id"]: row for row in project.mem("list", "--json").json["entries"]}
     assert found["a"]["decay"] == 0.25 and found["b"]["growth"] == 1.375

@@ -1,4 +1,5 @@
-"""The merge driver in real git: merge, rebase, cherry-pick, stash, work trees, failures."""
+"""The merge driver in real git: merge, rebase, cherry-pick, stash, work trees,
+failures."""
 
 import subprocess
 import sys
@@ -19,7 +20,13 @@ DRIVER = f"'{sys.executable}' -m memcli merge-driver %O %A %B %P %L"
 
 
 def entry(id: str, body: str = "The body.", **values: object) -> str:
-    keys = {"id": id, "type": "procedural", "status": "active", "reinforcement_count": 1, **values}
+    keys = {
+        "id": id,
+        "type": "procedural",
+        "status": "active",
+        "reinforcement_count": 1,
+        **values,
+    }
     return render_entry(keys, body) + "\n"
 
 
@@ -27,11 +34,18 @@ BASE = HEAD + "".join(map(entry, "abcdef"))
 
 
 def change(
-    text: str, id: str, body: str | None = None, *, remove: bool = False, **values: object
+    text: str,
+    id: str,
+    body: str | None = None,
+    *,
+    remove: bool = False,
+    **values: object,
 ) -> str:
     file = parse(text, "")
     at = [found.id for found in file.entries].index(id)
-    return edited(file, [EntryChange(at, values, body, remove)]).text
+    return edited(
+        file, [EntryChange(at=at, values=values, body=body, remove=remove)]
+    ).text
 
 
 def side_one(text: str) -> str:
@@ -57,7 +71,9 @@ def check(text: str) -> None:
     other = derived_id("b", "An edit.")
     assert set(found) == {"a", "b", other, "c", "f", "one", "two"}
     assert found["a"].reinforcement_count == 4 and found["a"].extra["tags"] == ["x"]
-    assert found["b"].body == "An edit that is long." and found[other].body == "An edit."
+    assert (
+        found["b"].body == "An edit that is long." and found[other].body == "An edit."
+    )
     assert found[other].extra["contradicts"] == ["b"]
     assert found["c"].status == "retired" and found["c"].reinforcement_count == 5
     assert text.startswith(HEAD)
@@ -91,14 +107,18 @@ def text_of(repo: Project, name: str) -> str:
 
 def fails(repo: Project, *args: str) -> str:
     command = ["git", *args]
-    done = subprocess.run(command, cwd=repo.root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=repo.root, capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
     return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("into", "other"), [("one", "two"), ("two", "one")])
-def test_a_merge_in_each_direction(repo: Project, name: str, into: str, other: str) -> None:
+def test_a_merge_in_each_direction(
+    repo: Project, name: str, into: str, other: str
+) -> None:
     """Counts add up, lists unite, retired wins, of two edits of a body both stand."""
     branches(repo, name)
     repo.git("checkout", "-q", into)
@@ -119,7 +139,9 @@ def cherry_pick(repo: Project, name: str) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("how", [rebase, cherry_pick])
-def test_other_ways_to_merge(repo: Project, how: Callable[[Project, str], Path], name: str) -> None:
+def test_other_ways_to_merge(
+    repo: Project, how: Callable[[Project, str], Path], name: str
+) -> None:
     """Rebase and cherry-pick come to the same."""
     branches(repo, name)
     check((how(repo, name) / name).read_text())
@@ -129,7 +151,9 @@ def test_other_ways_to_merge(repo: Project, how: Callable[[Project, str], Path],
 def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) -> None:
     """The conflict is git's own, byte for byte, and the entries below it are merged."""
     repo.git("config", "merge.conflictStyle", style)
-    old, mine, other = (HEAD.replace("What we", f"What {who}") for who in ("we", "two", "one"))
+    old, mine, other = (
+        HEAD.replace("What we", f"What {who}") for who in ("we", "two", "one")
+    )
     branches(
         repo,
         "MEMORY.md",
@@ -138,16 +162,25 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) 
     )
     assert "CONFLICT" in fails(repo, "merge", "one")
     text = text_of(repo, "MEMORY.md")
-    files = [repo.write(f"~/{n}", t) for n, t in (("mine", mine), ("old", old), ("other", other))]
+    files = [
+        repo.write(f"~/{n}", t)
+        for n, t in (("mine", mine), ("old", old), ("other", other))
+    ]
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     command = ["git", "merge-file", "-p", *labels, *map(str, files)]
-    by_git = subprocess.run(command, cwd=repo.root, capture_output=True, text=True, check=False)
+    by_git = subprocess.run(
+        command, cwd=repo.root, capture_output=True, text=True, check=False
+    )
     assert by_git.returncode == 1 and text.startswith(by_git.stdout)
     check(HEAD + text[len(by_git.stdout) :])
 
 
-@pytest.mark.parametrize("program", ["/nonexistent/python -m memcli", "false", "kill -9 $$;"])
-def test_a_driver_that_cannot_run_leaves_a_conflict_to_git(repo: Project, program: str) -> None:
+@pytest.mark.parametrize(
+    "program", ["/nonexistent/python -m memcli", "false", "kill -9 $$;"]
+)
+def test_a_driver_that_cannot_run_leaves_a_conflict_to_git(
+    repo: Project, program: str
+) -> None:
     """Ours stays as it was."""
     branches(repo, "MEMORY.md")
     repo.git("config", "merge.mem.driver", f"{program} merge-driver %O %A %B %P")
@@ -188,14 +221,18 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damage", DAMAGED)
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_what_cannot_be_read_is_merged_as_git_does(tmp_path: Path, damage: str, place: int) -> None:
+def test_what_cannot_be_read_is_merged_as_git_does(
+    tmp_path: Path, damage: str, place: int
+) -> None:
     """Base, ours or theirs is damaged: git's own merge, its marks and its exit code."""
     texts = list(SIDES)
     texts[place] = DAMAGED[damage]
     merged_as_by_git(tmp_path, texts)
 
 
-def test_prose_alone_is_merged_as_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prose_alone_is_merged_as_by_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And what is no text, or takes git too long, is a conflict that keeps ours."""
     assert merged_as_by_git(tmp_path, [b"# M\n", b"# O\n", b"# T\n"]) == 1
     given = files(tmp_path / "binary", [BASE.encode(), b"\0\1binary", b"other\0"])
@@ -204,7 +241,10 @@ def test_prose_alone_is_merged_as_by_git(tmp_path: Path, monkeypatch: pytest.Mon
     slow = files(tmp_path / "slow", [b"# M\n", b"# O\n", b"# T\n"])
     late = subprocess.CompletedProcess([], 124, "", "")
     monkeypatch.setattr("memcli.project.git.run", lambda *_, **__: late)
-    assert merge_driver.main([*slow, "MEMORY.md"]) > 0 and Path(slow[1]).read_bytes() == b"# O\n"
+    assert (
+        merge_driver.main([*slow, "MEMORY.md"]) > 0
+        and Path(slow[1]).read_bytes() == b"# O\n"
+    )
 
 
 def test_a_bug_of_ours_is_merged_as_git_does(
@@ -220,7 +260,8 @@ def test_a_bug_of_ours_is_merged_as_git_does(
 
 
 def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
-    """No file beside the three; a missing one is an error that git takes for no merge."""
+    """No file beside the three; a missing one is an error that git takes for no
+    merge."""
     given = files(tmp_path / "mem", SIDES)
     Path(given[1]).chmod(0o640)
     assert merge_driver.main([*given, "MEMORY.md"]) == 0

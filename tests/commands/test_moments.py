@@ -1,4 +1,5 @@
-"""mem extract --premortem and --checkpoint where something is missing, odd, or in the way."""
+"""mem extract --premortem and --checkpoint where something is missing, odd, or in the
+way."""
 
 import pytest
 
@@ -32,4 +33,8 @@ def test_a_note_that_cannot_be_read_is_not_written_over(
     """Its line is named, and its bytes stay."""
     path = project.write(name, b"one\ntwo \xff\n")
     done = project.mem(*verb)
-    assert done.code == 3 and f"{name}:2:" in done.err and path.read_bytes() == b"one\ntwo \xff\n"
+    assert (
+        done.code == 3
+        and f"{name}:2:" in done.err
+        and path.read_bytes() == b"one\ntwo \xff\n"
+    )

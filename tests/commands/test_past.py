@@ -4,8 +4,11 @@ from tests.conftest import Project
 
 
 def lived(project: Project) -> None:
-    """An entry that was written, reinforced, edited, retired and archived, a commit each."""
-    project.write("src/cart.py", "class Cart:\n    def parse(self):\n        return 1\n")
+    """An entry that was written, reinforced, edited, retired and archived, a commit
+    each."""
+    project.write(
+        "src/cart.py", "class Cart:\n    def parse(self):\n        return 1\n"
+    )
     project.write("MEMORY.md", project.entry("Freeze time", "Use freezegun, see `src/cart.py`.",
                                              id="a1b2c3d4"))  # fmt: skip
     project.commit("start")
@@ -20,7 +23,8 @@ def lived(project: Project) -> None:
 
 
 def test_log_tells_a_life(project: Project) -> None:
-    """Every commit that did something to it, the newest first, and what is not committed."""
+    """Every commit that did something to it, the newest first, and what is not
+    committed."""
     lived(project)
     rows = project.mem("log", "a1b2", "--json").json["rows"]
     assert [row["what"] for row in rows] == [
@@ -47,9 +51,12 @@ def test_as_of_a_moment(project: Project) -> None:
 
 
 def test_why_a_file_is_as_it_is(project: Project) -> None:
-    """Entries that name it, commits that touched it, and the one that touched the line last."""
+    """Entries that name it, commits that touched it, and the one that touched the line
+    last."""
     lived(project)
-    project.write("src/cart.py", "class Cart:\n    def parse(self):\n        return 2\n")
+    project.write(
+        "src/cart.py", "class Cart:\n    def parse(self):\n        return 2\n"
+    )
     project.commit("Return two, because one was off by one")
     project.mem("restore", "a1b2c3d4")
     told = project.mem("why", "src/cart.py:3", "--json").json

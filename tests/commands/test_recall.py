@@ -15,7 +15,9 @@ KEYS = {
     "kind": str, "level": str, "store": str, "path": str, "line": int, "age_days": int,
     "duplicates": list, "key_moment": bool,
 }  # fmt: skip
-FACTORS = "lexical vector relevance importance decay growth prominence level kind".split()
+FACTORS = (
+    "lexical vector relevance importance decay growth prominence level kind".split()
+)
 
 
 def hits(project: Project, *args: str, **options: Any) -> list[dict[str, Any]]:
@@ -46,7 +48,12 @@ def filled(project: Project) -> Project:
     span = {"kind": "episode", "ended_at": "2026-11-02", "surprise": 0.8}
     fill(
         project,
-        e("Cache policy", "Every cache key has a prefix.", kind="policy", priority="high"),
+        e(
+            "Cache policy",
+            "Every cache key has a prefix.",
+            kind="policy",
+            priority="high",
+        ),
         e("Warm the cache", "1. run cache warmer", kind="workflow"),
         e("Cache outage", "The cache was full.", **span),
         e("Cache keys expire", "A cache entry lives for one hour.", kind="fact"),
@@ -59,7 +66,8 @@ def filled(project: Project) -> Project:
 
 
 def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> None:
-    """The entry that answers the task leads with relevance 1.0, and no hit has a score of 0."""
+    """The entry that answers the task leads with relevance 1.0, and no hit has a score
+    of 0."""
     lock = "Set the lock timeout before the deploy of a migration."
     fill(
         project,
@@ -76,24 +84,30 @@ def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> N
 
 
 @pytest.mark.parametrize(
-    "task", ["", "?!", '"', "\0", "\ud800", "NEAR(", "AND x OR (", "x*", "a" * 1_000_000]
+    "task",
+    ["", "?!", '"', "\0", "\ud800", "NEAR(", "AND x OR (", "x*", "a" * 1_000_000],
 )
 def test_any_task_gets_an_answer(project: Project, task: str) -> None:
-    """Punctuation, operators, NUL, lone surrogates and a megabyte are answered with exit 0."""
+    """Punctuation, operators, NUL, lone surrogates and a megabyte are answered with
+    exit 0."""
     fill(project, project.entry("T", "Some text about x."))
     assert project.mem("recall", task).code == 0
 
 
 def test_a_task_comes_from_stdin_or_after_a_double_dash(project: Project) -> None:
-    """`-` reads standard input, whatever its bytes; `--` lets a task begin with a dash."""
+    """`-` reads standard input, whatever its bytes; `--` lets a task begin with a
+    dash."""
     fill(project, project.entry("Tricky", "About --force and zebras."))
     assert titles(project, "-", input=b"zebras \xff\xfe\0") == ["Tricky"]
     assert titles(project, "--", "--force") == ["Tricky"]
 
 
 def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> None:
-    """Bad values have defaults, a file that cannot be read is left out; the rest is answered."""
-    bad = project.entry("A", "zebra stripes", importance=".nan", reinforcement_count="many")
+    """Bad values have defaults, a file that cannot be read is left out; the rest is
+    answered."""
+    bad = project.entry(
+        "A", "zebra stripes", importance=".nan", reinforcement_count="many"
+    )
     fill(project, bad, project.entry("B", "zebra hooves"))
     (project.root / "tasks").mkdir()
     (project.root / "tasks" / "x.md").symlink_to("/etc/hostname")
@@ -101,16 +115,24 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     assert got.code == 0 and {hit["title"] for hit in got.json["hits"]} == {"A", "B"}
     why = "tasks/x.md:1: is a link that leaves the root; it is not followed"
     assert got.err == f"mem: 3 problems in the memory files ({why}): mem doctor\n"
-    assert {problem["path"] for problem in got.json["problems"]} == {"MEMORY.md", "tasks/x.md"}
+    assert {problem["path"] for problem in got.json["problems"]} == {
+        "MEMORY.md",
+        "tasks/x.md",
+    }
 
 
-@pytest.mark.parametrize("verb", ["list", "index", "recall x", "health", "compact", "add Else"])
+@pytest.mark.parametrize(
+    "verb", ["list", "index", "recall x", "health", "compact", "add Else"]
+)
 def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> None:
-    """A block without its end, a pipe in a file's place: path, line and what to do next."""
+    """A block without its end, a pipe in a file's place: path, line and what to do
+    next."""
     torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
     file = project.write("MEMORY.md", torn)
     got = project.mem(*verb.split())
-    assert "MEMORY.md:1: front matter is not closed" in got.err and "mem doctor" in got.err
+    assert (
+        "MEMORY.md:1: front matter is not closed" in got.err and "mem doctor" in got.err
+    )
     file.unlink()
     os.mkfifo(file)
     got = project.mem(*verb.split())
@@ -129,15 +151,22 @@ def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None
     got = hits(project, "--ranked", "zebra migration")
     assert sorted(hit["duplicates"] for hit in got) == [[], ["two"]]
     begin = "The quagga pipeline has many steps and each is described here. " * 30
-    long = [project.entry(word, begin + f"{word} " * 400) for word in ("alpha", "omega")]
+    long = [
+        project.entry(word, begin + f"{word} " * 400) for word in ("alpha", "omega")
+    ]
     fill(project, *long, path="tasks/long.md")
     assert len(titles(project, "quagga pipeline", "--max-tokens", "0")) == 2
 
 
 def test_filters_choose_what_is_searched(project: Project) -> None:
-    """One filter repeated is or, different ones are and; an episode counts by its span."""
+    """One filter repeated is or, different ones are and; an episode counts by its
+    span."""
     e = project.entry
-    span = {"started_at": "2026-09-01", "ended_at": "2026-10-15", "created_at": "2026-11-20"}
+    span = {
+        "started_at": "2026-09-01",
+        "ended_at": "2026-10-15",
+        "created_at": "2026-11-20",
+    }
     fill(
         project,
         e("Oct", "zebra 1", kind="fact", tags=["x"], created_at="2026-10-10"),
@@ -152,10 +181,20 @@ def test_filters_choose_what_is_searched(project: Project) -> None:
         ),
         e("Span", "zebra 3", kind="episode", tags=["x"], **span),
         e("Gone", "zebra 4", status="retired"),
-        e("Merged", "zebra 5", status="compacted", created_at="2025-01-01", paths=["*.sql"]),
+        e(
+            "Merged",
+            "zebra 5",
+            status="compacted",
+            created_at="2025-01-01",
+            paths=["*.sql"],
+        ),
     )
     fill(project, e("P", "zebra six", created_at="2025-01-01"), path="proxy.md")
-    fill(project, e("Old", "zebra seven", created_at="2025-01-01"), path="MEMORY.archive.md")
+    fill(
+        project,
+        e("Old", "zebra seven", created_at="2025-01-01"),
+        path="MEMORY.archive.md",
+    )
     project.write("institutional.md", "## Herd\nThe zebra is holy.\n")
     (project.root / "src").mkdir()
     for args, expected in {
@@ -176,34 +215,46 @@ def test_filters_choose_what_is_searched(project: Project) -> None:
         "--path ./db/../db/x.sql": "Merged",
     }.items():
         assert sorted(titles(project, "zebra", *args.split())) == expected.split(), args
-    assert titles(project, "zebra", "--path", "a.py", cwd=project.root / "src") == ["Nov"]
+    assert titles(project, "zebra", "--path", "a.py", cwd=project.root / "src") == [
+        "Nov"
+    ]
 
 
 def test_layers_are_shown_in_their_order(filled: Project) -> None:
-    """Each entry in one of them; --limit counts ranked hits, filters hold for all layers."""
+    """Each entry in one of them; --limit counts ranked hits, filters hold for all
+    layers."""
     got = layers(filled, "cache")
     assert list(got) == ["institutional", "baseline", "ranked", "workflows", "episodes"]
     assert got["institutional"] == ["~/institutional.md", "institutional.md"]
     others = (got["baseline"], got["workflows"], got["episodes"])
     assert others == (["Cache policy"], ["Warm the cache"], ["Cache outage"])
-    assert sorted(got["ranked"]) == ["Cache and proxy", "Cache keys expire", "Slow cache"]
+    assert sorted(got["ranked"]) == [
+        "Cache and proxy",
+        "Cache keys expire",
+        "Slow cache",
+    ]
     assert len(layers(filled, "cache", "--limit", "3")["ranked"]) == 3
     assert len(layers(filled, "cache", "--limit", "1")["ranked"]) == 1
     assert list(layers(filled, "cache", "--kind", "fact")) == ["ranked"]
     assert list(layers(filled, "cache", "--kind", "policy")) == ["baseline"]
     assert "institutional" not in layers(filled, "cache", "--store", "memory")
-    assert layers(filled, "cache", "--no-global")["institutional"] == ["institutional.md"]
+    assert layers(filled, "cache", "--no-global")["institutional"] == [
+        "institutional.md"
+    ]
     ranked = layers(filled, "--ranked", "cache")
     assert list(ranked) == ["ranked"] and len(ranked["ranked"]) == 6
 
 
 def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> None:
-    """Global, project, and the job and task one is in or names; equal texts once; nearest last."""
+    """Global, project, and the job and task one is in or names; equal texts once;
+    nearest last."""
     project.write("~/institutional.md", "global norm")
     project.write("institutional.md", "project norm")
     for job in ("a", "b"):
         project.write(f".mem/jobs/{job}/institutional.md", f"norm of {job}")
-        project.write(f".mem/jobs/{job}/tasks/t{job}/worktree/institutional.md", "project norm")
+        project.write(
+            f".mem/jobs/{job}/tasks/t{job}/worktree/institutional.md", "project norm"
+        )
 
     def norms(*args: str, **options: Any) -> list[str]:
         return [h["text"] for h in hits(project, "x", *args, **options)]
@@ -211,14 +262,22 @@ def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> 
     everywhere = ["global norm", "project norm"]
     assert norms() == everywhere
     assert norms("--job", "a") == [*everywhere, "norm of a"]
-    assert norms(cwd=project.root / ".mem/jobs/b/tasks/tb") == [*everywhere, "norm of b"]
+    assert norms(cwd=project.root / ".mem/jobs/b/tasks/tb") == [
+        *everywhere,
+        "norm of b",
+    ]
 
 
 def test_details_of_episodes(project: Project) -> None:
-    """auto shows the detail of a key moment among the two best, high always, none never."""
+    """auto shows the detail of a key moment among the two best, high always, none
+    never."""
     detail = "\n### Detail\n- quagga said so\n"
     key = project.entry("Key", "zebra stampede" + detail, kind="episode", surprise=0.9)
-    fill(project, key, project.entry("Calm", "zebra nap" + detail, kind="episode", surprise=0.1))
+    fill(
+        project,
+        key,
+        project.entry("Calm", "zebra nap" + detail, kind="episode", surprise=0.1),
+    )
     assert titles(project, "quagga") == []
     for when, count in (("auto", 1), ("none", 0), ("high", 2)):
         out = project.mem("recall", "--ranked", "zebra", "--detail", when).out
@@ -244,8 +303,21 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
         out = filled.mem("recall", "cache", "--format", form).out
         places = [out.find(hit["title"]) for hit in got["hits"]]
         assert -1 not in places and places == sorted(places)
-    assert list(got) == ["version", "mode", "query", "hits", "budget", "problems", "sparse_only"]
-    assert (got["version"], got["mode"], got["query"], got["problems"]) == (1, "bm25", "cache", [])
+    assert list(got) == [
+        "version",
+        "mode",
+        "query",
+        "hits",
+        "budget",
+        "problems",
+        "sparse_only",
+    ]
+    assert (got["version"], got["mode"], got["query"], got["problems"]) == (
+        1,
+        "bm25",
+        "cache",
+        [],
+    )
     assert list(got["budget"]) == ["limit", "used", "more"]
     for hit in got["hits"]:
         ranked = hit["layer"] == "ranked"
@@ -253,7 +325,9 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
         nullable = {"id", "age_days"} if hit["layer"] == "institutional" else set()
         nullable |= set() if ranked else {"score"}
         for key, kind in KEYS.items():
-            assert hit[key] is None if key in nullable else isinstance(hit[key], kind), key
+            assert (
+                hit[key] is None if key in nullable else isinstance(hit[key], kind)
+            ), key
     ranked = [hit for hit in got["hits"] if hit["layer"] == "ranked"]
     assert [hit["rank"] for hit in ranked] == [1, 2, 3]
     lines = (filled.root / "MEMORY.md").read_text().split("\n")
@@ -268,8 +342,15 @@ def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
     assert hits(project, "x") == [] and not (project.root / ".memory.db").exists()
     fill(project, project.entry("A", "zebra"))
     got = project.mem("recall", "quagga")
-    assert (got.code, got.out, got.err) == (0, "", "mem: nothing remembered matches this task\n")
-    assert hits(project, "quagga") == [] and project.mem("recall", "quagga", "--quiet").err == ""
+    assert (got.code, got.out, got.err) == (
+        0,
+        "",
+        "mem: nothing remembered matches this task\n",
+    )
+    assert (
+        hits(project, "quagga") == []
+        and project.mem("recall", "quagga", "--quiet").err == ""
+    )
     assert project.mem("recall", "quagga", "--exit-code").code == 1
     assert project.mem("recall", "zebra", "--exit-code").code == 0
 
@@ -294,9 +375,14 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
 
 
 def test_what_lacks_what_the_task_asks_for_follows(project: Project) -> None:
-    """A reason here: of two that say as much of the words, the one that gives one comes first."""
-    plain = project.entry("Nightly", "Webhooks are sent three times, the orchard closes at noon.")
-    reason = project.entry("Noon", "Webhooks are sent three times because a proxy resets them.")
+    """A reason here: of two that say as much of the words, the one that gives one comes
+    first."""
+    plain = project.entry(
+        "Nightly", "Webhooks are sent three times, the orchard closes at noon."
+    )
+    reason = project.entry(
+        "Noon", "Webhooks are sent three times because a proxy resets them."
+    )
     fill(project, plain, reason)
     assert titles(project, "webhooks sent three times") == ["Nightly", "Noon"]
     assert titles(project, "why are webhooks sent three times") == ["Noon", "Nightly"]

@@ -20,19 +20,26 @@ def counts(project: Project, ids: str) -> list[int]:
     return [entry_of(project, entry_id).reinforcement_count for entry_id in ids]
 
 
-def test_ids_gain_one_and_todays_date_and_nothing_else_changes(project: Project) -> None:
+def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
+    project: Project,
+) -> None:
     """With --explicit the date alone; the rest of the file stays byte for byte."""
     used = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01")
     text = used + project.entry(id="b")
     path = project.write("MEMORY.md", text)
     wanted = text.replace("2026-01-01", "2026-11-21")
-    assert project.mem("reinforce", "a", "--explicit").code == 0 and path.read_text() == wanted
+    assert (
+        project.mem("reinforce", "a", "--explicit").code == 0
+        and path.read_text() == wanted
+    )
     path.write_text(text)
     assert project.mem("reinforce", "a").code == 0
     assert path.read_text() == wanted.replace("count: 3", "count: 4")
 
 
-def test_a_run_that_was_killed_before_it_remembered_counts_once(project: Project) -> None:
+def test_a_run_that_was_killed_before_it_remembered_counts_once(
+    project: Project,
+) -> None:
     """The state file knows nothing: the write's own note tells the next run."""
     project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
     assert project.mem("reinforce", "a", "--session", "s1").code == 0
@@ -55,40 +62,56 @@ def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
     assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").out
 
 
-def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(project: Project) -> None:
+def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
+    project: Project,
+) -> None:
     """Also when the merged original is in the archive."""
     gone = project.entry(id="g", archived_because="merged")
     project.write("MEMORY.archive.md", gone)
     survivor = project.entry(id="s", merged_from=["g"])
     project.write("MEMORY.md", project.entry(id="r", status="retired") + survivor)
     done = project.mem("reinforce", "r", "g", "s")
-    assert done.code == 0 and "1 retired" in done.out and counts(project, "rs") == [0, 1]
+    assert (
+        done.code == 0 and "1 retired" in done.out and counts(project, "rs") == [0, 1]
+    )
 
 
 def test_ids_that_are_typed_must_be_known(project: Project) -> None:
-    """Their beginning is enough if it is one entry's; in a list unknown ones are passed over."""
-    project.write("MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef"))
+    """Their beginning is enough if it is one entry's; in a list unknown ones are passed
+    over."""
+    project.write(
+        "MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef")
+    )
     assert project.mem("reinforce", "abcd").code == 0
     assert project.mem("reinforce", "ab").code == 3
     typed = project.mem("reinforce", "nope", "abcd")
     assert typed.code == 3 and "nope" in typed.err
-    listed = "\n".join(line.split("\t")[0] for line in project.mem("list").out.splitlines())
+    listed = "\n".join(
+        line.split("\t")[0] for line in project.mem("list").out.splitlines()
+    )
     done = project.mem("reinforce", "--ids", "-", input=f"{listed}\n\nnope\n")
     assert done.code == 0 and "1 unknown" in done.out
     assert entry_of(project, "abcd1234-x").reinforcement_count == 3
 
 
-def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(project: Project) -> None:
+def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
+    project: Project,
+) -> None:
     """30 % of the words of four letters or more; below it one less, never under 0."""
     project.write(
         "MEMORY.md",
         project.entry("Used", "Freeze clock inside cart tests", id="u")
-        + project.entry("Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1)
+        + project.entry(
+            "Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1
+        )
         + project.entry("Zero", "Playwright selector payment button", id="z"),
     )
     shown = "<recalled-memory>Terraform state locking bucket</recalled-memory>"
     said = [{"type": "text", "text": "I froze the clock: cart tests pass"}]
-    messages = [{"role": "assistant", "content": said}, {"role": "user", "content": shown}]
+    messages = [
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": shown},
+    ]
     lines = "".join(json.dumps({"message": message}) + "\n" for message in messages)
     path = project.write("~/t.jsonl", lines)
     done = project.mem("reinforce", "u", "i", "z", "--transcript", str(path))
@@ -98,10 +121,18 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(project:
 
 @pytest.mark.parametrize(
     ("rating", "stability", "count"),
-    [("again", 0.7179, 0), ("hard", 13.796, 1), ("good", 21.411, 1), ("easy", 38.088, 1)],
+    [
+        ("again", 0.7179, 0),
+        ("hard", 13.796, 1),
+        ("good", 21.411, 1),
+        ("easy", 38.088, 1),
+    ],
 )
-def test_ratings_follow_fsrs(project: Project, rating: str, stability: float, count: int) -> None:
-    """A review on day 7 gives the golden stabilities; the second one of a day is none."""
+def test_ratings_follow_fsrs(
+    project: Project, rating: str, stability: float, count: int
+) -> None:
+    """A review on day 7 gives the golden stabilities; the second one of a day is
+    none."""
     project.write("MEMORY.md", project.entry(id="a", created_at="2026-11-14"))
     assert project.mem("reinforce", "--rate", f"a={rating}").code == 0
     entry = entry_of(project, "a")
@@ -113,8 +144,11 @@ def test_ratings_follow_fsrs(project: Project, rating: str, stability: float, co
 
 
 def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
-    """Exit 2 with the allowed values; successes are counted on workflows alone, never below 0."""
-    project.write("MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a"))
+    """Exit 2 with the allowed values; successes are counted on workflows alone, never
+    below 0."""
+    project.write(
+        "MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a")
+    )
     bad = project.mem("reinforce", "--rate", "a=great")
     assert bad.code == 2 and "again, hard, good, easy" in bad.err
     for args in (
@@ -138,14 +172,21 @@ def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     assert counts(project, "a") == [1]
 
 
-def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(project: Project) -> None:
-    """Conflict markers: exit 3, that file untouched, other files written; add and retire refuse."""
+def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
+    project: Project,
+) -> None:
+    """Conflict markers: exit 3, that file untouched, other files written; add and
+    retire refuse."""
     conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
     bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
     project.write("MEMORY.md", project.entry("Good", id="good1"))
     before = bad.read_bytes()
     done = project.mem("reinforce", "bad1", "good1")
-    assert done.code == 3 and "tasks/bad.md:" in done.err and "conflict markers" in done.err
+    assert (
+        done.code == 3
+        and "tasks/bad.md:" in done.err
+        and "conflict markers" in done.err
+    )
     assert entry_of(project, "good1").reinforcement_count == 1
     assert project.mem("retire", "bad1").code == 3
     project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)
@@ -153,7 +194,9 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(project: Proje
     assert bad.read_bytes() == before
 
 
-def test_without_a_session_every_call_counts_with_one_only_the_first(project: Project) -> None:
+def test_without_a_session_every_call_counts_with_one_only_the_first(
+    project: Project,
+) -> None:
     """Once per session and id, also after the index was deleted."""
     project.write("MEMORY.md", project.entry(id="a"))
     for _ in range(2):

@@ -1,4 +1,5 @@
-"""mem reinforce, mode rated: a language model rates what a session was shown, FSRS does the rest."""
+"""mem reinforce, mode rated: a language model rates what a session was shown, FSRS does
+the rest."""
 
 import json
 import os
@@ -26,10 +27,14 @@ def ratings(**said: str) -> dict[str, Any]:
 
 def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> Result:
     """Run mode rated with these replies; without any, a run that asks fails."""
-    lines = [json.dumps({"match": "reinforce", "reply": json.dumps(reply)}) for reply in replies]
+    lines = [
+        json.dumps({"match": "reinforce", "reply": json.dumps(reply)})
+        for reply in replies
+    ]
     path = project.write("~/replies.jsonl", "\n".join(lines))
     log = project.write(
-        "~/session.jsonl", json.dumps({"role": "user", "content": "We froze the clock."})
+        "~/session.jsonl",
+        json.dumps({"role": "user", "content": "We froze the clock."}),
     )
     sets = (
         "--set",
@@ -46,21 +51,26 @@ def memory(project: Project, **values: Any) -> None:
     project.write(
         "MEMORY.md",
         "".join(
-            project.entry(f"Title {i}", f"Body {i}.", id=i, created_at="2026-11-11", **values)
+            project.entry(
+                f"Title {i}", f"Body {i}.", id=i, created_at="2026-11-11", **values
+            )
             for i in "abcd"
         ),
     )
 
 
 def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
-    """Stability and difficulty as after a review; `again` counts as no reinforcement."""
+    """Stability and difficulty as after a review; `again` counts as no
+    reinforcement."""
     memory(project)
     reply = ratings(a="again", b="hard", c="good", d="easy")
     done = rated(project, "a", "b", "c", "d", "--session", "s", replies=[reply])
     assert done.code == 0 and "rated 4 entries" in done.out
     for entry_id, rating in zip("abcd", ("again", "hard", "good", "easy"), strict=True):
         entry = entry_of(project, entry_id)
-        stability, difficulty = review(initial_stability(), INITIAL_DIFFICULTY, 10, rating)
+        stability, difficulty = review(
+            initial_stability(), INITIAL_DIFFICULTY, 10, rating
+        )
         assert entry.extra["stability"] == pytest.approx(stability, abs=1e-4)
         assert entry.extra["difficulty"] == pytest.approx(difficulty, abs=1e-4)
         assert (
@@ -97,7 +107,13 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
             ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."
         )
         report = reinforce(app, asked)
-    assert report.rated == ("a", "b") and entry_of(project, "c").reinforcement_count == 1
+    assert (
+        report.rated == ("a", "b") and entry_of(project, "c").reinforcement_count == 1
+    )
     assert "Body of a person." in entry_of(project, "a").body
     (ask,) = model.asked
-    assert token not in ask.shared and "We used" in ask.shared and '"id": "b"' in ask.prompt
+    assert (
+        token not in ask.shared
+        and "We used" in ask.shared
+        and '"id": "b"' in ask.prompt
+    )

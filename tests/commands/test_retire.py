@@ -6,18 +6,24 @@ from tests.conftest import Project
 
 def test_retire_and_restore_give_the_file_back(project: Project) -> None:
     """Retired with a reason, found no more; restored, the file is as it was."""
-    text = project.entry("Zebra", "zebra", id="z1") + project.entry("Lion", "lion", id="l1")
+    text = project.entry("Zebra", "zebra", id="z1") + project.entry(
+        "Lion", "lion", id="l1"
+    )
     path = project.write("MEMORY.md", text)
     assert project.mem("retire", "z1", "--because", "the zoo closed").code == 0
     entry = parse(path.read_text(), "x").entries[0]
-    assert (entry.status, entry.extra["retired_because"]) == ("retired", "the zoo closed")
+    assert (entry.status, entry.extra["retired_because"]) == (
+        "retired",
+        "the zoo closed",
+    )
     assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
     assert project.mem("restore", "z").code == 0
     assert path.read_text() == text
 
 
 def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -> None:
-    """The archive stays as it is; the entry is live again, without the archive's keys."""
+    """The archive stays as it is; the entry is live again, without the archive's
+    keys."""
     text = project.entry("Zebra", "zebra", id="z1", status="retired")
     path = project.write("tasks/zoo.md", text + project.entry(id="b1"))
     project.mem("compact")
@@ -33,7 +39,9 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
 
 def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
     """Exit 2, nothing written, the candidates named."""
-    path = project.write("MEMORY.md", project.entry(id="abc1") + project.entry(id="abc2"))
+    path = project.write(
+        "MEMORY.md", project.entry(id="abc1") + project.entry(id="abc2")
+    )
     before = path.read_bytes()
     assert project.mem("retire", "nope").code == 2
     both = project.mem("retire", "abc")
@@ -44,10 +52,15 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
 
 def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> None:
     """Above, below and in the archive; where mem's own text was touched, it refuses."""
-    path = project.write("MEMORY.md", before := project.entry(id="z1") + "# Head\n\nBy hand.\n")
+    path = project.write(
+        "MEMORY.md", before := project.entry(id="z1") + "# Head\n\nBy hand.\n"
+    )
     project.mem("add", "Lesson\nOne line.")
     path.write_text(f"Top.\n\n{path.read_text()}\nBelow.\n")
-    assert project.mem("undo").code == 0 and path.read_text() == f"Top.\n\n{before}\nBelow.\n"
+    assert (
+        project.mem("undo").code == 0
+        and path.read_text() == f"Top.\n\n{before}\nBelow.\n"
+    )
     path.write_text("# Head\n")
     project.mem("add", "A zebra\nzebra")
     project.mem("retire", parse(path.read_text(), "x").entries[0].id)
@@ -56,15 +69,30 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
     path.write_text(f"{path.read_text()}\nMore.\n")
     archive = project.root / "MEMORY.archive.md"
     archive.write_text(f"{archive.read_text()}\nNoted.\n")
-    assert "\n+zebra" in project.mem("undo", "--dry-run").out and project.mem("undo").code == 0
-    assert (path.read_text(), archive.read_text()) == (f"{retired}\nMore.\n", "\nNoted.\n")
-    touched = [retired.replace(*each) for each in (("retired", "active"), ("zebra", "lion"))]
-    for text in (*touched, retired * 2, retired.replace("zebra", "zebra\nand more"), ""):
+    assert (
+        "\n+zebra" in project.mem("undo", "--dry-run").out
+        and project.mem("undo").code == 0
+    )
+    assert (path.read_text(), archive.read_text()) == (
+        f"{retired}\nMore.\n",
+        "\nNoted.\n",
+    )
+    touched = [
+        retired.replace(*each) for each in (("retired", "active"), ("zebra", "lion"))
+    ]
+    for text in (
+        *touched,
+        retired * 2,
+        retired.replace("zebra", "zebra\nand more"),
+        "",
+    ):
         path.write_text(text)
         assert project.mem("undo").code == 5 and path.read_text() == text
 
 
-def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project) -> None:
+def test_undo_takes_back_the_last_write_and_then_the_one_before(
+    project: Project,
+) -> None:
     """Each undo goes one write back; without one left it says so and exits 1."""
     path = project.write("MEMORY.md", project.entry(id="a1"))
     states = [path.read_bytes()]
@@ -80,6 +108,10 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project: Project
         ": MEMORY.md\nthe write before it, reinforce, is taken back by another mem undo\n"
     )
     first = project.mem("undo")
-    assert first.code == 0 and path.read_bytes() == states[0] and "before it" not in first.out
+    assert (
+        first.code == 0
+        and path.read_bytes() == states[0]
+        and "before it" not in first.out
+    )
     nothing = project.mem("undo")
     assert nothing.code == 1 and "nothing to undo" in nothing.out

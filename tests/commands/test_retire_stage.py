@@ -10,7 +10,8 @@ from tests.conftest import Project
 
 def stages(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
     return {
-        entry.id: entry.status for entry in parse((project.root / name).read_text(), name).entries
+        entry.id: entry.status
+        for entry in parse((project.root / name).read_text(), name).entries
     }
 
 
@@ -20,12 +21,15 @@ def fill(project: Project, name: str = "MEMORY.md") -> None:
         project.entry(id="t-design", domain="task", phase="design")
         + project.entry(id="team-design", domain="team", phase="design")
         + project.entry(id="t-impl", domain="task", phase="implementation")
-        + project.entry(id="c-design", domain="task", phase="design", status="compacted"),
+        + project.entry(
+            id="c-design", domain="task", phase="design", status="compacted"
+        ),
     )
 
 
 def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
-    """Domain task and that phase, compacted ones too; team entries survive; the stage file is left."""
+    """Domain task and that phase, compacted ones too; team entries survive; the stage
+    file is left."""
     fill(project)
     assert project.mem("retire-stage", "design").code == 0
     assert stages(project) == {
@@ -37,7 +41,9 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
     assert again.code == 0 and "retired 0 entries" in again.out
 
 
-def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(project: Project) -> None:
+def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
+    project: Project,
+) -> None:
     """`unknown` is no stage that ends; other words list the stages."""
     project.write("MEMORY.md", project.entry(id="u", domain="task", phase="unknown"))
     assert project.mem("retire-stage", "unknown").code == 0
@@ -82,11 +88,19 @@ def test_a_job_has_its_own_stage_and_entries(project: Project) -> None:
         assert stages(project, other)["t-design"] == "active"
 
 
-def test_a_model_is_asked_only_when_the_user_enabled_it(project: Project, world: object) -> None:
-    """The scripted model decides what rules cannot; a reply without a stage, or none, is unknown."""
+def test_a_model_is_asked_only_when_the_user_enabled_it(
+    project: Project, world: object
+) -> None:
+    """The scripted model decides what rules cannot; a reply without a stage, or none,
+    is unknown."""
     project.write("INTENT.md", "A shop sells things.")
     project.write("~/replies.jsonl", json.dumps("I would say: review.") + "\n")
-    sets = ("--set", "llm=scripted", "--set", f"llm_replies={project.home / 'replies.jsonl'}")
+    sets = (
+        "--set",
+        "llm=scripted",
+        "--set",
+        f"llm_replies={project.home / 'replies.jsonl'}",
+    )
     assert project.mem("retire-stage", "--detect-only", *sets).out.strip() == "review"
     project.write("~/replies.jsonl", json.dumps("no idea") + "\n")
     assert project.mem("retire-stage", "--detect-only", *sets).out.strip() == "unknown"

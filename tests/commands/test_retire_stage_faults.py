@@ -8,7 +8,9 @@ DESIGN = {"domain": "task", "phase": "design"}
 
 
 @pytest.mark.parametrize("name", ["INTENT.md", ".current-stage"])
-def test_a_file_that_is_no_text_stops_the_detection(project: Project, name: str) -> None:
+def test_a_file_that_is_no_text_stops_the_detection(
+    project: Project, name: str
+) -> None:
     """By name and line; no entry is retired on a guess."""
     project.write("MEMORY.md", project.entry("Choice", "We chose SQLite.", **DESIGN))
     project.write("INTENT.md", "Stage: review\n")
@@ -21,15 +23,21 @@ def test_a_file_that_is_no_text_stops_the_detection(project: Project, name: str)
 
 
 def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:
-    """A file that is no text and one with conflict markers are passed over; the exit status says
-    so."""
-    project.write("MEMORY.md", project.entry("Choice", "We chose SQLite.", id="good", **DESIGN))
+    """A file that is no text and one with conflict markers are passed over; the exit
+    status says so."""
+    project.write(
+        "MEMORY.md", project.entry("Choice", "We chose SQLite.", id="good", **DESIGN)
+    )
     project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
     torn = project.write(
         "tasks/torn.md", project.entry("Torn", "Words.", id="torn", **DESIGN) + conflict
     )
     done = project.mem("retire-stage", "design")
-    assert done.code == 3 and "tasks/broken.md:4" in done.err and "tasks/torn.md" in done.err
+    assert (
+        done.code == 3
+        and "tasks/broken.md:4" in done.err
+        and "tasks/torn.md" in done.err
+    )
     assert "status: retired" in (project.root / "MEMORY.md").read_text()
     assert "status: retired" not in torn.read_text()

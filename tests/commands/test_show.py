@@ -49,16 +49,20 @@ def test_the_proxy_store_is_private(filled: Project) -> None:
     """An entry about the person is shown only with --proxy."""
     filled.write(
         "proxy.md",
-        filled.entry("Manner", "Short answers.", id="eeeeeeee-0000-4000-8000-000000000009"),
+        filled.entry(
+            "Manner", "Short answers.", id="eeeeeeee-0000-4000-8000-000000000009"
+        ),
     )
     assert filled.mem("show", "eeee").code == 2
     assert filled.mem("show", "eeee", "--proxy").out.startswith("Manner\n")
 
 
 def test_raw_shows_bytes(project: Project) -> None:
-    """--raw prints the segment byte for byte; without it nothing gets through that a terminal
-    obeys."""
-    text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace("\n", "\r\n")
+    """--raw prints the segment byte for byte; without it nothing gets through that a
+    terminal obeys."""
+    text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace(
+        "\n", "\r\n"
+    )
     project.write("MEMORY.md", text)
     assert project.shell("show", A, "--raw").out == text
     shown = project.mem("show", A)

@@ -1,4 +1,5 @@
-"""mem sync: two machines, one memory; nothing else of the home folder is ever touched."""
+"""mem sync: two machines, one memory; nothing else of the home folder is ever
+touched."""
 
 import os
 from pathlib import Path
@@ -17,8 +18,15 @@ class Machine:
         self.git_dir = folder / "data/mem/home.git"
 
     def mem(self, *words: str) -> Result:
-        own = {f"XDG_{k.upper()}_HOME": str(self.folder / k) for k in ("data", "state", "cache")}
-        env = {**own, "MEM_HOME": str(self.home), "XDG_CONFIG_HOME": str(self.folder / "config")}
+        own = {
+            f"XDG_{k.upper()}_HOME": str(self.folder / k)
+            for k in ("data", "state", "cache")
+        }
+        env = {
+            **own,
+            "MEM_HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.folder / "config"),
+        }
         return self.project.mem(*words, cwd=self.folder, env=env)
 
     def text(self, name: str = "MEMORY.md") -> str:
@@ -45,8 +53,11 @@ def in_step(*machines: Machine) -> None:
         assert done.code == 0, done.err
 
 
-def test_two_machines_that_edited_at_once_hold_the_same(pair: tuple[Machine, Machine]) -> None:
-    """Entries by id, counts added up, prose with the lines of both; every byte, CRLF too."""
+def test_two_machines_that_edited_at_once_hold_the_same(
+    pair: tuple[Machine, Machine],
+) -> None:
+    """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
+    too."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one, two)
@@ -78,20 +89,28 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     assert one.mem("init", "--home-git").code == 0
     assert "1 commit sent" in one.mem("sync").out
-    named = project.git("--git-dir", str(one.git_dir), "ls-tree", "-r", "--name-only", "main")
+    named = project.git(
+        "--git-dir", str(one.git_dir), "ls-tree", "-r", "--name-only", "main"
+    )
     assert named == "MEMORY.md\n" and not (one.home / ".git").exists()
     assert project.git("--git-dir", str(one.git_dir), "status", "--porcelain") == ""
-    assert one.mem("init", "--home-git", "--remove").code == 0 and not one.git_dir.exists()
+    assert (
+        one.mem("init", "--home-git", "--remove").code == 0 and not one.git_dir.exists()
+    )
     assert one.mem("sync").code == 2
 
 
-def test_a_dry_run_shows_what_would_come_and_writes_nothing(pair: tuple[Machine, Machine]) -> None:
+def test_a_dry_run_shows_what_would_come_and_writes_nothing(
+    pair: tuple[Machine, Machine],
+) -> None:
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one)
     two.mem("add", "--level", "global", "Prefer tabs")
     before = two.text()
-    assert "+## [2026-11-21] Deploy on Tuesdays only" in two.mem("sync", "--dry-run").out
+    assert (
+        "+## [2026-11-21] Deploy on Tuesdays only" in two.mem("sync", "--dry-run").out
+    )
     assert two.text() == before and one.mem("sync").out == "in step\n"
 
 
@@ -102,7 +121,9 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
     one, _ = pair
     path = one.home / "MEMORY.md"
     if what == "secret":
-        path.write_text("# Memory\n\nkey: ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8" + "\n")
+        path.write_text(
+            "# Memory\n\nkey: ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8" + "\n"
+        )
     elif what == "link":
         (one.home / "elsewhere.md").write_text("x\n")
         path.symlink_to(one.home / "elsewhere.md")
@@ -115,14 +136,20 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
 def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
-    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path, name: str
+    pair: tuple[Machine, Machine],
+    remote: Path,
+    project: Project,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     """A strange file, one in a folder, a link in the place of a memory file."""
     one, _ = pair
     other = tmp_path / "other"
     project.git("clone", "-q", str(remote), str(other))
     (other / name).parent.mkdir(exist_ok=True)
-    (other / name).symlink_to("/etc/passwd") if name[0] == "i" else (other / name).write_text("x")
+    (other / name).symlink_to("/etc/passwd") if name[0] == "i" else (
+        other / name
+    ).write_text("x")
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:main", cwd=other)
     done = one.mem("sync")
@@ -130,7 +157,9 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     assert list(one.home.iterdir()) == []
 
 
-def test_a_failed_network_costs_nothing(pair: tuple[Machine, Machine], remote: Path) -> None:
+def test_a_failed_network_costs_nothing(
+    pair: tuple[Machine, Machine], remote: Path
+) -> None:
     """What is here is committed, and sent the next time."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
@@ -189,7 +218,8 @@ def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(
 def test_a_sync_that_was_killed_around_its_write_is_done_again(
     pair: tuple[Machine, Machine], project: Project, written: bool
 ) -> None:
-    """Before it, the merge is forgotten; after it, it is kept: nothing is lost or counted twice."""
+    """Before it, the merge is forgotten; after it, it is kept: nothing is lost or
+    counted twice."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one, two)

@@ -1,4 +1,5 @@
-"""mem recall --walk: what an edge leads to comes along, behind the hit it comes from."""
+"""mem recall --walk: what an edge leads to comes along, behind the hit it comes
+from."""
 
 import pytest
 
@@ -13,11 +14,13 @@ def ids(project: Project, *args: str) -> list[str]:
 
 @pytest.fixture
 def chain(project: Project) -> Project:
-    """A fact, the episode it rests on, and what that one supports in turn; each in words of its
-    own."""
+    """A fact, the episode it rests on, and what that one supports in turn; each in
+    words of its own."""
     project.write(
         "MEMORY.md",
-        project.entry("Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"])
+        project.entry(
+            "Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"]
+        )
         + project.entry("Zebra", "stripes on the savanna", id="story", supports=["far"])
         + project.entry("Quartz", "a mineral of rocks", id="far")
         + project.entry("Sand", "a beach in summer", id="other"),
@@ -27,15 +30,20 @@ def chain(project: Project) -> Project:
 
 @pytest.mark.parametrize("way", ["option", "configuration"])
 def test_each_step_follows_one_edge(chain: Project, way: str) -> None:
-    """Along and against supports, N steps far, with half of the score each; without it nothing
-    changes."""
+    """Along and against supports, N steps far, with half of the score each; without it
+    nothing changes."""
 
     def walked(n: int, *task: str) -> list[str]:
         return ids(
-            chain, *task, *(("--walk", str(n)) if way == "option" else ("--set", f"walk={n}"))
+            chain,
+            *task,
+            *(("--walk", str(n)) if way == "option" else ("--set", f"walk={n}")),
         )
 
     assert ids(chain, "webhooks") == walked(0, "webhooks") == ["fact"]
     assert walked(1, "webhooks") == ["fact", "story"]
     assert walked(2, "webhooks") == walked(3, "webhooks") == ["fact", "story", "far"]
-    assert set(walked(1, "zebra")) == {"story", "fact", "far"} and walked(1, "zebra")[0] == "story"
+    assert (
+        set(walked(1, "zebra")) == {"story", "fact", "far"}
+        and walked(1, "zebra")[0] == "story"
+    )

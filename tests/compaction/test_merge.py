@@ -1,4 +1,5 @@
-"""Each rule of the merge, in both directions; then random changes on each side against a model."""
+"""Each rule of the merge, in both directions; then random changes on each side against
+a model."""
 
 import json
 import re
@@ -25,13 +26,18 @@ CORE = {
 }
 VALUES = json.loads(Path(__file__).with_name("values.json").read_text("utf-8"))
 """Key, base, ours, theirs, merged: one key, changed on both sides or on one."""
-DIRECTIONS = pytest.mark.parametrize("swap", [False, True], ids=["ours-theirs", "theirs-ours"])
+DIRECTIONS = pytest.mark.parametrize(
+    "swap", [False, True], ids=["ours-theirs", "theirs-ours"]
+)
 
 
 def entry(id: str | None = "a", body: str = "The body.", **values: Any) -> str:
     keys = {"id": id, **CORE, **values}
     return (
-        render_entry({key: value for key, value in keys.items() if value is not None}, body) + "\n"
+        render_entry(
+            {key: value for key, value in keys.items() if value is not None}, body
+        )
+        + "\n"
     )
 
 
@@ -56,10 +62,15 @@ def raw(file: MemoryFile, found: Entry) -> dict[str, Any]:
 def facts(text: str) -> dict[str, tuple[dict[str, Any], str]]:
     """What a text says, by id, whatever the order of entries and of list items."""
     file = parse(text, "MEMORY.md")
-    assert len({found.id for found in file.entries}) == len(file.entries), "an id stands twice"
+    assert len({found.id for found in file.entries}) == len(file.entries), (
+        "an id stands twice"
+    )
     return {
         found.id: (
-            {k: sorted(v) if isinstance(v, list) else v for k, v in raw(file, found).items()},
+            {
+                k: sorted(v) if isinstance(v, list) else v
+                for k, v in raw(file, found).items()
+            },
             found.body.replace("\r\n", "\n"),
         )
         for found in file.entries
@@ -72,7 +83,9 @@ def test_a_value_is_merged_by_its_kind(
     key: str, base: Any, ours: Any, theirs: Any, wanted: Any, swap: bool
 ) -> None:
     sides = [entry(**{key: ours, "mine": "1"}), entry(**{key: theirs, "other": "2"})]
-    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))["a"]
+    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))[
+        "a"
+    ]
     assert values.get(key) == wanted
     assert type(values.get(key)) is type(wanted)
     assert (values["mine"], values["other"]) == ("1", "2")
@@ -94,7 +107,9 @@ def test_lists_unite(
     key: str, base: Any, ours: Any, theirs: Any, wanted: set[str], swap: bool
 ) -> None:
     sides = [entry(**{key: ours}), entry(**{key: theirs, "other": "2"})]
-    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))["a"]
+    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))[
+        "a"
+    ]
     assert set(values[key]) == wanted and len(values[key]) == len(wanted)
 
 
@@ -149,7 +164,12 @@ def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own
 def test_a_body_that_became_empty_or_came_to_be(swap: bool) -> None:
     bare = "---\nid: a\ntype: procedural\n---"
     for base, ours, theirs, body in [
-        (bare + "\n\nOld.\n", bare, bare.replace("l\n", "l\ntags: [x]\n") + "\n\nOld.\n", ""),
+        (
+            bare + "\n\nOld.\n",
+            bare,
+            bare.replace("l\n", "l\ntags: [x]\n") + "\n\nOld.\n",
+            "",
+        ),
         (bare, bare + "\nNew.\n", bare.replace("l\n", "l\ntags: [x]\n"), "New."),
     ]:
         found = facts(merged(base, *((theirs, ours) if swap else (ours, theirs))))
@@ -158,7 +178,9 @@ def test_a_body_that_became_empty_or_came_to_be(swap: bool) -> None:
 
 def test_new_entries_of_both_sides_stay_theirs_at_the_end() -> None:
     text = merged(
-        entry("a"), entry("x") + entry("a") + entry("y"), entry("p") + entry("a") + entry("q")
+        entry("a"),
+        entry("x") + entry("a") + entry("y"),
+        entry("p") + entry("a") + entry("q"),
     )
     assert text == "".join(map(entry, "xaypq"))
 
@@ -176,7 +198,8 @@ def test_an_archive_is_united_block_by_block() -> None:
     def gone(day: int, body: str = "Old.") -> str:
         return entry("a", body, archived_at=f"2026-03-0{day}")
 
-    ours, theirs = gone(1) + gone(2) + gone(3), gone(1) + gone(3) + gone(2, "Other.") + gone(4)
+    ours = gone(1) + gone(2) + gone(3)
+    theirs = gone(1) + gone(3) + gone(2, "Other.") + gone(4)
     text = merged(gone(1), ours, theirs, path="docs/MEMORY.archive.md")
     assert text == gone(1) + gone(2) + gone(3) + gone(2, "Other.") + gone(4)
 
@@ -194,7 +217,9 @@ def test_comments_order_and_quoting_survive() -> None:
 def test_comments_that_differ_are_left_to_git() -> None:
     with pytest.raises(Unmergeable, match="comments"):
         merged(
-            entry(), entry().replace("type:", "# 1\ntype:"), entry().replace("type:", "# 2\ntype:")
+            entry(),
+            entry().replace("type:", "# 1\ntype:"),
+            entry().replace("type:", "# 2\ntype:"),
         )
 
 
@@ -203,7 +228,9 @@ def test_nested_values_of_one_side_survive(swap: bool) -> None:
     nested = entry(importance=0.9).replace("type:", "deep:\n  er: [1, {x: y}]\ntype:")
     sides = [entry(reinforcement_count=9), nested]
     values, _ = facts(merged(entry(), *(sides[::-1] if swap else sides)))["a"]
-    assert values["deep"] == {"er": [1, {"x": "y"}]} and values["reinforcement_count"] == 9
+    assert (
+        values["deep"] == {"er": [1, {"x": "y"}]} and values["reinforcement_count"] == 9
+    )
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
@@ -215,9 +242,9 @@ def test_line_ends_and_bom_stay(eol: str, bom: str) -> None:
         entry("a", "Edited.", importance=0.9) + entry("c"),
     ]
     plain = merged(*texts)
-    assert merged(*(bom + text.replace("\n", eol) for text in texts)) == bom + plain.replace(
-        "\n", eol
-    )
+    assert merged(
+        *(bom + text.replace("\n", eol) for text in texts)
+    ) == bom + plain.replace("\n", eol)
 
 
 def test_line_ends_that_one_side_converted_are_converted() -> None:
@@ -229,16 +256,22 @@ def test_line_ends_that_one_side_converted_are_converted() -> None:
 
 def test_mixed_line_ends_are_left_where_the_files_agree() -> None:
     base = entry("a", "One.\nTwo.").replace("One.\n", "One.\r\n") + entry("b")
-    assert merged(base, base + entry("c"), entry("d") + base) == base + entry("c") + entry("d")
+    assert merged(base, base + entry("c"), entry("d") + base) == base + entry(
+        "c"
+    ) + entry("d")
 
 
 def test_a_missing_last_line_end_does_not_glue_entries_together() -> None:
     base = "# M\n\n" + entry("a").rstrip()
-    text = merged(base, base + "\n\n" + entry("b").rstrip(), base + "\n\n" + entry("c").rstrip())
+    text = merged(
+        base, base + "\n\n" + entry("b").rstrip(), base + "\n\n" + entry("c").rstrip()
+    )
     assert text == "# M\n\n" + entry("a") + entry("b") + entry("c").rstrip()
 
 
-@pytest.mark.parametrize("text", ["", "# M\n", entry() + entry(), "---\nid: [\n---\n\n"])
+@pytest.mark.parametrize(
+    "text", ["", "# M\n", entry() + entry(), "---\nid: [\n---\n\n"]
+)
 def test_a_side_that_changed_nothing_leaves_the_other_to_the_byte(text: str) -> None:
     other = "\ufeffAny\r\ntext.\n\n" + text
     assert merged(text, text, other) == other
@@ -252,10 +285,13 @@ def test_prose_is_merged_by_git_and_entries_all_the_same() -> None:
         return "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n", 1
 
     base = "# M\n\n" + entry("a")
-    ours, theirs = base.replace("M", "O"), base.replace("M", "T") + entry("b")
+    ours = base.replace("M", "O")
+    theirs = base.replace("M", "T") + entry("b")
     text, conflicts = merge(base, ours, theirs, path="MEMORY.md", merge_prose=conflict)
     assert conflicts == 1
-    expected = "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n\n" + entry("a") + entry("b")
+    expected = (
+        "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n\n" + entry("a") + entry("b")
+    )
     assert text == expected
 
 
@@ -284,15 +320,27 @@ def test_what_would_not_read_back_is_left_to_git() -> None:
         )
 
 
-OPERATIONS = "append reinforce reinforce success retire edit set unset remove same".split()
-KEYS = ("importance", "tags", "title", "unknown", "last_reinforced", "paths", "priority", "phase")
+OPERATIONS = (
+    "append reinforce reinforce success retire edit set unset remove same".split()
+)
+KEYS = (
+    "importance",
+    "tags",
+    "title",
+    "unknown",
+    "last_reinforced",
+    "paths",
+    "priority",
+    "phase",
+)
 BODIES = (
     "Short.", "A longer body, edited.", "Two\n\nparagraphs.", "日本語 — ünïcode ✓", "A rule:\n\n***\n\nbelow",
     "```sh\n---\nid: fenced\n---\n```", "# Heading\n\n- item\n- item", "", "Trailing  ", "key: value",
 )  # fmt: skip
 Operation = tuple[str, int, int]
 operations = st.lists(
-    st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 30), st.integers(0, 9)), max_size=30
+    st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 30), st.integers(0, 9)),
+    max_size=30,
 )
 
 
@@ -308,7 +356,8 @@ class World(NamedTuple):
     def text(self) -> str:
         blocks = [entry(f"base-{i}", f"Base body {i}.") for i in range(self.entries)]
         text = self.head + "".join(
-            block.replace("type:", "# note\ntype:", i % 2) for i, block in enumerate(blocks)
+            block.replace("type:", "# note\ntype:", i % 2)
+            for i, block in enumerate(blocks)
         )
         text = text if self.ending else text.rstrip("\n")
         return self.bom + text.replace("\n", self.eol)
@@ -358,10 +407,16 @@ def operation(found: Entry, at: int, what: str, seed: int, name: str) -> EntryCh
     count = found.extra.get("success_count", 0)
     stronger = {"reinforcement_count": found.reinforcement_count + 1}
     return {
-        "reinforce": EntryChange(at, {**stronger, "last_reinforced": f"2026-04-{10 + seed}"}),
+        "reinforce": EntryChange(
+            at, {**stronger, "last_reinforced": f"2026-04-{10 + seed}"}
+        ),
         "success": EntryChange(at, {"success_count": count + 1}),
-        "retire": EntryChange(at, {"status": "retired", "retired_because": f"by {name}"}),
-        "edit": EntryChange(at, body=BODIES[seed] + (name if seed % 2 and BODIES[seed] else "")),
+        "retire": EntryChange(
+            at, {"status": "retired", "retired_because": f"by {name}"}
+        ),
+        "edit": EntryChange(
+            at, body=BODIES[seed] + (name if seed % 2 and BODIES[seed] else "")
+        ),
         "set": EntryChange(at, {key: value_of(key, seed)}),
         "unset": EntryChange(at, {key: None}),
         "remove": EntryChange(at, remove=True),
@@ -370,12 +425,19 @@ def operation(found: Entry, at: int, what: str, seed: int, name: str) -> EntryCh
 
 def segments(text: str) -> dict[str, str]:
     file = parse(text, "MEMORY.md")
-    return {found.id: file.text[found.start : found.end].rstrip("\r\n ") for found in file.entries}
+    return {
+        found.id: file.text[found.start : found.end].rstrip("\r\n ")
+        for found in file.entries
+    }
 
 
 @settings(max_examples=250, deadline=None)
 @given(worlds, operations, operations)
-@example(World(1, "\n", "", "", True), [("edit", 0, 0)], [("edit", 0, 1), ("reinforce", 0, 0)])
+@example(
+    World(1, "\n", "", "", True),
+    [("edit", 0, 0)],
+    [("edit", 0, 1), ("reinforce", 0, 0)],
+)
 @example(
     World(2, "\r\n", "\ufeff", "", False),
     [("remove", 0, 0)],
@@ -385,11 +447,13 @@ def test_two_branches_with_thirty_changes_each(
     world: World, plan_a: list[Operation], plan_b: list[Operation]
 ) -> None:
     base = world.text()
-    a, b = changed(base, "a", plan_a, world.eol), changed(base, "b", plan_b, world.eol)
+    a = changed(base, "a", plan_a, world.eol)
+    b = changed(base, "b", plan_b, world.eol)
     if a == b or not any(segments(text) for text in (base, a, b)):
         return  # git does not ask about equal sides, and merges prose alone
     text, mirrored = (
-        merge(base, *pair, path="MEMORY.md", merge_prose=both_lines)[0] for pair in [(a, b), (b, a)]
+        merge(base, *pair, path="MEMORY.md", merge_prose=both_lines)[0]
+        for pair in [(a, b), (b, a)]
     )
     assert facts(text) == facts(mirrored)
     check_entries(base, a, b, text)
@@ -399,21 +463,36 @@ def test_two_branches_with_thirty_changes_each(
     assert text.startswith(world.bom) and text.count("\ufeff") == len(world.bom)
     if "\n" in base:
         assert text.count("\r\n") == (text.count("\n") if world.eol == "\r\n" else 0)
-    assert merged(base, a, a) == a and merged(base, a, base) == a and merged(base, base, b) == b
+    assert (
+        merged(base, a, a) == a
+        and merged(base, a, base) == a
+        and merged(base, base, b) == b
+    )
     again = merge(base, text, b, path="MEMORY.md", merge_prose=both_lines)[0]
     assert set(facts(text)) <= set(facts(again))
 
 
 def check_entries(base: str, a: str, b: str, text: str) -> None:
     """No entry lost, none that nobody wrote, counts add up, no body lost."""
-    old, mine, other = segments(base), segments(a), segments(b)
+    old = segments(base)
+    mine = segments(a)
+    other = segments(b)
     kept = {
         id
         for id in {*mine, *other}
-        if (id in mine and id in other) or (mine.get(id) or other.get(id)) != old.get(id)
+        if (id in mine and id in other)
+        or (mine.get(id) or other.get(id)) != old.get(id)
     }
-    before, said, heard, found = facts(base), facts(a), facts(b), facts(text)
-    copies = {derived_id(id, side[id][1]) for id in kept for side in (said, heard) if id in side}
+    before = facts(base)
+    said = facts(a)
+    heard = facts(b)
+    found = facts(text)
+    copies = {
+        derived_id(id, side[id][1])
+        for id in kept
+        for side in (said, heard)
+        if id in side
+    }
     assert kept <= set(found) <= kept | copies
     for id in kept & set(mine) & set(other):
         check_one(id, before.get(id), said[id], heard[id], found)
@@ -425,7 +504,9 @@ def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -
         counts = [side[0].get(key, 0) for side in (mine, other)]
         start = old[0].get(key, 0) if old else min(counts)
         assert values.get(key, 0) == max(0, sum(counts) - start)
-    bodies = {side[1] for side in (mine, other) if old is None or side[1] != old[1]} or {mine[1]}
+    bodies = {
+        side[1] for side in (mine, other) if old is None or side[1] != old[1]
+    } or {mine[1]}
     rest = bodies - {body}
     assert body in bodies and len(body) == max(map(len, bodies))
     for lost in rest:
@@ -442,12 +523,15 @@ def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(swap: bool) -> 
     changed = entry("a", body="Another body.") + entry("b")
     sides = ("", changed) if swap else (changed, "")
     text = merged(base, *sides)
-    assert facts(text).keys() == {"a"} and "Another body." in text and text.endswith("\n")
+    assert (
+        facts(text).keys() == {"a"} and "Another body." in text and text.endswith("\n")
+    )
 
 
 @DIRECTIONS
 def test_mappings_that_both_sides_added_are_left_to_git(swap: bool) -> None:
-    """Neither front matter can take the other's mapping in one line: better a conflict than a loss."""
+    """Neither front matter can take the other's mapping in one line: better a conflict
+    than a loss."""
     sides = [
         entry("a").replace("\nstatus:", f"\n{key}: {{n: {i}}}\nstatus:")
         for i, key in enumerate("xy")
@@ -467,13 +551,16 @@ def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(swap: bool) 
 
 def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes() -> None:
     """Both sides' bullets are kept, once each; a body brings its own digest."""
-    a, b = render_entry({"id": "a"}, "## A\nx"), render_entry({"id": "b"}, "## B\ny")
+    a = render_entry({"id": "a"}, "## A\nx")
+    b = render_entry({"id": "b"}, "## B\ny")
     base = f"# Top\n\n{a}\n- one\n\n{b}"
 
     def merged(ours: str, theirs: str) -> str:
         return merge(base, ours, theirs, path="m", merge_prose=both_lines)[0]
 
-    both = merged(base.replace("- one", "- one\n- two"), base.replace("- one", "- one\n- three"))
+    both = merged(
+        base.replace("- one", "- one\n- two"), base.replace("- one", "- one\n- three")
+    )
     assert [both.count(bullet) for bullet in ("- one", "- two", "- three")] == [1, 1, 1]
     gone = edited(parse(base, "m"), [EntryChange(0, remove=True)]).text
     assert merged(gone, base.replace("## B", "## Be")).count("- one") == 1

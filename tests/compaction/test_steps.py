@@ -26,7 +26,9 @@ CLOCK = "Freeze the clock in every cart test, because the cart expires at midnig
 def entry(id: str, body: str = "", **values: Any) -> str:
     keys = {"id": id, "type": "procedural", "domain": "task", "importance": 0.5, "status": "active",
             "reinforcement_count": 0, "created_at": "2026-11-01", **values}  # fmt: skip
-    return render_entry(keys, f"## A title\n{body or f'The word of {id} alone.'}") + "\n"
+    return (
+        render_entry(keys, f"## A title\n{body or f'The word of {id} alone.'}") + "\n"
+    )
 
 
 def source(
@@ -38,7 +40,9 @@ def source(
 def task(number: int, *texts: str, job: str = "", writable: bool = True) -> KnownFile:
     job = job or f"j{number}"
     where = place("job", "MEMORY.md", job=job)
-    return source(*texts, path=f".mem/jobs/{job}/MEMORY.md", where=where, writable=writable)
+    return source(
+        *texts, path=f".mem/jobs/{job}/MEMORY.md", where=where, writable=writable
+    )
 
 
 def done(*sources: KnownFile, **steps: Any) -> CompactOutcome:
@@ -80,17 +84,27 @@ def test_what_was_reinforced_or_is_to_last_is_never_stale() -> None:
 
 
 def test_a_stage_that_ends_takes_what_was_true_for_it_alone() -> None:
-    """Task entries of that phase; what holds for the team, or of another phase, stays."""
+    """Task entries of that phase; what holds for the team, or of another phase,
+    stays."""
     texts = [
         entry("gone", phase="design"),
         entry("team", phase="design", domain="team"),
         entry("next", phase="implementation"),
     ]
-    end = StageEnd("", "design", "implementation", Patch(".current-stage", None, ""))
+    end = StageEnd(
+        job="",
+        ended="design",
+        current="implementation",
+        patch=Patch(".current-stage", None, ""),
+    )
     edited = entry("mine", phase="design").replace("alone.", "alone!")
     texts.append(edited.replace("---\n## A", "written: '00000000'\n---\n## A"))
     texts_now = done(source(*texts), ended=(end,)).texts
-    assert [e.id for e in parse(texts_now["MEMORY.md"], "x").entries] == ["team", "next", "mine"]
+    assert [e.id for e in parse(texts_now["MEMORY.md"], "x").entries] == [
+        "team",
+        "next",
+        "mine",
+    ]
 
 
 @pytest.mark.parametrize(("said", "used"), [(2, False), (3, True)])
@@ -116,21 +130,29 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
 
 
 def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
-    """The same entry in two files of one level is a copy: git's business, not compaction's."""
-    copies = [source(entry("a", CLOCK), path=path) for path in ("MEMORY.md", "tasks/cart.md")]
-    assert done(*copies) == CompactOutcome({}, (), (), ())
+    """The same entry in two files of one level is a copy: git's business, not
+    compaction's."""
+    copies = [
+        source(entry("a", CLOCK), path=path) for path in ("MEMORY.md", "tasks/cart.md")
+    ]
+    assert done(*copies) == CompactOutcome(texts={}, done=(), found=(), losses=())
 
 
 def test_a_cluster_with_two_that_differ_is_named_and_not_merged() -> None:
     """Though a third is like both of them."""
     text = "Restart the worker after each deploy, its queue connection goes stale and jobs are lost then."
-    kinds = [text.replace("worker", f"{name}worker") for name in ("", "billing ", "search ")]
+    kinds = [
+        text.replace("worker", f"{name}worker") for name in ("", "billing ", "search ")
+    ]
     found = done(source(*(entry(str(i), kind) for i, kind in enumerate(kinds))))
-    assert found.texts == {} and [event.what for event in found.found] == ["alike but different"]
+    assert found.texts == {} and [event.what for event in found.found] == [
+        "alike but different"
+    ]
 
 
 def test_tags_of_what_was_merged_are_kept() -> None:
-    """What was found by a tag before is found by it afterwards; in the order of the survivor."""
+    """What was found by a tag before is found by it afterwards; in the order of the
+    survivor."""
     found = done(
         source(
             entry("a", CLOCK, importance=0.9, tags=["cart"]),
@@ -138,33 +160,50 @@ def test_tags_of_what_was_merged_are_kept() -> None:
         )
     )
     [kept] = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
-    assert (kept.id, kept.extra["tags"], kept.extra["paths"]) == ("a", ["cart", "time"], ["cart/*"])
+    assert (kept.id, kept.extra["tags"], kept.extra["paths"]) == (
+        "a",
+        ["cart", "time"],
+        ["cart/*"],
+    )
 
 
 @pytest.mark.parametrize(("jobs", "promoted"), [(2, False), (3, True)])
-def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(jobs: int, promoted: bool) -> None:
+def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(
+    jobs: int, promoted: bool
+) -> None:
     """The copy names where it came from."""
-    found = done(source(), *(task(i, entry(f"e{i}", CLOCK)) for i in range(jobs)), promote=True)
+    found = done(
+        source(), *(task(i, entry(f"e{i}", CLOCK)) for i in range(jobs)), promote=True
+    )
     assert ("MEMORY.md" in found.texts) is promoted
     if promoted:
         [copy] = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
         assert copy.extra["promoted_from"] == ["e0", "e1", "e2"] and CLOCK in copy.body
 
 
-@pytest.mark.parametrize(("sessions", "promoted"), [("s1, s2", False), ("s1, s2, s3", True)])
+@pytest.mark.parametrize(
+    ("sessions", "promoted"), [("s1, s2", False), ("s1, s2, s3", True)]
+)
 def test_what_recurs_in_three_sessions_of_one_job_is_promoted(
     sessions: str, promoted: bool
 ) -> None:
     """It is sessions that count then, not entries."""
-    found = done(source(), task(1, entry("a", CLOCK, source=sessions.split(", "))), promote=True)
+    found = done(
+        source(), task(1, entry("a", CLOCK, source=sessions.split(", "))), promote=True
+    )
     assert ("MEMORY.md" in found.texts) is promoted
 
 
 def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
-    """Three jobs say it; only the two that may be written learn that it was promoted."""
+    """Three jobs say it; only the two that may be written learn that it was
+    promoted."""
     jobs = [task(i, entry(f"e{i}", CLOCK), writable=i > 0) for i in range(3)]
     texts = done(source(), *jobs, promote=True).texts
-    assert set(texts) == {"MEMORY.md", ".mem/jobs/j1/MEMORY.md", ".mem/jobs/j2/MEMORY.md"}
+    assert set(texts) == {
+        "MEMORY.md",
+        ".mem/jobs/j1/MEMORY.md",
+        ".mem/jobs/j2/MEMORY.md",
+    }
     assert "promoted_to" in texts[".mem/jobs/j1/MEMORY.md"]
 
 
@@ -176,22 +215,29 @@ def test_a_second_run_promotes_nothing_more() -> None:
         source(first["MEMORY.md"]),
         *(task(i, first[f".mem/jobs/j{i}/MEMORY.md"]) for i in range(3)),
     ]
-    assert done(*again, promote=True) == CompactOutcome({}, (), (), ())
+    assert done(*again, promote=True) == CompactOutcome(
+        texts={}, done=(), found=(), losses=()
+    )
 
 
 def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:
     """Only files that may be written, and no institutional ones."""
     prose = "# Notes\n\n## Clocks\nFreeze them in tests.\n"
-    norms = source(prose, path="institutional.md", where=place("project", "institutional.md"))
+    norms = source(
+        prose, path="institutional.md", where=place("project", "institutional.md")
+    )
     assert done(source(prose, writable=False), norms, adopt=True).texts == {}
     assert set(done(source(prose), norms, adopt=True).texts) == {"MEMORY.md"}
 
 
 def test_a_body_edited_by_hand_stays_in_place_and_is_named() -> None:
-    """Automatic steps neither archive nor merge what a person changed; its prose below stays, too."""
+    """Automatic steps neither archive nor merge what a person changed; its prose below
+    stays, too."""
     old = {"importance": 0.1, "created_at": day(400), "type": "corrective"}
     text = render_entry({"id": "a", **old}, "Freeze the clock.") + "\n- mine\n"
     outcome = done(source(text), stale=True)
     assert outcome.texts["MEMORY.md"].strip() == "- mine"
     outcome = done(source(text.replace("clock.", "clock!")), stale=True)
-    assert outcome.texts == {} and [event.what for event in outcome.found] == ["skipped"]
+    assert outcome.texts == {} and [event.what for event in outcome.found] == [
+        "skipped"
+    ]

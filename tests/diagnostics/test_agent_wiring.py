@@ -1,4 +1,5 @@
-"""Doctor on the hooks of agents: whole, found, trusted, once; and on a damaged state file."""
+"""Doctor on the hooks of agents: whole, found, trusted, once; and on a damaged state
+file."""
 
 import json
 
@@ -34,7 +35,10 @@ def test_what_codex_does_not_trust_is_said(project: Project) -> None:
              "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # fmt: skip
     lines = [f'[projects."{project.root}"]', 'trust_level = "trusted"']
     for event in events:
-        lines += [f'[hooks.state."{path}:{snake[event]}:0:0"]', 'trusted_hash = "sha256:x"']
+        lines += [
+            f'[hooks.state."{path}:{snake[event]}:0:0"]',
+            'trusted_hash = "sha256:x"',
+        ]
     project.write("~/.codex/config.toml", "\n".join(lines))
     assert rows(project) == [("PASS", "Codex calls mem")]
 
@@ -50,9 +54,10 @@ def test_a_hook_that_sits_twice_is_named(project: Project) -> None:
     project.mem("init", "--claude")
     assert rows(project) == [("PASS", "Claude Code calls mem")]
     project.write("~/.claude/settings.json", '{"enabledPlugins": {"mem@here": true}}')
-    assert ("WARN", "Claude Code has hooks of mem by its plug-in, too, and may run both") in rows(
-        project
-    )
+    assert (
+        "WARN",
+        "Claude Code has hooks of mem by its plug-in, too, and may run both",
+    ) in rows(project)
     project.mem("init", "--claude", "--remove")
     assert rows(project) == [("PASS", "the plug-in of mem is on in claude")]
 
@@ -60,7 +65,9 @@ def test_a_hook_that_sits_twice_is_named(project: Project) -> None:
 def test_wiring_whose_program_is_gone_can_be_taken_back(project: Project) -> None:
     """The hint names the one command that takes all of it."""
     project.mem("init", "--claude")
-    found = project.mem("doctor", "--json", env={"PATH": "/usr/bin:/bin"}).json["checks"]
+    found = project.mem("doctor", "--json", env={"PATH": "/usr/bin:/bin"}).json[
+        "checks"
+    ]
     gone = [row for row in found if "a program that is not there: mem" in row["detail"]]
     assert gone and "mem init --remove --all" in gone[0]["hint"]
 

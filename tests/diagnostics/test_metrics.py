@@ -12,25 +12,39 @@ TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund
 
 
 def item(number: int, text: str = "", **values: object) -> LiveEntry:
-    base = LiveEntry(f"id-{number}", f"t{number}", text or f"word{number}", 1.0, 0, False, False)
+    base = LiveEntry(
+        id=f"id-{number}",
+        title=f"t{number}",
+        text=text or f"word{number}",
+        decay=1.0,
+        age=0,
+        stale=False,
+        linked=False,
+    )
     return base._replace(**values)  # type: ignore[arg-type]
 
 
 def related(count: int) -> list[LiveEntry]:
     """Entries on one theme, each in words of its own order and choice."""
     dice = random.Random(5)
-    return [item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)]
+    return [
+        item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)
+    ]
 
 
 def apart(count: int) -> list[LiveEntry]:
     return [item(i, " ".join(f"w{i}x{n}" for n in range(7))) for i in range(count)]
 
 
-def shown(*entries: str, session: str = "s", scores: tuple[float, ...] = ()) -> list[LoggedHit]:
+def shown(
+    *entries: str, session: str = "s", scores: tuple[float, ...] = ()
+) -> list[LoggedHit]:
     """One answer."""
     score = scores or tuple(1.0 for _ in entries)
     return [
-        LoggedHit(session, e, "ranked", i, s, "2026-11-01")
+        LoggedHit(
+            session=session, entry=e, layer="ranked", place=i, score=s, day="2026-11-01"
+        )
         for i, (e, s) in enumerate(zip(entries, score, strict=True), 1)
     ]
 
@@ -40,14 +54,18 @@ def values(found: metrics.Health) -> dict[str, float | None]:
 
 
 def test_freshness_is_the_median_decay() -> None:
-    """Half fresh and half at 0.5 is 75; stale entries lower it, and the way to raise it follows."""
+    """Half fresh and half at 0.5 is 75; stale entries lower it, and the way to raise it
+    follows."""
     assert metrics.freshness([item(1), item(2, decay=0.5)]).value == 75
     fresh = metrics.freshness([item(1), item(2), item(3)])
     aged = metrics.freshness(
         [item(1), *(item(i, decay=0.1, age=400, stale=True) for i in range(2, 6))]
     )
     assert fresh.value == 100 and aged.value == pytest.approx(10)
-    assert (fresh.raise_with.split()[1], aged.raise_with) == ("reinforce", "mem compact --stale")
+    assert (fresh.raise_with.split()[1], aged.raise_with) == (
+        "reinforce",
+        "mem compact --stale",
+    )
 
 
 def test_coverage_is_the_indexed_share() -> None:
@@ -67,19 +85,28 @@ def test_coverage_is_the_indexed_share() -> None:
 def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
     """A theme scores, texts without a common word score 0."""
     theme = metrics.coherence(related(20)).value
-    mixed = metrics.coherence([*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]).value
+    mixed = metrics.coherence(
+        [*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]
+    ).value
     assert metrics.coherence(apart(20)).value == 0
     assert theme is not None and mixed is not None and theme > 50 and mixed < theme
 
 
 def test_duplicates_lower_coherence() -> None:
-    """A copy takes a neighbour's place and earns nothing; the way to raise it is mem compact."""
+    """A copy takes a neighbour's place and earns nothing; the way to raise it is mem
+    compact."""
     theme = related(12)
     copies = [entry._replace(id=f"{entry.id}-{n}") for entry in theme for n in range(3)]
-    clean, copied = metrics.coherence(theme), metrics.coherence([*theme, *copies])
-    assert clean.value is not None and copied.value is not None and copied.value < clean.value
+    clean = metrics.coherence(theme)
+    copied = metrics.coherence([*theme, *copies])
     assert (
-        copied.raise_with == "mem compact" and "48 of them have a near-duplicate" in copied.reason
+        clean.value is not None
+        and copied.value is not None
+        and copied.value < clean.value
+    )
+    assert (
+        copied.raise_with == "mem compact"
+        and "48 of them have a near-duplicate" in copied.reason
     )
 
 
@@ -89,11 +116,14 @@ def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
     lost = found.metrics["coherence"]
     assert (lost.value, lost.weight) == (None, 0.0)
     assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1)
-    assert found.score == pytest.approx((25 * 100 + 25 * 100 + 15 * 100 + 0) / 80, abs=0.06)
+    assert found.score == pytest.approx(
+        (25 * 100 + 25 * 100 + 15 * 100 + 0) / 80, abs=0.06
+    )
 
 
 def test_efficiency_falls_when_a_session_sees_the_same_again() -> None:
-    """Ten new ids beat the same five twice; other sessions may see what one has seen."""
+    """Ten new ids beat the same five twice; other sessions may see what one has
+    seen."""
     new = shown(*"abcdefghij")
     again = [*shown(*"abcde"), *shown(*"abcde")]
     elsewhere = [*shown(*"abcde"), *shown(*"abcde", session="t")]
@@ -111,7 +141,8 @@ def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
         *shown(*"abcde", scores=(0.5, 0.1, 0.1, 0.1, 0.1)),
         *shown(*"fghij", scores=(0.05,) * 5),
     ]
-    high, low = metrics.efficiency(good, ()), metrics.efficiency(noise, ())
+    high = metrics.efficiency(good, ())
+    low = metrics.efficiency(noise, ())
     assert high.value is not None and low.value is not None and high.value > low.value
     assert "--limit" in low.raise_with
 
@@ -129,16 +160,29 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     ]  # fmt: skip
     scores = (None, math.nan, math.inf, -1.0, 0.0, 0.5, 1e300)
     log = [
-        LoggedHit(dice.choice("st"), dice.choice("abc"), layer, 1 + i % 5, dice.choice(scores), "")
-        for i, layer in enumerate(dice.choices(["ranked", "workflows"], k=dice.randrange(30)))
+        LoggedHit(
+            session=dice.choice("st"),
+            entry=dice.choice("abc"),
+            layer=layer,
+            place=1 + i % 5,
+            score=dice.choice(scores),
+            day="",
+        )
+        for i, layer in enumerate(
+            dice.choices(["ranked", "workflows"], k=dice.randrange(30))
+        )
     ]
-    held, missing, places = dice.randrange(50), dice.randrange(50), dice.choices(range(20), k=5)
+    held = dice.randrange(50)
+    missing = dice.randrange(50)
+    places = dice.choices(range(20), k=5)
     found = health(items, Indexed(held, held + missing), log, places)
     for metric in found.metrics.values():
         assert metric.value is None or 0 <= metric.value <= 100
         assert metric.raise_with.startswith("mem ") and metric.reason.endswith(".")
         assert (metric.value is None) == (metric.weight == 0)
-    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1, abs=1e-3)
+    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(
+        1, abs=1e-3
+    )
     assert 0 <= found.score <= 100
     dice.shuffle(items)
     assert health(items, Indexed(held, held + missing), log, places) == found

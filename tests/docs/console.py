@@ -1,8 +1,8 @@
 """The console blocks of a page: what they say, and what really happens.
 
-A block is fenced as `console`: lines that begin with `$ ` are commands, those with `> ` right below
-go on with them, the others are what is to be seen. There, `...` stands for any text, and alone on a
-line for any lines."""
+A block is fenced as `console`: lines that begin with `$ ` are commands, those with `> `
+right below go on with them, the others are what is to be seen. There, `...` stands for
+any text, and alone on a line for any lines."""
 
 import os
 import re
@@ -33,12 +33,16 @@ def steps(page: str) -> list[Step]:
     found = []
     for block in _BLOCK.finditer(page):
         first = page.count("\n", 0, block.start(1)) + 1
-        command, seen, at = "", [], 0
+        command = ""
+        seen = []
+        at = 0
         for number, line in enumerate(block[1].splitlines(), first):
             if line.startswith("$ "):
                 if command:
                     found.append(Step(at, command, "\n".join(seen)))
-                command, seen, at = line[2:], [], number
+                command = line[2:]
+                seen = []
+                at = number
             elif line.startswith("> ") and not seen:
                 command += "\n" + line[2:]
             else:
@@ -48,7 +52,8 @@ def steps(page: str) -> list[Step]:
 
 
 def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> list[str]:
-    """What each command prints (stdout and stderr), all in one shell that starts in `folder`."""
+    """What each command prints (stdout and stderr), all in one shell that starts in
+    `folder`."""
     script = "\n".join(f"{command}\nprintf '%s\\n' '{_END}'" for command in commands)
     done = subprocess.run(
         ["bash", "-c", f"exec 2>&1\n{script}"],
@@ -61,22 +66,32 @@ def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> li
         check=False,
     )
     parts = done.stdout.split(f"{_END}\n")
-    assert len(parts) == len(commands) + 1, f"the shell stopped early:\n{done.stdout}{done.stderr}"
+    assert len(parts) == len(commands) + 1, (
+        f"the shell stopped early:\n{done.stdout}{done.stderr}"
+    )
     return [part.rstrip("\n") for part in parts[:-1]]
 
 
 def world(folder: Path) -> dict[str, str]:
-    """A copy of the example in `folder`, `mem` on the PATH, and a home of its own: the environment."""
+    """A copy of the example in `folder`, `mem` on the PATH, and a home of its own: the
+    environment."""
     shutil.copytree(
-        EXAMPLE, folder / "docs" / "example", ignore=shutil.ignore_patterns(".memory.db*")
+        EXAMPLE,
+        folder / "docs" / "example",
+        ignore=shutil.ignore_patterns(".memory.db*"),
     )
     (folder / "bin").mkdir()
     (folder / "home").mkdir()
-    (folder / "home" / ".gitconfig").write_text("[user]\n\tname = you\n\temail = you@example.org\n")
+    (folder / "home" / ".gitconfig").write_text(
+        "[user]\n\tname = you\n\temail = you@example.org\n"
+    )
     mem = folder / "bin" / "mem"
     mem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memcli "$@"\n')
     mem.chmod(0o755)
-    names = {name: str(folder / "xdg" / name) for name in ("config", "state", "cache", "data")}
+    names = {
+        name: str(folder / "xdg" / name)
+        for name in ("config", "state", "cache", "data")
+    }
     return {
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder / "home"),
@@ -105,7 +120,8 @@ def matches(expected: str, seen: str) -> bool:
 
 
 def compare(page: str, folder: Path) -> list[str]:
-    """Run the commands of a page in a copy of the example; a description of every difference."""
+    """Run the commands of a page in a copy of the example; a description of every
+    difference."""
     wanted = steps(page)
     got = run([step.command for step in wanted], folder, world(folder))
     return [
@@ -118,8 +134,8 @@ def compare(page: str, folder: Path) -> list[str]:
 def renewed(page: str, folder: Path) -> str:
     """`page` with what its commands really print, where that differs from what it says.
 
-    What was cut with a last line `...` is cut after as many lines again; a line that fits one with
-    `...` inside stays as it was, and so does `id ...)`."""
+    What was cut with a last line `...` is cut after as many lines again; a line that
+    fits one with `...` inside stays as it was, and so does `id ...)`."""
     wanted = steps(page)
     got = run([step.command for step in wanted], folder, world(folder))
     lines = page.splitlines()
@@ -132,7 +148,8 @@ def renewed(page: str, folder: Path) -> str:
 
 
 def _cut(seen: str, expected: str) -> list[str]:
-    lines, before = seen.splitlines(), expected.splitlines()
+    lines = seen.splitlines()
+    before = expected.splitlines()
     if before and before[-1].strip() == "..." and len(lines) >= len(before):
         lines = [*lines[: len(before) - 1], "..."]
     masked = [line for line in before if "..." in line and line.strip() != "..."]
@@ -142,7 +159,8 @@ def _cut(seen: str, expected: str) -> list[str]:
 
 
 def main(paths: Sequence[str]) -> int:
-    """`python -m tests.docs.console README.md docs/guide.md` rewrites what their commands print."""
+    """`python -m tests.docs.console README.md docs/guide.md` rewrites what their
+    commands print."""
     import tempfile
 
     for path in map(Path, paths):

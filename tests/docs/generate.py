@@ -1,9 +1,10 @@
-"""What is generated from the program: tables of docs/commands.md, scripts in completions/.
+"""What is generated from the program: tables of docs/commands.md, scripts in
+completions/.
 
     python -m tests.docs.generate
 
-writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and `exit_codes` through cog.
-"""
+writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and
+`exit_codes` through cog."""
 
 import json
 import re
@@ -43,7 +44,8 @@ VALUES: Mapping[str, Sequence[str]] = {
     "COMMAND": tuple(cli.commands()),
     "KEY=VALUE": tuple(f"{key}=" for key in keys.KEYS),
 }
-"""The values that completions offer for a metavar, which test_completions holds to the program."""
+"""The values that completions offer for a metavar, which test_completions holds to the
+program."""
 FORMATS: Mapping[str, Sequence[str]] = {
     "import": ("claude", "agents-md"),
     "diff": ("text", "markdown", "json"),
@@ -51,14 +53,18 @@ FORMATS: Mapping[str, Sequence[str]] = {
 }
 """What FORMAT stands for in commands where it is no form of output of `mem recall`."""
 PROGRAM: Any = cli.program()
-SHARED = {"Always": "Options of every command", "Filters": "Options that filter entries"}
+SHARED = {
+    "Always": "Options of every command",
+    "Filters": "Options that filter entries",
+}
 """Panels whose options have a section of their own, for all commands that take them."""
 FILES = frozenset(["FILE", "TRANSCRIPT"])
 FOLDERS = frozenset(["DIR"])
 
 
 class Option(NamedTuple):
-    """`takes` is the bare name of its value ("" for a switch), `values` are those that are allowed."""
+    """`takes` is the bare name of its value ("" for a switch), `values` are those that
+    are allowed."""
 
     names: tuple[str, ...]
     help: str
@@ -91,7 +97,11 @@ def bare(metavar: str) -> str:
 
 def program() -> list[Command]:
     """Every command that is shown in `mem --help`, in its order."""
-    return [_command(name, item) for name, item in PROGRAM.commands.items() if not item.hidden]
+    return [
+        _command(name, item)
+        for name, item in PROGRAM.commands.items()
+        if not item.hidden
+    ]
 
 
 def own_options() -> tuple[Option, ...]:
@@ -102,7 +112,10 @@ def own_options() -> tuple[Option, ...]:
 def _command(name: str, command: Any) -> Command:
     parent = typer.Context(PROGRAM, info_name="mem", **PROGRAM.context_settings)
     context = typer.Context(command, info_name=name, parent=parent) if name else parent
-    arguments, options, records, panels = [], [], {}, {}
+    arguments = []
+    options = []
+    records = {}
+    panels = {}
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if param.param_type_name == "argument":
@@ -118,7 +131,9 @@ def _command(name: str, command: Any) -> Command:
     usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
     text = "\n".join(line.strip() for line in (command.help or "").strip().splitlines())
     short = text.split("\n")[0].split(". ")[0].rstrip(".") + "."
-    return Command(name, usage, text, short, tuple(arguments), tuple(options), records, panels)
+    return Command(
+        name, usage, text, short, tuple(arguments), tuple(options), records, panels
+    )
 
 
 def _option(param: Any, context: Any) -> Option:
@@ -140,7 +155,11 @@ def _say(lines: Sequence[str]) -> None:
 
 
 def _row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+    return (
+        "| "
+        + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells)
+        + " |"
+    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -151,13 +170,24 @@ def commands() -> None:
     """Every command: usage, help, arguments, options."""
     found = program()
     lines = _table(
-        ("command", "what it does"), [(f"[`mem {c.name}`](#mem-{c.name})", c.short) for c in found]
+        ("command", "what it does"),
+        [(f"[`mem {c.name}`](#mem-{c.name})", c.short) for c in found],
     )
     for panel, title in SHARED.items():
-        first = next(c for c in found if panel in c.panels.values() and "--root" in c.panels)
+        first = next(
+            c for c in found if panel in c.panels.values() and "--root" in c.panels
+        )
         lines += ["", f"## {title}", "", *_options(first, _of_panel(first, [panel]))]
     for command in found:
-        lines += ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", ""]
+        lines += [
+            "",
+            f"## `mem {command.name}`",
+            "",
+            "```text",
+            command.usage,
+            "```",
+            "",
+        ]
         lines += [command.help, ""]
         if command.arguments:
             rows = [(f"`{name}`", text) for name, text in command.arguments]
@@ -165,7 +195,10 @@ def commands() -> None:
         own = [name for name in command.records if command.panels[name] not in SHARED]
         lines += _options(command, own) if own else []
         if "Filters" in command.panels.values():
-            lines += ["", "And the [options that filter entries](#options-that-filter-entries)."]
+            lines += [
+                "",
+                "And the [options that filter entries](#options-that-filter-entries).",
+            ]
     _say(lines)
 
 
@@ -199,7 +232,9 @@ def configuration() -> None:
 
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "`{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in value.items()) + "}`"
+        return (
+            "`{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in value.items()) + "}`"
+        )
     if isinstance(value, tuple):
         value = list(value)
     return f"`{json.dumps(value)}`"
@@ -224,7 +259,8 @@ OTHER_CODES = {
 
 
 def exit_code_rows() -> dict[int, str]:
-    """Every exit code with its meaning: those of the error classes, and the ones no error owns."""
+    """Every exit code with its meaning: those of the error classes, and the ones no
+    error owns."""
     rows = dict(OTHER_CODES)
     for kind in _kinds(errors.MemError):
         rows[kind.code] = " ".join((kind.__doc__ or "").split())
@@ -252,7 +288,8 @@ def exit_codes() -> None:
 
 
 def run_cog(*flags: str) -> int:
-    """Run cog over docs/commands.md: `-r` rewrites it, `--check` tells whether it is up to date."""
+    """Run cog over docs/commands.md: `-r` rewrites it, `--check` tells whether it is up
+    to date."""
     from cogapp import Cog
 
     if str(ROOT) not in sys.path:
@@ -275,7 +312,13 @@ def _kind(option: Option) -> str:
     """What completes the value of an option: words, files, folders or nothing."""
     if option.values:
         return "words"
-    return "files" if option.takes in FILES else "folders" if option.takes in FOLDERS else "nothing"
+    return (
+        "files"
+        if option.takes in FILES
+        else "folders"
+        if option.takes in FOLDERS
+        else "nothing"
+    )
 
 
 def _filled(shell: str, **values: str) -> str:
@@ -318,7 +361,9 @@ def _bash_value(option: Option) -> str:
 
 
 def zsh(found: Sequence[Command]) -> str:
-    listed = "\n".join(f"        {_single(f'{c.name}:{_plain(c.short)}')}" for c in found)
+    listed = "\n".join(
+        f"        {_single(f'{c.name}:{_plain(c.short)}')}" for c in found
+    )
     cases = "\n".join(_zsh_case(command) for command in found)
     own = " ".join(_zsh_option(option) for option in own_options())
     return _filled("zsh", HEAD=HEAD, LISTED=listed, OWN=own, CASES=cases)
@@ -337,11 +382,18 @@ def _zsh_case(command: Command) -> str:
 
 
 def _zsh_option(option: Option) -> str:
-    text = _plain(option.help).replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+    text = (
+        _plain(option.help).replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+    )
     value = ""
     if option.takes:
         words = f"({' '.join(option.values)})"
-        how = {"words": words, "files": "_files", "folders": "_files -/", "nothing": " "}
+        how = {
+            "words": words,
+            "files": "_files",
+            "folders": "_files -/",
+            "nothing": " ",
+        }
         value = f":{option.takes}:{how[_kind(option)]}"
     if len(option.names) > 1:
         either = _single(f"({' '.join(option.names)})")
@@ -375,7 +427,9 @@ def fish(found: Sequence[Command]) -> str:
 
 
 def _fish_option(option: Option) -> str:
-    names = "".join(f" -l {n[2:]}" if n.startswith("--") else f" -s {n[1:]}" for n in option.names)
+    names = "".join(
+        f" -l {n[2:]}" if n.startswith("--") else f" -s {n[1:]}" for n in option.names
+    )
     value = {
         "words": f" -x -a '{' '.join(option.values)}'",
         "files": " -r -F",

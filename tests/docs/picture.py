@@ -1,4 +1,5 @@
-"""The picture of the README: a session as a terminal shows it, drawn from what the program prints.
+"""The picture of the README: a session as a terminal shows it, drawn from what the
+program prints.
 
     python -m tests.docs.picture
 
@@ -13,7 +14,9 @@ from memcli.views.text import fold_text
 from tests.docs import console
 
 PICTURE = console.ROOT / "docs" / "session.svg"
-WIDTH, LINE, LETTER = 92, 18, 8.0
+WIDTH = 92
+LINE = 18
+LETTER = 8.0
 COMMANDS = (
     'mem recall --ranked --limit 1 --format text "why do the cart expiry tests fail around midnight"',
     "cat > talk.md <<'END'\n"
@@ -27,11 +30,17 @@ COMMANDS = (
 
 
 def session(folder: Path) -> list[str]:
-    """The commands and what they print, in a copy of the example, folded to the picture's width."""
-    environ = {**console.world(folder), "MEM_HOME": str(folder / "docs" / "example" / "home")}
+    """The commands and what they print, in a copy of the example, folded to the
+    picture's width."""
+    environ = {
+        **console.world(folder),
+        "MEM_HOME": str(folder / "docs" / "example" / "home"),
+    }
     shop = folder / "docs" / "example" / "shop"
     lines = []
-    for command, seen in zip(COMMANDS, console.run(COMMANDS, shop, environ), strict=True):
+    for command, seen in zip(
+        COMMANDS, console.run(COMMANDS, shop, environ), strict=True
+    ):
         first, *more = command.split("\n")
         lines += [f"$ {first}", *(f"> {line}" for line in more), *seen.split("\n"), ""]
     return [part for line in lines for part in fold_text(line, WIDTH, more=4)]
@@ -41,7 +50,8 @@ def draw(lines: list[str]) -> str:
     """The lines as an SVG: a dark window, commands in another colour."""
     while lines and not lines[-1]:
         lines.pop()
-    width, height = WIDTH * LETTER + 40, len(lines) * LINE + 40
+    width = WIDTH * LETTER + 40
+    height = len(lines) * LINE + 40
     rows = [
         f'<text x="20" y="{34 + at * LINE}"{_style(line)}>{escape(line)}</text>'
         for at, line in enumerate(lines)

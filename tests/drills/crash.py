@@ -1,14 +1,16 @@
-"""Kill every writing verb at every step and at random instants; nothing may be lost or left behind.
+"""Kill every writing verb at every step and at random instants; nothing may be lost or
+left behind.
 
     python -m tests.drills.crash [--kills 1000] [--files 50] [--seed 1] [--only VERB]...
 
-The tree is built anew before each kill. Half of the kills hit the steps of a write, each once
-before any twice (just before the lock, a temporary file, an fsync, the journal, its rename, the
-rename of a file, ...), the others random instants of a whole run, every second one in its later
-half. After each kill:
+The tree is built anew before each kill. Half of the kills hit the steps of a write,
+each once before any twice (just before the lock, a temporary file, an fsync, the
+journal, its rename, the rename of a file, ...), the others random instants of a whole
+run, every second one in its later half. After each kill:
 
 - every file is the old or the new one, or that of a write in between, byte for byte;
-- every entry there ever was is in a file or in an archive, unless an undo was to take it away;
+- every entry there ever was is in a file or in an archive, unless an undo was to take
+  it away;
 - the same command run again succeeds and ends where an undisturbed one ends;
 - then there is no temporary file, no journal, no note of a lock, and no text set aside;
 - the index, brought up to date, equals one built from nothing."""
@@ -38,9 +40,13 @@ from tests.drills import forge
 
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
-RULES = "# Rules\n\n- Always run the linter before a commit.\n- Never log a card number.\n"
+RULES = (
+    "# Rules\n\n- Always run the linter before a commit.\n- Never log a card number.\n"
+)
 PROSE = "# Notes of old\n\nThe billing service was split in two.\n\n## Clocks\n\nFreeze the clock in tests.\n"
-FLOOR = 0.02  # seconds a run is taken to last: what is over sooner is killed at its steps
+FLOOR = (
+    0.02  # seconds a run is taken to last: what is over sooner is killed at its steps
+)
 
 
 class World:
@@ -68,12 +74,15 @@ class World:
         return self.base / "world" / "state" / "mem"
 
     def mem(self, *arguments: str, stdin: str = "") -> int:
-        return forge.ended(forge.start(arguments, self.root, self.environ, self.said, stdin=stdin))
+        return forge.ended(
+            forge.start(arguments, self.root, self.environ, self.said, stdin=stdin)
+        )
 
     def git(
         self, *arguments: str, check: bool = True, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        command, folder = ["git", *arguments], cwd or self.root
+        command = ["git", *arguments]
+        folder = cwd or self.root
         return subprocess.run(
             command,
             env=self.environ,
@@ -94,7 +103,9 @@ class World:
 
     def files(self) -> dict[str, str]:
         return {
-            str(path.relative_to(self.base)): path.read_bytes().decode("utf-8", "surrogateescape")
+            str(path.relative_to(self.base)): path.read_bytes().decode(
+                "utf-8", "surrogateescape"
+            )
             for top in (self.root, self.home)
             for path in sorted(top.rglob("*"))
             if path.is_file() and not _is_other(path.relative_to(top))
@@ -111,14 +122,17 @@ def plain(files: dict[str, str]) -> dict[str, str]:
 def _is_other(inner: Path) -> bool:
     hook = inner.parts[:2] == (".git", "hooks")
     passing = (".memory.db", ".mem-tmp-", ".merge_file_")  # the last are git's own
-    return (inner.parts[0] == ".git" and not hook) or any(part in inner.name for part in passing)
+    return (inner.parts[0] == ".git" and not hook) or any(
+        part in inner.name for part in passing
+    )
 
 
 class Verb(NamedTuple):
     """A command line to kill. `prepare` makes the world ready for it.
 
-    `twice`: a second whole run may change something more. `takes`: entries may go. `codes`: exit
-    codes when all is well. `own`: the command is git's. `settle`: a worker goes on behind it."""
+    `twice`: a second whole run may change something more. `takes`: entries may go.
+    `codes`: exit codes when all is well. `own`: the command is git's. `settle`: a
+    worker goes on behind it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -137,11 +151,25 @@ def build(root: Path, files: int) -> None:
         body = f"The {topic} service number {i} keeps its state in memory until the worker writes it down."
         entries = [
             entry_of(f"f{i}-keep", body, importance=0.9),
-            entry_of(f"f{i}-dup", body.replace("keeps", "always keeps"), importance=0.4),
-            entry_of(f"f{i}-old", f"Retired words about {topic} {i}.", status="retired"),
-            entry_of(f"f{i}-a", f"Plain words about {topic} one {i}, no more.", phase="planning"),
-            entry_of(f"f{i}-b", f"More {topic} words that stand alone in file {i} of the tree."),
-            entry_of(f"f{i}-all", "Restart the queue worker after each deployment of the schema."),
+            entry_of(
+                f"f{i}-dup", body.replace("keeps", "always keeps"), importance=0.4
+            ),
+            entry_of(
+                f"f{i}-old", f"Retired words about {topic} {i}.", status="retired"
+            ),
+            entry_of(
+                f"f{i}-a",
+                f"Plain words about {topic} one {i}, no more.",
+                phase="planning",
+            ),
+            entry_of(
+                f"f{i}-b",
+                f"More {topic} words that stand alone in file {i} of the tree.",
+            ),
+            entry_of(
+                f"f{i}-all",
+                "Restart the queue worker after each deployment of the schema.",
+            ),
         ]
         folder = root / (".mem/jobs" if i % 3 else "tasks")
         path = folder / f"j{i}" / "MEMORY.md" if i % 3 else folder / f"t{i}.md"
@@ -171,7 +199,9 @@ def found(world: World, files: int) -> None:
     world.mem("index", "-q")
 
 
-def transcript(path: Path, session: str, cwd: Path, said: Sequence[tuple[str, str]]) -> str:
+def transcript(
+    path: Path, session: str, cwd: Path, said: Sequence[tuple[str, str]]
+) -> str:
     path.parent.mkdir(exist_ok=True)
     lines = [
         {
@@ -181,12 +211,18 @@ def transcript(path: Path, session: str, cwd: Path, said: Sequence[tuple[str, st
         }
         for i, (role, text) in enumerate(said)
     ]  # fmt: skip
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     return str(path)
 
 
 def _ended(world: World) -> str:
-    said = ("user", "Write a test for the parser."), ("assistant", "I wrote one."), ("user", WISH)
+    said = (
+        ("user", "Write a test for the parser."),
+        ("assistant", "I wrote one."),
+        ("user", WISH),
+    )
     path = transcript(world.home / "sessions" / "one.jsonl", "s-1", world.root, said)
     os.utime(path, (1_700_000_000, 1_700_000_000))
     return path
@@ -194,14 +230,18 @@ def _ended(world: World) -> str:
 
 def _payload(world: World) -> str:
     path = world.home / "sessions" / "one.jsonl"
-    return json.dumps({"session_id": "s-1", "transcript_path": str(path), "cwd": str(world.root)})
+    return json.dumps(
+        {"session_id": "s-1", "transcript_path": str(path), "cwd": str(world.root)}
+    )
 
 
 def _spool(world: World) -> None:
     path = _ended(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
-        Spool(history).add(Spooled("s-1", path, True, os.stat(path).st_size))
+        Spool(history).add(
+            Spooled(session="s-1", path=path, ended=True, size=os.stat(path).st_size)
+        )
         history.close()
 
 
@@ -211,7 +251,10 @@ def _branches(world: World) -> None:
     world.git("commit", "-qm", "Init")
     world.git("checkout", "-qb", "side")
     assert world.mem("reinforce", "f0-keep", "f1-keep", "f3-keep", "f4-b", "-q") == 0
-    assert world.mem("add", "Side: the mail queue drops what is older than a day.", "-q") == 0
+    assert (
+        world.mem("add", "Side: the mail queue drops what is older than a day.", "-q")
+        == 0
+    )
     world.git("commit", "-qam", "Side")
     world.git("checkout", "-q", "main")
     assert world.mem("reinforce", "f0-keep", "f1-keep", "f3-b", "f4-b", "-q") == 0
@@ -235,7 +278,10 @@ def _unmarked(world: World) -> None:
 
 
 def _shown(world: World) -> None:
-    assert world.mem("recall", "queue worker schema deployment", "--session", "s-1", "-q") == 0
+    assert (
+        world.mem("recall", "queue worker schema deployment", "--session", "s-1", "-q")
+        == 0
+    )
 
 
 OLD = tuple(f"f{i}-old" for i in range(8))
@@ -263,7 +309,8 @@ VERBS = (
 
 
 class Whole(NamedTuple):
-    """What an undisturbed run does: all texts it may leave a file with, its ends, steps, time.
+    """What an undisturbed run does: all texts it may leave a file with, its ends,
+    steps, time.
 
     `order` is that in which the steps are hit."""
 
@@ -358,7 +405,8 @@ class Drill:
         verb.prepare(self.world)
         self.world.save(verb.name)
         old = self.world.files()
-        states, steps = [old], []
+        states = [old]
+        steps = []
         self.world.put(verb.name)
         started = time.perf_counter()
         self._expect(self.again(verb), verb, "undisturbed")
@@ -367,14 +415,17 @@ class Drill:
         self._expect(self.again(verb), verb, "for the second time")
         ends.append(self.world.files())
         if ends[0] != ends[1] and not (verb.twice or verb.takes):
-            self.failures.append(f"{verb.name}: a second run changes {_differing(*ends)}")
+            self.failures.append(
+                f"{verb.name}: a second run changes {_differing(*ends)}"
+            )
         if not (verb.own or verb.settle):
             self.world.put(verb.name)
             _, heard = forge.listen(
                 self._filled(verb), self.world.root, self.world.environ, self.world.said,
                 stdin=verb.stdin(self.world), look=self.world.files,
             )  # fmt: skip
-            steps, states = list(heard.steps), [*states, *heard.states]
+            steps = list(heard.steps)
+            states = [*states, *heard.states]
         names = {name for state in (*states, *ends) for name in state}
         alike = [plain(state) for state in (*states, *ends)]
         texts = {name: {state.get(name) for state in alike} for name in names}
@@ -386,7 +437,11 @@ class Drill:
 
     def _expect(self, code: int, verb: Verb, when: str) -> None:
         if code not in verb.codes:
-            said = "" if verb.own else self.world.said.read_text(encoding="utf-8", errors="replace")
+            said = (
+                ""
+                if verb.own
+                else self.world.said.read_text(encoding="utf-8", errors="replace")
+            )
             self.failures.append(f"{verb.name} {when}: exit {code}: {said[-400:]}")
 
     def kill(self, verb: Verb, whole: Whole, number: int) -> None:
@@ -421,7 +476,9 @@ class Drill:
         elif now == whole.old:
             self.counts["untouched"] += 1
         else:
-            self.counts["finished" if plain(now) in map(plain, whole.ends) else "between"] += 1
+            self.counts[
+                "finished" if plain(now) in map(plain, whole.ends) else "between"
+            ] += 1
 
 
 def _command_lines() -> Iterator[bytes]:
@@ -447,7 +504,11 @@ def ids(files: dict[str, str]) -> set[str]:
 
 def _titles(files: dict[str, str]) -> set[str]:
     names = [name for name in files if name.endswith(".md")]
-    return {e.body.split("\n")[0] for name in names for e in parse(files[name], name).entries}
+    return {
+        e.body.split("\n")[0]
+        for name in names
+        for e in parse(files[name], name).entries
+    }
 
 
 def torn(whole: Whole, now: dict[str, str]) -> list[str]:
@@ -459,7 +520,9 @@ def torn(whole: Whole, now: dict[str, str]) -> list[str]:
     ]
 
 
-def lost(before: dict[str, str], now: dict[str, str], *, allowed: set[str]) -> list[str]:
+def lost(
+    before: dict[str, str], now: dict[str, str], *, allowed: set[str]
+) -> list[str]:
     gone = ids(before) - ids(now) - _titles(now) - allowed
     return [f"{entry} is in no file" for entry in sorted(gone)]
 
@@ -480,7 +543,9 @@ def unlike_a_rebuild(world: World) -> list[str]:
     other = world.environ | {"MEM_DB": str(fresh)}
     code += forge.ended(forge.start(("index", "-q"), world.root, other, world.said))
     if code:
-        return [f"mem index: exit {code}: {world.said.read_text(encoding='utf-8')[-300:]}"]
+        return [
+            f"mem index: exit {code}: {world.said.read_text(encoding='utf-8')[-300:]}"
+        ]
     names = ("files", "chunks", "relations")
     pairs = zip(names, rows(world.root / ".memory.db"), rows(fresh), strict=True)
     return [
@@ -503,7 +568,9 @@ ROWS = (
 def rows(path: Path) -> list[list[tuple[object, ...]]]:
     db = sqlite3.connect(path, isolation_level=None)
     try:
-        db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
+        db.execute(
+            "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)"
+        )
         return [db.execute(statement).fetchall() for statement in ROWS]
     finally:
         db.close()

@@ -1,17 +1,21 @@
-"""Many processes at once on one repository: nothing is lost, nobody waits for ever, nothing is
-left.
+"""Many processes at once on one repository: nothing is lost, nobody waits for ever,
+nothing is left.
 
-    python -m tests.drills.crowd [--processes 20] [--seconds 60] [--seed 1] [--embedder none|local]
+    python -m tests.drills.crowd [--processes 20] [--seconds 60] [--seed 1] [--embedder
+    none|local]
 
-Most of the processes work in the main work tree: each runs one command after the other, drawn from
-index, recall, add, reinforce, compact and extract; one of them commits what there is. Every fifth
-has a work tree of its own on a branch of its own, where it adds and reinforces, commits, and merges
-main with the merge driver. In the end all branches are merged, and:
+Most of the processes work in the main work tree: each runs one command after the other,
+drawn from index, recall, add, reinforce, compact and extract; one of them commits what
+there is. Every fifth has a work tree of its own on a branch of its own, where it adds
+and reinforces, commits, and merges main with the merge driver. In the end all branches
+are merged, and:
 
 - every text that was accepted is in a file or an archive;
-- every entry has the count it began with and one for each reinforcement that was accepted, no more,
+- every entry has the count it began with and one for each reinforcement that was
+  accepted, no more,
   no less;
-- no command printed a traceback or that a database is locked, or took longer than a minute;
+- no command printed a traceback or that a database is locked, or took longer than a
+  minute;
 - there is no temporary file, no journal, no note of a lock, no process;
 - the index, brought up to date, equals one built from nothing."""
 
@@ -32,12 +36,24 @@ from memcli.errors import RefusedError
 from memcli.memory.parser import parse
 from memcli.providers.embed.local import Local
 from tests.drills import forge
-from tests.drills.crash import World, entry_of, litter, memory, transcript, unlike_a_rebuild
+from tests.drills.crash import (
+    World,
+    entry_of,
+    litter,
+    memory,
+    transcript,
+    unlike_a_rebuild,
+)
 
 LONGEST = 60.0  # seconds after which a command is taken to hang
 COUNTED = 8  # entries that are reinforced
 SUBJECTS = "invoice parser cache ledger router mailer scanner tenant".split()
-WORK = ("recall",) * 4 + ("reinforce",) * 4 + ("add",) * 3 + ("index", "compact", "extract")
+WORK = (
+    ("recall",) * 4
+    + ("reinforce",) * 4
+    + ("add",) * 3
+    + ("index", "compact", "extract")
+)
 
 
 class Done(NamedTuple):
@@ -62,7 +78,9 @@ def build(root: Path) -> None:
         entries = [
             entry_of(f"j{i}-a", body),
             entry_of(f"j{i}-b", body.replace("rebuilds", "always rebuilds")),
-            entry_of(f"j{i}-old", f"What was true of {subject} once.", status="retired"),
+            entry_of(
+                f"j{i}-old", f"What was true of {subject} once.", status="retired"
+            ),
         ]
         (folder / "MEMORY.md").write_text("\n".join(entries), encoding="utf-8")
 
@@ -71,7 +89,9 @@ class Worker:
     """Runs commands in one work tree and writes a line about each into its log."""
 
     def __init__(self, world: World, number: int, seed: int, tree: Path) -> None:
-        self.world, self.number, self.tree = world, number, tree
+        self.world = world
+        self.number = number
+        self.tree = tree
         self.dice = random.Random(seed * 1000 + number)
         self.turn = 0
         self.log = world.base / f"log-{number}"
@@ -92,7 +112,9 @@ class Worker:
         word = f"w{self.number}x{self.turn}"
         if verb == "reinforce":
             entry = f"counted-{self.dice.randrange(COUNTED)}"
-            session = ("--session", word) if self.turn % 2 else ()  # a new one each time: it counts
+            session = (
+                ("--session", word) if self.turn % 2 else ()
+            )  # a new one each time: it counts
             self._run(verb, ("reinforce", entry, *session, "-q"), entry)
         elif verb == "add":
             self._run(verb, ("add", f"{word} {self._prose()}", "-q"), word)
@@ -100,7 +122,9 @@ class Worker:
             session = ("--session", f"s{self.number}") if self.turn % 3 else ()
             self._run(verb, ("recall", self._prose(), *session), "")
         elif verb == "extract":
-            self._run(verb, ("extract", "--engine", "rules", "-q", self._session(word)), word)
+            self._run(
+                verb, ("extract", "--engine", "rules", "-q", self._session(word)), word
+            )
         else:
             self._run(verb, (verb, "-q"), "")
 
@@ -121,8 +145,14 @@ class Worker:
 
     def _session(self, word: str) -> str:
         wish = f"No, don't use print there. Always use the logger named {word}, never print."
-        said = ("user", f"Write the {word} module."), ("assistant", "I wrote it."), ("user", wish)
-        return transcript(self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said)
+        said = (
+            ("user", f"Write the {word} module."),
+            ("assistant", "I wrote it."),
+            ("user", wish),
+        )
+        return transcript(
+            self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said
+        )
 
     def _run(self, verb: str, arguments: Sequence[str], what: str) -> None:
         started = time.monotonic()
@@ -226,9 +256,13 @@ def missing(root: Path, done: Iterable[Done]) -> list[str]:
 
 def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
     wanted = Counter({f"counted-{i}": 1 for i in range(COUNTED)})
-    wanted.update(each.what for each in done if each.verb == "reinforce" and not each.code)
+    wanted.update(
+        each.what for each in done if each.verb == "reinforce" and not each.code
+    )
     path = root / "MEMORY.md"
-    entries = {e.id: e for e in parse(path.read_text(encoding="utf-8"), path.name).entries}
+    entries = {
+        e.id: e for e in parse(path.read_text(encoding="utf-8"), path.name).entries
+    }
     return [
         f"{name}: counts {entries[name].reinforcement_count if name in entries else 'nothing'}, not {count}"
         for name, count in sorted(wanted.items())
@@ -254,13 +288,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         until = time.time() + given.seconds
         pids = [_forked(worker, until) for worker in workers]
         ends = [forge.ended(pid) for pid in pids]
-        failures = [f"process {i} ended with {code}" for i, code in enumerate(ends) if code]
+        failures = [
+            f"process {i} ended with {code}" for i, code in enumerate(ends) if code
+        ]
         done = [Done(*json.loads(line)) for w in workers for line in _lines(w.log)]
         failures += _merged(world, [tree for tree in trees if tree != world.root])
-        failures += [*judged(done), *missing(world.root, done), *miscounted(world.root, done)]
+        failures += [
+            *judged(done),
+            *missing(world.root, done),
+            *miscounted(world.root, done),
+        ]
         failures += [*litter(world), *unlike_a_rebuild(world)]
     refused = sum(each.code == RefusedError.code for each in done)
-    ran = ", ".join(f"{n} {verb}" for verb, n in sorted(Counter(d.verb for d in done).items()))
+    ran = ", ".join(
+        f"{n} {verb}" for verb, n in sorted(Counter(d.verb for d in done).items())
+    )
     longest = max((each.seconds for each in done), default=0.0)
     print(
         f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}: {ran}; the longest"

@@ -1,9 +1,9 @@
-"""Command lines of mem in children that are forked, not started: quick, and easily killed at a
-given step.
+"""Command lines of mem in children that are forked, not started: quick, and easily
+killed at a given step.
 
-A child has everything imported already, so most of its time goes into the work itself. Its writer
-tells every step (see `Workspace`): a child can be made to die at one of them, or to note them all.
-"""
+A child has everything imported already, so most of its time goes into the work itself.
+Its writer tells every step (see `Workspace`): a child can be made to die at one of
+them, or to note them all."""
 
 import importlib
 import json
@@ -28,7 +28,8 @@ HEAVY = (
 
 
 class Heard(NamedTuple):
-    """The steps of an undisturbed run, and the texts of all files at the end of each of its writes."""
+    """The steps of an undisturbed run, and the texts of all files at the end of each of
+    its writes."""
 
     steps: tuple[str, ...]
     states: tuple[dict[str, str], ...]
@@ -70,7 +71,8 @@ def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> No
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
-    given, told = os.memfd_create("stdin"), os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    given = os.memfd_create("stdin")
+    told = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.write(given, stdin.encode())
     os.lseek(given, 0, os.SEEK_SET)
     for fd, number in ((given, 0), (told, 1), (told, 2)):
@@ -116,7 +118,9 @@ def listen(
     def last() -> None:
         note.write_text(json.dumps([steps, states]), encoding="utf-8")
 
-    code = ended(start(arguments, cwd, environ, said, stdin=stdin, trace=trace, last=last))
+    code = ended(
+        start(arguments, cwd, environ, said, stdin=stdin, trace=trace, last=last)
+    )
     heard = json.loads(note.read_text(encoding="utf-8"))
     note.unlink()
     return code, Heard(tuple(heard[0]), tuple(heard[1]))

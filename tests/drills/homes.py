@@ -1,11 +1,13 @@
-"""Two homes that are edited at once and brought in step, killed in between: nothing may be lost.
+"""Two homes that are edited at once and brought in step, killed in between: nothing may
+be lost.
 
     python -m tests.drills.homes [--edits 50] [--syncs 20] [--seed 1]
 
-Each home gets so many random edits: entries added, reinforced, retired, and changed by hand, lines
-of prose written anywhere. Between them `mem sync` runs in a random one, half of the time killed at
-a random instant, alone or with its git. In the end both hold the same bytes, every word that was
-ever written, and each count as often as it was told."""
+Each home gets so many random edits: entries added, reinforced, retired, and changed by
+hand, lines of prose written anywhere. Between them `mem sync` runs in a random one,
+half of the time killed at a random instant, alone or with its git. In the end both hold
+the same bytes, every word that was ever written, and each count as often as it was
+told."""
 
 import argparse
 import os
@@ -34,10 +36,16 @@ class Home:
         for path in (self.home, self.cwd):
             path.mkdir(parents=True)
         name = folder.name
-        self.environ = {key: v for key, v in os.environ.items() if key[:4] not in ("MEM_", "GIT_")}
+        self.environ = {
+            key: v for key, v in os.environ.items() if key[:4] not in ("MEM_", "GIT_")
+        }
         self.environ |= {f"XDG_{k.upper()}_HOME": str(folder / k) for k in
                          ("config", "state", "cache", "data")}  # fmt: skip
-        self.environ |= {"HOME": str(self.home), "MEM_EMBEDDER": "none", "GIT_CONFIG_GLOBAL": ""}
+        self.environ |= {
+            "HOME": str(self.home),
+            "MEM_EMBEDDER": "none",
+            "GIT_CONFIG_GLOBAL": "",
+        }
         self.environ |= {f"GIT_{who}_{what}": f"{name}@example.org"
                          for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}  # fmt: skip
         self.mem("init", "--home-git", str(remote))
@@ -45,13 +53,19 @@ class Home:
     def mem(self, *words: str) -> str:
         command = [sys.executable, "-m", "memcli", *words]
         done = subprocess.run(
-            command, cwd=self.cwd, env=self.environ, capture_output=True, text=True, check=False
+            command,
+            cwd=self.cwd,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
     def killed(self, after: float, *, alone: bool) -> None:
-        """A sync that is killed after so many seconds, alone or with the git that it runs."""
+        """A sync that is killed after so many seconds, alone or with the git that it
+        runs."""
         command = [sys.executable, "-m", "memcli", "sync"]
         process = subprocess.Popen(
             command, cwd=self.cwd, env=self.environ, start_new_session=True,
@@ -73,7 +87,9 @@ class Drill:
     def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)
         remote = folder / "remote.git"
-        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(remote)], check=True)
+        subprocess.run(
+            ["git", "init", "-q", "--bare", "-b", "main", str(remote)], check=True
+        )
         self.homes = [Home(folder / name, remote) for name in ("one", "two")]
         self.tokens: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -88,17 +104,29 @@ class Drill:
     def edit(self, home: Home) -> None:
         """One random edit."""
         ids = [
-            e.id for e in parse(home.text("MEMORY.md"), "MEMORY.md").entries if e.status == "active"
+            e.id
+            for e in parse(home.text("MEMORY.md"), "MEMORY.md").entries
+            if e.status == "active"
         ]
-        how = self.random.choice(["add", "add", "hand", "reinforce", "retire", "prose", "prose"])
+        how = self.random.choice(
+            ["add", "add", "hand", "reinforce", "retire", "prose", "prose"]
+        )
         if how == "prose" or (how != "add" and len(ids) < 3):
             lines = home.text("institutional.md").splitlines() or ["# Norms", ""]
-            lines.insert(self.random.randint(2, len(lines)), f"- {self.token()} {self.some(4)}")
+            lines.insert(
+                self.random.randint(2, len(lines)), f"- {self.token()} {self.some(4)}"
+            )
             (home.home / "institutional.md").write_text("\n".join(lines) + "\n")
         elif how == "add":
-            home.mem("add", "--level", "global", f"{self.token()} {self.some(6)}: {self.some(9)}")
+            home.mem(
+                "add",
+                "--level",
+                "global",
+                f"{self.token()} {self.some(6)}: {self.some(9)}",
+            )
         elif how == "hand":
-            chosen, path = self.random.choice(ids), home.home / "MEMORY.md"
+            chosen = self.random.choice(ids)
+            path = home.home / "MEMORY.md"
             self.edited.add(chosen)
             text = path.read_text()
             line = f"\nBy hand: {self.token()} {self.some(5)}\n"
@@ -114,7 +142,8 @@ class Drill:
 
     def some(self, many: int) -> str:
         return " ".join(
-            f"{self.random.choice(WORDS)}{self.random.randrange(999)}" for _ in range(many)
+            f"{self.random.choice(WORDS)}{self.random.randrange(999)}"
+            for _ in range(many)
         )
 
     def run(self, edits: int, syncs: int) -> list[str]:
@@ -127,7 +156,9 @@ class Drill:
                 self.edit(home)
             elif self.random.random() < 0.5:
                 self.kills += 1
-                home.killed(self.random.uniform(0.1, 1.2), alone=self.random.random() < 0.5)
+                home.killed(
+                    self.random.uniform(0.1, 1.2), alone=self.random.random() < 0.5
+                )
             else:
                 home.mem("sync")
         for home in (*self.homes, *self.homes):
@@ -137,7 +168,9 @@ class Drill:
     def faults(self) -> list[str]:
         """What is wrong."""
         one, two = self.homes
-        found = [f"{name} differs" for name in FILES if one.text(name) != two.text(name)]
+        found = [
+            f"{name} differs" for name in FILES if one.text(name) != two.text(name)
+        ]
         text = "".join(map(one.text, FILES))
         found += [f"{token} is lost" for token in self.tokens if token not in text]
         found += [f"{token} stands {text.count(token)} times" for token in self.tokens
@@ -146,7 +179,9 @@ class Drill:
             told = self.counts[entry.id]
             own = entry.id not in self.edited and not entry.extra.get("contradicts")
             if own and entry.reinforcement_count != told:
-                found.append(f"{entry.id} counts {entry.reinforcement_count}, told {told}")
+                found.append(
+                    f"{entry.id} counts {entry.reinforcement_count}, told {told}"
+                )
         litter = [str(path) for home in self.homes for path in home.home.iterdir()
                   if path.name not in FILES]  # fmt: skip
         return found + litter

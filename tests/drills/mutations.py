@@ -2,15 +2,16 @@
 
     python -m tests.drills.mutations [--only WORD]... [--list]
 
-Each row of mutations.toml is one mistake that somebody could make: a lock that is shared, a check
-that is skipped, a comparison off by one. The package and its tests are copied to a temporary
-folder; there, for each row, the old text is replaced by the new one, wherever it stands, and the
-tests of that row run. One must fail that passes without the mistake: "caught", by the test that is
-named. Where none does the mistake "survived", and a test is missing. Tests that fail anyway (timed
-ones, on a busy machine) are named and left out.
+Each row of mutations.toml is one mistake that somebody could make: a lock that is
+shared, a check that is skipped, a comparison off by one. The package and its tests are
+copied to a temporary folder; there, for each row, the old text is replaced by the new
+one, wherever it stands, and the tests of that row run. One must fail that passes
+without the mistake: "caught", by the test that is named. Where none does the mistake
+"survived", and a test is missing. Tests that fail anyway (timed ones, on a busy
+machine) are named and left out.
 
-Exit status 1 when one survives, when its text is no longer there exactly once, or when the tests do
-not run with it (then it proves nothing)."""
+Exit status 1 when one survives, when its text is no longer there exactly once, or when
+the tests do not run with it (then it proves nothing)."""
 
 import argparse
 import os
@@ -28,13 +29,17 @@ HERE = Path(__file__).parents[2]
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.pyc")
 LONGEST = 600
 """Seconds after which tests are taken to hang, which is noticed, too."""
-PASSED, FAILED, NONE = 0, 1, 5
-"""Exit codes of pytest, the last for no test at all; any other one: the tests did not run."""
+PASSED = 0
+FAILED = 1
+NONE = 5
+"""Exit codes of pytest, the last for no test at all; any other one: the tests did not
+run."""
 QUIET = ("-m", "", "-q", "--no-header", "--tb=no", "-rfE", "-p", "no:cacheprovider")
 
 
 class Mutation(NamedTuple):
-    """`old` stands once in the package and becomes `new`; `tests` are below `tests/`."""
+    """`old` stands once in the package and becomes `new`; `tests` are below
+    `tests/`."""
 
     what: str
     old: str
@@ -53,8 +58,19 @@ def copied(source: Path, to: Path) -> Path:
 
 
 def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
-    environ = {**os.environ, "PYTHONPATH": str(house), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", *QUIET, *options, *(f"tests/{t}" for t in tests)]
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(house),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *QUIET,
+        *options,
+        *(f"tests/{t}" for t in tests),
+    ]
     try:
         done = subprocess.run(
             command, cwd=house, env=environ, capture_output=True, text=True, timeout=LONGEST,
@@ -65,6 +81,17 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+def layout_free(code: str) -> re.Pattern[str]:
+    """What finds `code` however the formatter broke its lines."""
+    parts = []
+    for token in re.findall(r"\w+|[^\w\s]", code):
+        word_follows_word = parts and parts[-1][-1].isalnum() and token[0].isalnum()
+        gap = r"\s+" if word_follows_word else r"\s*"
+        comma = ",?" + gap if token in ")]}" else gap
+        parts.append((comma if parts else "") + re.escape(token))
+    return re.compile("".join(parts))
+
+
 def put(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
@@ -72,17 +99,24 @@ def put(path: Path, text: str) -> None:
 
 
 def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, str]:
-    """What became of a mutation ("caught", "survived", "void"), and by which test or why.
+    """What became of a mutation ("caught", "survived", "void"), and by which test or
+    why.
 
-    The copy is as before afterwards; tests that fail without the mistake are added to `left_out`.
-    """
+    The copy is as before afterwards; tests that fail without the mistake are added to
+    `left_out`."""
     texts = {path: path.read_text("utf-8") for path in (house / "memcli").rglob("*.py")}
-    count = sum(text.count(mutation.old) for text in texts.values())
-    if count != 1:
-        return "void", f"its text stands there {count} times"
-    path = next(path for path, text in texts.items() if mutation.old in text)
+    places = [
+        (path, match)
+        for path, text in texts.items()
+        for match in layout_free(mutation.old).finditer(text)
+    ]
+    if len(places) != 1:
+        return "void", f"its text stands there {len(places)} times"
+    path, match = places[0]
+    before = texts[path][: match.start()]
+    after = texts[path][match.end() :]
     while True:
-        put(path, texts[path].replace(mutation.old, mutation.new))
+        put(path, before + mutation.new.strip() + after)
         without = (f"--deselect=tests/{name}" for name in left_out)
         try:
             code, said = ran(house, mutation.tests, "-x", *without)
@@ -106,11 +140,17 @@ def main(
     arguments: Sequence[str] | None = None,
 ) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", action="append", default=[], help="rows whose words have this")
-    parser.add_argument("--list", action="store_true", help="name the rows, run nothing")
+    parser.add_argument(
+        "--only", action="append", default=[], help="rows whose words have this"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="name the rows, run nothing"
+    )
     given = parser.parse_args(arguments)
     chosen = table() if rows is None else rows
-    chosen = [m for m in chosen if not given.only or any(w in m.what for w in given.only)]
+    chosen = [
+        m for m in chosen if not given.only or any(w in m.what for w in given.only)
+    ]
     if given.list:
         print(*(mutation.what for mutation in chosen), sep="\n")
         return 0

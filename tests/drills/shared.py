@@ -3,10 +3,10 @@
     python -m tests.drills.shared quality FOLDER...
     python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
 
-quality: every group of a question set is a project; recall@10 of the shared recall, where
-tests.bench.retrieval has that of the local one. chaos: pushers and readers at once while the server
-is killed and started again; afterwards every project is exactly one of the states that were pushed.
-"""
+quality: every group of a question set is a project; recall@10 of the shared recall,
+where tests.bench.retrieval has that of the local one. chaos: pushers and readers at
+once while the server is killed and started again; afterwards every project is exactly
+one of the states that were pushed."""
 
 import argparse
 import os
@@ -36,9 +36,17 @@ FIRST = "2026-01-01T00:00:00Z"
 def commit(root: Path, message: str = "All of it") -> None:
     """Commit everything in `root`, which becomes a repository first.
 
-    Its first commit says its name: equal files committed in the same second would be one project.
-    """
-    git = ["git", "-c", "user.name=T", "-c", "user.email=t@e.org", "-c", "init.defaultBranch=main"]
+    Its first commit says its name: equal files committed in the same second would be
+    one project."""
+    git = [
+        "git",
+        "-c",
+        "user.name=T",
+        "-c",
+        "user.email=t@e.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]
     if not (root / ".git").exists():
         subprocess.run([*git, "init", "-q"], cwd=root, check=True)
         (root / ".git" / "info" / "exclude").write_text(".memory.db*\n")
@@ -46,15 +54,23 @@ def commit(root: Path, message: str = "All of it") -> None:
         first = [*git, "commit", "-q", "--allow-empty", "-m", root.name]
         subprocess.run(first, cwd=root, check=True, env=env)
     subprocess.run([*git, "add", "-A"], cwd=root, check=True)
-    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True)
+    subprocess.run(
+        [*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True
+    )
 
 
 def quality(server: Server, folder: Path) -> dict[str, Any]:
     link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
     data = retrieval.load(folder)
-    url, found = server.database("quality"), []
+    url = server.database("quality")
+    found = []
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
-        environ = {**os.environ, "MEM_HOME": place, "XDG_CONFIG_HOME": place, "MEM_STORE_URL": url}
+        environ = {
+            **os.environ,
+            "MEM_HOME": place,
+            "XDG_CONFIG_HOME": place,
+            "MEM_STORE_URL": url,
+        }
         apps = {}
         for name, root in retrieval.build(data.docs, Path(place) / "groups").items():
             commit(root)
@@ -65,13 +81,20 @@ def quality(server: Server, folder: Path) -> dict[str, Any]:
         for question in data.queries:
             if question.get("category") == "adversarial":
                 continue
-            app, projects = apps[question["group"]], (question["group"],)
+            app = apps[question["group"]]
+            projects = (question["group"],)
             request = RecallRequest(question["query"], ranked_only=True, refresh=False)
             report = recall(app, request._replace(shared=True, projects=projects))
             assert not app.notes, app.notes
             ids = [str(hit.id) for hit in report.hits]
-            found.append(retrieval.measures(ids, set(question["relevant"]))["recall@10"])
-    return {"set": data.name, "questions": len(found), "recall@10": round(100 * fmean(found), 2)}
+            found.append(
+                retrieval.measures(ids, set(question["relevant"]))["recall@10"]
+            )
+    return {
+        "set": data.name,
+        "questions": len(found),
+        "recall@10": round(100 * fmean(found), 2),
+    }
 
 
 class Outcome(NamedTuple):
@@ -106,16 +129,22 @@ def chaos(
         for number in range(max(workers // 2, 1)):  # two pushers share a project
             run.settle(number)
         _check_counts(url, run.failures)
-        return Outcome(run.pushes, run.reads, run.refused, kills, tuple(run.failures[:20]))
+        return Outcome(
+            run.pushes, run.reads, run.refused, kills, tuple(run.failures[:20])
+        )
 
 
 class _Run:
-    """The threads of one chaos drill. State `i` of a project: all of its entries say `state-i`."""
+    """The threads of one chaos drill. State `i` of a project: all of its entries say
+    `state-i`."""
 
     def __init__(
         self, folder: Path, environ: Mapping[str, str], entries: int, until: float
     ) -> None:
-        self.folder, self.environ, self.entries, self.until = folder, environ, entries, until
+        self.folder = folder
+        self.environ = environ
+        self.entries = entries
+        self.until = until
         self.pushes = self.reads = self.refused = 0
         self.failures: list[str] = []
         self._threads: list[threading.Thread] = []
@@ -129,9 +158,13 @@ class _Run:
             subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
             self._app(root).__exit__()
             for place in (root, clone):
-                self._threads.append(threading.Thread(target=self._push_all, args=(place,)))
+                self._threads.append(
+                    threading.Thread(target=self._push_all, args=(place,))
+                )
             for _ in range(2):
-                self._threads.append(threading.Thread(target=self._read_all, args=(f"p{number}",)))
+                self._threads.append(
+                    threading.Thread(target=self._read_all, args=(f"p{number}",))
+                )
         for thread in self._threads:
             thread.start()
 
@@ -140,7 +173,9 @@ class _Run:
             thread.join()
 
     def _app(self, root: Path) -> App:
-        options = Options(str(root), ("limit=1000", "max_tokens=0", "mmr_lambda=1", "context=0"))
+        options = Options(
+            str(root), ("limit=1000", "max_tokens=0", "mmr_lambda=1", "context=0")
+        )
         return App(options, self.environ, root)
 
     def _write(self, root: Path, state: int) -> None:
@@ -148,7 +183,9 @@ class _Run:
         some = []
         for i in range(self.entries):
             text = f"common number-{i} xstate{state}x {'long ' * (i % 9)}"
-            some.append(retrieval.entry({"id": f"{i}", "title": f"entry {i}", "text": text}))
+            some.append(
+                retrieval.entry({"id": f"{i}", "title": f"entry {i}", "text": text})
+            )
         (root / "MEMORY.md").write_text("\n".join(some[::2]))
         (root / "tasks").mkdir(exist_ok=True)
         (root / "tasks" / "t.md").write_text("\n".join(some[1::2]))
@@ -188,17 +225,24 @@ class _Run:
     def _read(self, name: str) -> set[str]:
         app = self._app(self.folder / "home")
         try:
-            asked = RecallRequest("common", ranked_only=True, shared=True, projects=(name,))
+            asked = RecallRequest(
+                "common", ranked_only=True, shared=True, projects=(name,)
+            )
             report = recall(app, asked)
             self.reads += 1
             words = {word for hit in report.hits for word in hit.text.split()}
             states = {word for word in words if word.startswith("xstate")}
             if len(states) != 1 or len(report.hits) != self.entries:
-                self._fail(f"read of {name}: {len(report.hits)} entries of {sorted(states)}")
+                self._fail(
+                    f"read of {name}: {len(report.hits)} entries of {sorted(states)}"
+                )
             return states
         except (ProviderError, UsageError) as error:
             self.refused += 1  # away, or not pushed yet
-            if isinstance(error, UsageError) and "not in the shared index" not in error.what:
+            if (
+                isinstance(error, UsageError)
+                and "not in the shared index" not in error.what
+            ):
                 self._fail(f"read: {error}")
             time.sleep(0.05)
         except Exception as error:

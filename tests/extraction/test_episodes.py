@@ -1,4 +1,5 @@
-"""Sessions in stretches: where they are cut, what surprises; none is told without an effect."""
+"""Sessions in stretches: where they are cut, what surprises; none is told without an
+effect."""
 
 import random
 from collections.abc import Sequence
@@ -21,11 +22,18 @@ from memcli.extraction.episodes import (
 from memcli.sessions.model import Session, Stretch, Turn
 from tests.extraction.turns import agent, human, ran
 
-EDIT = Turn("assistant", "", "assistant", "c", tool="Edit", input={"file_path": "src/ledger.py"})
+EDIT = Turn(
+    role="assistant",
+    text="",
+    origin="assistant",
+    key="c",
+    tool="Edit",
+    input={"file_path": "src/ledger.py"},
+)
 
 
 def tell(*turns: Turn) -> EpisodeDraft | None:
-    session = Session("s", "test", "s.jsonl", turns)
+    session = Session(id="s", format="test", name="s.jsonl", turns=turns)
     (segment,) = segments(turns)
     return told(session, segment, rules.find(session)[0])
 
@@ -45,24 +53,40 @@ def test_what_had_no_effect_makes_none(turns: tuple[Turn, ...]) -> None:
 
 def test_the_title_says_what_was_done() -> None:
     """The subject of the commit, else the agent's report, else the request."""
-    asked = human("ok please fix the rounding of refunds in the ledger, it is off by one cent")
+    asked = human(
+        "ok please fix the rounding of refunds in the ledger, it is off by one cent"
+    )
     report = agent(
         "Done. I changed the rounding of refunds in `src/ledger.py` to half even. All 12 tests pass."
     )
     one = tell(asked, EDIT, report)
-    assert one and one.title == "Changed the rounding of refunds in `src/ledger.py` to half even"
+    assert (
+        one
+        and one.title
+        == "Changed the rounding of refunds in `src/ledger.py` to half even"
+    )
     one = tell(asked, EDIT, agent("Done, I changed the export to Decimal."))
     assert one and one.title == "Changed the export to Decimal"
     commit = ran('git commit -m "Round refunds half even in the ledger"')
     one = tell(asked, EDIT, *commit, report)
     assert one and one.title == "Round refunds half even in the ledger"
     asked_twice = human("Can you look at it?")
-    one = tell(asked_twice, agent("Now I'll freeze the clock of the cart tests in conftest."), EDIT)
+    one = tell(
+        asked_twice,
+        agent("Now I'll freeze the clock of the cart tests in conftest."),
+        EDIT,
+    )
     assert one and one.title == "Freeze the clock of the cart tests in conftest"
     one = tell(asked_twice, EDIT, agent("Ok."))
     assert one and one.title == "Changed `src/ledger.py`"
-    one = tell(human("rework it"), EDIT, agent("Reworked " + "the longwinded ledger " * 12))
-    assert one and len(one.title) <= 111 and one.title.endswith(("longwinded…", "ledger…", "the…"))
+    one = tell(
+        human("rework it"), EDIT, agent("Reworked " + "the longwinded ledger " * 12)
+    )
+    assert (
+        one
+        and len(one.title) <= 111
+        and one.title.endswith(("longwinded…", "ledger…", "the…"))
+    )
     one = tell(asked, EDIT, agent("All good."))
     assert one and one.title.startswith("Fix the rounding of refunds")
 
@@ -85,13 +109,17 @@ def test_what_a_person_likes_stays_out_of_the_episode() -> None:
         human("Always keep your answers short and concise, please."),
     )  # fmt: skip
     assert (
-        one and "concise" not in one.summary + one.key_text and "twelve partitions" in one.key_text
+        one
+        and "concise" not in one.summary + one.key_text
+        and "twelve partitions" in one.key_text
     )
 
 
 def test_detail_is_bounded() -> None:
     """At most 2,000 characters, one line for each key turn."""
-    turns = [turn for i in range(6) for turn in (human(f"{i} " + "long words " * 300), EDIT)]
+    turns = [
+        turn for i in range(6) for turn in (human(f"{i} " + "long words " * 300), EDIT)
+    ]
     one = tell(*turns)
     assert one and len(one.key_text) <= DETAIL
 
@@ -131,13 +159,18 @@ def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
 
     def say(subject: int, count: int) -> str:
         return " ".join(
-            rng.choice(SUBJECTS[subject] if rng.random() < 0.45 else GLUE) for _ in range(count)
+            rng.choice(SUBJECTS[subject] if rng.random() < 0.45 else GLUE)
+            for _ in range(count)
         )
 
     turns: list[Turn] = []
     for subject, exchanges in plan:
         for _ in range(exchanges):
-            turns += [human(say(subject, rng.randint(4, 25))), *ran(), agent(say(subject, 40))]
+            turns += [
+                human(say(subject, rng.randint(4, 25))),
+                *ran(),
+                agent(say(subject, 40)),
+            ]
     return turns
 
 
@@ -146,14 +179,16 @@ def starts(found: Sequence[Stretch]) -> list[int]:
 
 
 def test_an_empty_session_has_no_segment_and_a_short_one_has_one() -> None:
-    """Nothing is nothing; below eight exchanges a session is one episode, whatever it is about."""
+    """Nothing is nothing; below eight exchanges a session is one episode, whatever it
+    is about."""
     assert segments(()) == ()
     assert starts(segments(talk([(0, 3), (1, 4)]))) == [0]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_topics_are_cut_where_they_change(seed: int) -> None:
-    """Stretches about different things become segments, cut within one exchange of the change."""
+    """Stretches about different things become segments, cut within one exchange of the
+    change."""
     for plan in (
         [(0, 8), (1, 8)],
         [(0, 10), (1, 10), (2, 10)],
@@ -167,7 +202,8 @@ def test_topics_are_cut_where_they_change(seed: int) -> None:
 
 
 def test_a_gap_over_three_hours_begins_anew() -> None:
-    """Three hours without a turn are none, more are; zones and turns without a time do not matter."""
+    """Three hours without a turn are none, more are; zones and turns without a time do
+    not matter."""
     first = human("fix the login", "2026-11-20T10:00:00Z")
     for later, count in (
         ("2026-11-20T13:00:00Z", 1),
@@ -189,12 +225,16 @@ def test_there_are_at_most_twelve() -> None:
 
 
 def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
-    """The first text is none, eight new words all of it; a talk that jumps about more than a calm one."""
+    """The first text is none, eight new words all of it; a talk that jumps about more
+    than a calm one."""
     old = set("invoice tax rounding currency ledger decimal payment refund".split())
     new = set("docker image container registry layer compose volume network".split())
     found = surprises_of([old, old, new, {"tax", "docker"}], {})
     assert found[:2] == [0.0, 0.0] and found[2] >= KEY and found[3] < KEY
-    (calm,), (wild,) = segments(talk([(0, 7)])), segments(talk([(n % 4, 1) for n in range(7)]))
+    (calm,), (wild,) = (
+        segments(talk([(0, 7)])),
+        segments(talk([(n % 4, 1) for n in range(7)])),
+    )
     assert calm.surprise < wild.surprise
 
 
@@ -224,6 +264,11 @@ def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> Non
     """Segments join without holes, hold their key turns, are the same twice."""
     found = segments(turns)
     assert found == segments(turns)
-    assert [i for one in found for i in range(one.start, one.end)] == list(range(len(turns)))
+    assert [i for one in found for i in range(one.start, one.end)] == list(
+        range(len(turns))
+    )
     for one in found:
-        assert all(one.start <= i < one.end for i in one.key_turns) and 0 <= one.surprise <= 1
+        assert (
+            all(one.start <= i < one.end for i in one.key_turns)
+            and 0 <= one.surprise <= 1
+        )

@@ -40,7 +40,8 @@ def test_values_of_a_checkpoint_are_texts(text: str) -> None:
 def test_a_checkpoint_says_something_and_no_secret(
     found: Checkpoint, error: type[MemError], why: str
 ) -> None:
-    """A milestone, and an assumption or a recommendation; the message repeats no secret."""
+    """A milestone, and an assumption or a recommendation; the message repeats no
+    secret."""
     with pytest.raises(error, match=why) as refused:
         checkpoint_line(found, "2026-11-21T00:00:00Z")
     assert TOKEN not in refused.value.what
@@ -62,7 +63,9 @@ def test_a_risk_that_commands_the_agent_is_left_out_and_a_secret_is_masked() -> 
     text = premortem("Ship it", [], given, "2026-11-21")
     assert "- **Clock**: Tests fail at midnight." in text
     assert TOKEN not in text and "Ignore all" not in text
-    assert "None is known." in premortem("x", [(*order, "MEMORY.md:1")], [], "2026-11-21")
+    assert "None is known." in premortem(
+        "x", [(*order, "MEMORY.md:1")], [], "2026-11-21"
+    )
 
 
 @pytest.mark.parametrize(("text", "found"), [
@@ -76,12 +79,14 @@ def test_a_risk_that_commands_the_agent_is_left_out_and_a_secret_is_masked() -> 
     ("## Status\nNot yet testing. We are designing.\n", "design"),
 ])  # fmt: skip
 def test_intent_names_a_stage_or_none(text: str, found: str) -> None:
-    """In its front matter, else in a line, else in today's clauses; two of today are none."""
+    """In its front matter, else in a line, else in today's clauses; two of today are
+    none."""
     assert stage_of(text)[0] == found
 
 
 def test_plain_intents_tell_their_stage_or_are_unknown() -> None:
-    """Prose in nine languages, a third of it adapted from public projects: none is told wrongly."""
+    """Prose in nine languages, a third of it adapted from public projects: none is told
+    wrongly."""
     intents = json.loads(Path(__file__).with_name("intents.json").read_text("utf-8"))
     told = [(stage_of(text)[0] or "unknown", wanted) for wanted, text in intents]
     assert [pair for pair in told if pair[0] not in ("unknown", pair[1])] == []

@@ -13,7 +13,10 @@ INPUTS = {"transcript": "yes", "human turns": "yes"}
 
 def names(**more: Any) -> list[str]:
     given: dict[str, Any] = {"home": Home(), "llm": True, "global_on": False, **more}
-    return [scope.name for scope in scopes.chosen((), given.pop("inputs", INPUTS), **given)[0]]
+    return [
+        scope.name
+        for scope in scopes.chosen((), given.pop("inputs", INPUTS), **given)[0]
+    ]
 
 
 @pytest.mark.parametrize("llm", [True, False])
@@ -31,13 +34,22 @@ def test_team_needs_a_task_and_its_memories() -> None:
 
 def test_only_what_is_wanted_runs_and_what_is_skipped_has_a_reason() -> None:
     """Others are not even named; no scope vanishes."""
-    runs, skipped = scopes.chosen(["corrective"], INPUTS, Home(), llm=True, global_on=False)
+    runs, skipped = scopes.chosen(
+        ["corrective"], INPUTS, Home(), llm=True, global_on=False
+    )
     assert [scope.name for scope in runs] == ["corrective"] and skipped == ()
     runs, skipped = scopes.chosen((), {}, Home(), llm=False, global_on=False)
-    assert len(runs) + len(skipped) == len(scopes.SCOPES) and all(one.why for one in skipped)
+    assert len(runs) + len(skipped) == len(scopes.SCOPES) and all(
+        one.why for one in skipped
+    )
 
 
-TASK = Home("j", "t", ".mem/jobs/j", ".mem/jobs/j/tasks/t/worktree")
+TASK = Home(
+    job="j",
+    task="t",
+    job_folder=".mem/jobs/j",
+    task_folder=".mem/jobs/j/tasks/t/worktree",
+)
 
 
 @pytest.mark.parametrize(("name", "home", "level", "job", "task"), [
@@ -54,7 +66,12 @@ def test_a_file_that_is_not_there_yet_has_the_place_it_will_be_read_at(
 ) -> None:
     """A job that only begins like ours is another one."""
     found = place_of(name, home)
-    assert (found.level, found.job, found.task, found.store) == (level, job, task, "memory")
+    assert (found.level, found.job, found.task, found.store) == (
+        level,
+        job,
+        task,
+        "memory",
+    )
 
 
 @pytest.mark.parametrize("home", [Home(), Home("j", "", ".mem/jobs/j"), TASK])

@@ -1,4 +1,5 @@
-"""What could reach a hook on its standard input, and what must come of it whatever that was."""
+"""What could reach a hook on its standard input, and what must come of it whatever that
+was."""
 
 import json
 import os
@@ -21,7 +22,15 @@ _FIELDS: Final = (
     "session_id", "conversation_id", "cwd", "workspace_roots", "transcript_path", "source", "prompt",
     "user_prompt", "tool_name", "tool_input", "agent_id", "hook_event_name",
 )  # fmt: skip
-_INPUTS: Final = ("command", "file_path", "path", "notebook_path", "pattern", "edits", "content")
+_INPUTS: Final = (
+    "command",
+    "file_path",
+    "path",
+    "notebook_path",
+    "pattern",
+    "edits",
+    "content",
+)
 _ODD: Final = (
     None, True, 0, -1, 10**400, 1.5, "", " ", "\0", "\ud800", "\udcff\U0010ffff", "\x1b]0;x\x07", "~",
     "~nobody/x", "/", "/\ud800", "../..", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/x" * 5_000,
@@ -52,10 +61,19 @@ def payloads(root: Path) -> Iterator[bytes]:
         yield _json({key: value for key, value in good(root).items() if key != field})
         yield from (_json({**good(root), field: value}) for value in _ODD)
     for name in _INPUTS:
-        yield from (_json({**good(root), "tool_input": {name: value}}) for value in _ODD)
+        yield from (
+            _json({**good(root), "tool_input": {name: value}}) for value in _ODD
+        )
     whole = _json(good(root))
     yield from (b"", b"\0", b"\xff\xfe", b"\xef\xbb\xbf" + whole, whole[:-1], whole * 2)
-    yield from (whole + b"\0", b"[]", b"1", b"NaN", b"1" * 9_999, b'"' + b"\\u0000" * 9_999)
+    yield from (
+        whole + b"\0",
+        b"[]",
+        b"1",
+        b"NaN",
+        b"1" * 9_999,
+        b'"' + b"\\u0000" * 9_999,
+    )
     yield from (whole.replace(b"s", b"\xff"), whole[::-1])
     deep = (b"[", b'{"a":', b'{"cwd":[', b'{"tool_input":{"command":')
     yield from (opens * _DEEP for opens in deep)
@@ -99,11 +117,13 @@ FEEDS: Final = {
     "no streams at all": "<&- >&- 2>&-",
     "a folder that is gone": "< {said}",
 }
-"""What the shell makes of the streams of a hook; `{said}` is a file with a good call."""
+"""What the shell makes of the streams of a hook; `{said}` is a file with a good
+call."""
 
 
 def through_shell(feed: str, event: str, root: Path, folder: Path) -> Ended:
-    said, gone = folder / "said", folder / "gone"
+    said = folder / "said"
+    gone = folder / "gone"
     said.write_bytes(_json(good(root)))
     gone.mkdir(exist_ok=True)
     leave = f"cd {gone}; rmdir {gone}; " if feed == "a folder that is gone" else ""
@@ -130,6 +150,11 @@ def endlessly(piece: bytes, pause: float, event: str, folder: Path) -> Ended:
 def _ended(arguments: Sequence[str | bytes], stdin: object, folder: Path) -> Ended:
     started = time.monotonic()
     done = subprocess.run(
-        arguments, stdin=stdin, capture_output=True, cwd=folder, timeout=ENDS_IN, check=False
+        arguments,
+        stdin=stdin,
+        capture_output=True,
+        cwd=folder,
+        timeout=ENDS_IN,
+        check=False,
     )  # type: ignore[call-overload]
     return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - started)

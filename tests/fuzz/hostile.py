@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-CHARACTERS: Final = (
-    "aA0 \t\n\r-#`~\"'<>[]{}()*_\\:,.;/|!?@$%&=+^é你ßа\u200b\u200d\u202e\x1b\x9b\x00\ufeff\ufe0f"
-)
+CHARACTERS: Final = "aA0 \t\n\r-#`~\"'<>[]{}()*_\\:,.;/|!?@$%&=+^é你ßа\u200b\u200d\u202e\x1b\x9b\x00\ufeff\ufe0f"
 
 
 _TABLES: Final[dict[str, list[str]]] = json.loads(
@@ -19,14 +17,17 @@ TOKENS, PREFIXES, SUFFIXES, BEFORE_BLANKS, SEEDS = _TABLES.values()
 
 
 class Family(NamedTuple):
-    """A text of any length: `prefix`, then the `unit` again and again, then `suffix`."""
+    """A text of any length: `prefix`, then the `unit` again and again, then
+    `suffix`."""
 
     name: str
     make: Callable[[int], str]
 
 
 def repeated(unit: str, prefix: str = "", suffix: str = "") -> Family:
-    name = "+".join(ascii(part)[1:-1][:24] for part in (prefix, f"{unit}*n", suffix) if part)
+    name = "+".join(
+        ascii(part)[1:-1][:24] for part in (prefix, f"{unit}*n", suffix) if part
+    )
     return Family(name, lambda n: prefix + unit * max(1, n // len(unit)) + suffix)
 
 
@@ -53,18 +54,31 @@ FIXED: Final = (
     _nested("quotes", "> ", "\n"),
     _nested("private", "<private>", "</private>"),
     Family("stairs", _stairs),
-    Family("distinct keys", lambda n: "---\nid: x\n" + _distinct("k{0}: v\n")(n) + "---\nbody\n"),
     Family(
-        "distinct entries", _distinct("---\nid: i{0}\ntype: corrective\n---\n## t{0}\nw{0}\n\n")
+        "distinct keys",
+        lambda n: "---\nid: x\n" + _distinct("k{0}: v\n")(n) + "---\nbody\n",
     ),
-    Family("equal entries", lambda n: "---\ntype: corrective\n---\nsame\n\n" * max(1, n // 34)),
+    Family(
+        "distinct entries",
+        _distinct("---\nid: i{0}\ntype: corrective\n---\n## t{0}\nw{0}\n\n"),
+    ),
+    Family(
+        "equal entries",
+        lambda n: "---\ntype: corrective\n---\nsame\n\n" * max(1, n // 34),
+    ),
     Family("distinct headings", _distinct("# h{0}\ntext {0}\n")),
     Family("equal headings", lambda n: "# h\ntext\n" * max(1, n // 9)),
     Family("distinct words", _distinct("w{0} ")),
     Family("distinct numbers", _distinct("{0}, ")),
     Family("distinct paths", _distinct("src/f{0}.py ")),
-    Family("one line of json", lambda n: '{"role": "user", "content": "' + "a " * (n // 2) + '"}'),
-    Family("backslashes", lambda n: '{"role": "user", "content": "' + "\\\\" * (n // 2) + '"}'),
+    Family(
+        "one line of json",
+        lambda n: '{"role": "user", "content": "' + "a " * (n // 2) + '"}',
+    ),
+    Family(
+        "backslashes",
+        lambda n: '{"role": "user", "content": "' + "\\\\" * (n // 2) + '"}',
+    ),
 )
 
 
@@ -73,8 +87,16 @@ def mutated(seed: str, dice: random.Random) -> str:
     for _ in range(dice.randint(1, 6)):
         at, to = sorted(dice.randrange(len(text) + 1) for _ in range(2))
         to = min(to, at + dice.choice((1, 3, 20, 200)))
-        pieces = ["", text[at:to] * 2, text[to : to + 30], chr(dice.randrange(0x110000))]
-        pieces += [dice.choice((*CHARACTERS, *TOKENS)), dice.choice(TOKENS) * dice.choice((2, 20))]
+        pieces = [
+            "",
+            text[at:to] * 2,
+            text[to : to + 30],
+            chr(dice.randrange(0x110000)),
+        ]
+        pieces += [
+            dice.choice((*CHARACTERS, *TOKENS)),
+            dice.choice(TOKENS) * dice.choice((2, 20)),
+        ]
         piece = dice.choice(pieces)
         text = text[:at] + piece + text[to:]
     return text[:100_000]

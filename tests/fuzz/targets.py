@@ -1,4 +1,5 @@
-"""Every reader of what others wrote: what it takes, which errors it may raise, what always holds."""
+"""Every reader of what others wrote: what it takes, which errors it may raise, what
+always holds."""
 
 import io
 import json
@@ -99,13 +100,18 @@ def _checked(text: str) -> None:
 def _merged(text: str) -> None:
     third = len(text) // 3
     sides = text, text[:third] + text[third * 2 :], text[third:]
-    both, _ = merge.merge(*sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0))
+    both, _ = merge.merge(
+        *sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0)
+    )
     parse(both, NAME)
 
 
 def _safe_body(text: str) -> None:
     body = safe_body(text)
-    written = render_entry({"id": "x", "type": "corrective"}, body) + "\n\n---\nid: y\n---\nb\n"
+    written = (
+        render_entry({"id": "x", "type": "corrective"}, body)
+        + "\n\n---\nid: y\n---\nb\n"
+    )
     assert [entry.id for entry in parse(written, NAME).entries] == ["x", "y"]
 
 
@@ -145,7 +151,12 @@ def _asked(text: str) -> None:
 
 def _payload(text: str) -> None:
     calls.parse_payload(as_bytes(text))
-    whole = {"session_id": text, "cwd": "/" + text, "prompt": text, "tool_input": {"command": text}}
+    whole = {
+        "session_id": text,
+        "cwd": "/" + text,
+        "prompt": text,
+        "tool_input": {"command": text},
+    }
     said = calls.parse_payload(json.dumps(whole).encode())
     assert said is None or len(said.session) <= 200
     answer = calls.answer("prompt", calls.Told(text, (text,)), show=True)
@@ -228,7 +239,8 @@ def _toml(text: str) -> None:
         path = Path(folder) / ".mem.toml"
         path.write_bytes(as_bytes(text))
         found = config.read_settings(path)
-        values, where = found.values, found.where
+        values = found.values
+        where = found.where
         config.resolve([("project file", values, where)])
 
 
@@ -256,7 +268,8 @@ def _guarded(text: str) -> None:
 
 
 def _similar(text: str) -> None:
-    one, other = claim(text), claim(text[: len(text) // 2])
+    one = claim(text)
+    other = claim(text[: len(text) // 2])
     near_duplicate(one, other)
     contradictions([one, other])
     guard_of_claims(one, claim(text[::-1]))
@@ -285,9 +298,14 @@ def _opencode(text: str) -> None:
                 ("message", ("m", "s", 1, shown)),
                 ("message", ("n", "s", 1, '{"role": "user"}')),
                 ("part", ("p", "m", "s", 1, shown)),
-                ("part", ("q", "n", "s", 1, json.dumps({"type": "text", "text": shown}))),
+                (
+                    "part",
+                    ("q", "n", "s", 1, json.dumps({"type": "text", "text": shown})),
+                ),
             ):
-                db.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
+                db.execute(
+                    f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row
+                )
             db.commit()
         reader.read_all(path)
 

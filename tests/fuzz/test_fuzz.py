@@ -1,4 +1,5 @@
-"""Readers of what others wrote: whatever it is, an answer or a documented error, and in time."""
+"""Readers of what others wrote: whatever it is, an answer or a documented error, and in
+time."""
 
 import random
 
@@ -13,7 +14,9 @@ from tests.fuzz.targets import TARGETS, Target, tried
 
 _WITH_A_FILE = ("transcript opencode",)
 _each = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-_pieces = st.one_of(st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.text(max_size=8))
+_pieces = st.one_of(
+    st.sampled_from(TOKENS), st.sampled_from(CHARACTERS), st.text(max_size=8)
+)
 
 
 @_each
@@ -26,9 +29,15 @@ def test_every_family_is_read(target: Target) -> None:
 
 @_each
 @given(data=st.data())
-@settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=15,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 def test_any_text_is_read(target: Target, data: st.DataObject) -> None:
-    """Texts made of the pieces that formats are made of, and seeds that were damaged."""
+    """Texts made of the pieces that formats are made of, and seeds that were
+    damaged."""
     pieces = data.draw(st.lists(_pieces, max_size=20))
     with patience():
         tried(target, "".join(pieces))
@@ -45,7 +54,9 @@ _SLOW = {
     "claims": [
         Family("open fences", lambda n: "```a`\n" * (n // 6)),
         Family("distinct words", _distinct_words),
-        Family("long head", lambda n: f"not {_distinct_words(n // 2)}" + ", c" * (n // 6)),
+        Family(
+            "long head", lambda n: f"not {_distinct_words(n // 2)}" + ", c" * (n // 6)
+        ),
     ],
     "configuration": [Family("dotted key", lambda n: "a." * (n // 2) + "b = 1")],
     "hand-out": [
@@ -60,13 +71,27 @@ _SLOW = {
         Family("key of blanks", lambda n: "---\nkey: x" + " " * n + "y\n[\n---\n"),
     ],
     "section": [
-        Family("glue", lambda n: "\n" * n + HASH.begin(n, own=False) + f"\nx\n{HASH.end}\n"),
-        Family("sections", lambda n: f"{HASH.begin(0, own=False)}\nx\n{HASH.end}\n" * (n // 70)),
+        Family(
+            "glue", lambda n: "\n" * n + HASH.begin(n, own=False) + f"\nx\n{HASH.end}\n"
+        ),
+        Family(
+            "sections",
+            lambda n: f"{HASH.begin(0, own=False)}\nx\n{HASH.end}\n" * (n // 70),
+        ),
     ],
 }
 
 
-_DEEP = ("brackets", "objects", "quotes", "private", "[*n", "[1,*n", '{"a":*n', '{"a":[*n')
+_DEEP = (
+    "brackets",
+    "objects",
+    "quotes",
+    "private",
+    "[*n",
+    "[1,*n",
+    '{"a":*n',
+    '{"a":[*n',
+)
 
 
 @_each

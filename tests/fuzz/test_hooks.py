@@ -35,7 +35,8 @@ def _all_answered(shop: Project, payloads: Iterable[bytes]) -> None:
 
 
 def test_odd_calls_are_answered_or_not(shop: Project) -> None:
-    """A field that is missing, of another type, huge, deep or a device: nothing goes wrong inside."""
+    """A field that is missing, of another type, huge, deep or a device: nothing goes
+    wrong inside."""
     _all_answered(shop, islice(hooks.payloads(shop.root), 0, None, 5))
 
 
@@ -45,10 +46,12 @@ def test_damaged_calls_are_answered_or_not(shop: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "feed", ["closed", "zeros without end", "no streams at all", "a folder that is gone"]
+    "feed",
+    ["closed", "zeros without end", "no streams at all", "a folder that is gone"],
 )
 def test_odd_streams_end_in_silence(shop: Project, tmp_path: Path, feed: str) -> None:
-    """A real process whose input is closed or endless, or whose folder is gone, ends with success."""
+    """A real process whose input is closed or endless, or whose folder is gone, ends
+    with success."""
     done = hooks.through_shell(feed, "prompt", shop.root, tmp_path)
     hooks.checked(done.out, done.err, code=done.code)
 
@@ -62,16 +65,24 @@ def test_input_that_never_ends_is_not_waited_for(shop: Project, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["/\ud800", "/a\0b", "relative", ""])
 def test_what_no_file_is_called_is_no_path(name: str) -> None:
-    """A folder like that makes a call that says nothing; a transcript like that is none."""
-    assert calls.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode()) is None
+    """A folder like that makes a call that says nothing; a transcript like that is
+    none."""
+    assert (
+        calls.parse_payload(json.dumps({"session_id": "s", "cwd": name}).encode())
+        is None
+    )
     call = {"session_id": "s", "cwd": "/", "transcript_path": name}
     said = calls.parse_payload(json.dumps(call).encode())
     assert said is not None and said.transcript == ""
 
 
-@pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("broken"), KeyboardInterrupt(), MemoryError()]
+)
 def test_whatever_breaks_is_no_business_of_the_agent(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
 ) -> None:
     """Success and silence; the log says what it was."""
 

@@ -1,4 +1,5 @@
-"""The record: what is kept of sessions and commits, found by words, and deleted for good."""
+"""The record: what is kept of sessions and commits, found by words, and deleted for
+good."""
 
 import json
 import os
@@ -29,11 +30,24 @@ def record(tmp_path: Path) -> Iterator[HistoryRecord]:
 
 
 def said(
-    unit: str, turn: int, person: str, agent: str = "", date: str = "2026-03-04T10:00:00Z"
+    unit: str,
+    turn: int,
+    person: str,
+    agent: str = "",
+    date: str = "2026-03-04T10:00:00Z",
 ) -> Doc:
     texts = (("person", person), ("agent", agent))
     kept = tuple(each for each in texts if each[1])
-    return Doc("session", unit, 0, f"s:{unit}-{turn}", "claude", date, person[:80], kept)
+    return Doc(
+        source="session",
+        unit=unit,
+        turn=0,
+        key=f"s:{unit}-{turn}",
+        who="claude",
+        date=date,
+        title=person[:80],
+        said=kept,
+    )
 
 
 def chat(tmp_path: Path, *messages: tuple[str, object], name: str = "s1") -> Path:
@@ -48,7 +62,12 @@ def chat(tmp_path: Path, *messages: tuple[str, object], name: str = "s1") -> Pat
 
 
 NOISE = [
-    said(f"noise{n}", 0, f"please rename the helper number {n} in module {n % 7}", "Renamed it.")
+    said(
+        f"noise{n}",
+        0,
+        f"please rename the helper number {n} in module {n % 7}",
+        "Renamed it.",
+    )
     for n in range(60)
 ]
 
@@ -56,8 +75,14 @@ NOISE = [
 def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
     tmp_path: Path, record: HistoryRecord
 ) -> None:
-    """Tool output stays out but for the error line; files and commands are facets; no credentials."""
-    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "pytest -q"}}
+    """Tool output stays out but for the error line; files and commands are facets; no
+    credentials."""
+    call = {
+        "type": "tool_use",
+        "id": "t",
+        "name": "Bash",
+        "input": {"command": "pytest -q"},
+    }
     edit = {
         "type": "tool_use",
         "id": "e",
@@ -75,7 +100,10 @@ def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
         ("user", f"the cart test fails, my key is {TOKEN}"),
         ("assistant", [{"type": "text", "text": "Running it."}, call, edit]),
         ("user", [bad]),
-        ("assistant", [{"type": "text", "text": "Frozen now. <private>hunter2</private>"}]),
+        (
+            "assistant",
+            [{"type": "text", "text": "Frozen now. <private>hunter2</private>"}],
+        ),
         ("user", "no: freeze time with the fixture"),
     )
     docs = list(exchanges(read_all(path, brief=2)[0]))
@@ -103,7 +131,9 @@ def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(
     assert len(docs) == 1 and "tests pass" in docs[0].text
 
 
-def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record: HistoryRecord) -> None:
+def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
+    record: HistoryRecord,
+) -> None:
     """The question's words stand in the first turn; the rule in a later one."""
     record.add(NOISE)
     record.add([
@@ -113,16 +143,22 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record: Hist
         said("retry", 4, "thanks, great", "You are welcome!"),
     ])  # fmt: skip
     record.settle()
-    asked, hits = search(record, "the upstream rate limit: the retry budget goes past its window")
+    asked, hits = search(
+        record, "the upstream rate limit: the retry budget goes past its window"
+    )
     assert hits[0].doc.unit == "retry" and hits[0].strength > 0.4 and hits[0].met >= 3
     text = " ".join(text for _, text in excerpt(hits[0], asked, 160))
     assert "exactly 7 attempts" in text and "welcome" not in text
     assert len(text) < 240
     more = " ".join(text for _, text in excerpt(hits[0], asked, 160, [text]))
-    assert more and "exactly 7 attempts" not in more  # what is known makes room for the rest
+    assert (
+        more and "exactly 7 attempts" not in more
+    )  # what is known makes room for the rest
 
 
-def test_of_two_about_the_same_thing_the_newer_goes_first(record: HistoryRecord) -> None:
+def test_of_two_about_the_same_thing_the_newer_goes_first(
+    record: HistoryRecord,
+) -> None:
     """Although the older has more of the question's words; it says which is newer."""
     record.add(NOISE)
     old = "retry policy for the gateway client: backoff ceiling 60 seconds, attempts, idle timeout"
@@ -136,11 +172,14 @@ def test_of_two_about_the_same_thing_the_newer_goes_first(record: HistoryRecord)
     )
     assert [hit.doc.unit for hit in hits[:2]] == ["new", "old"]
     assert hits[1].newer == hits[0].doc.handle and not hits[0].newer
-    assert hits[0].strength == hits[1].strength  # it bears on all that the older one bears on
+    assert (
+        hits[0].strength == hits[1].strength
+    )  # it bears on all that the older one bears on
 
 
 def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
-    """Although it is longer; a commit and its merge are one hit, the one that says all."""
+    """Although it is longer; a commit and its merge are one hit, the one that says
+    all."""
     record.add(NOISE)
     why = "A reader of the manual found it: with options in it the shell would quote an argument of the editor twice."
     texts = {"bare": "Quote the editor", "reason": f"Keep arguments\n\n{why}", "merge": "Keep arguments (#12)", "pr": "The editor\n\nHow arguments of the shell are told."}  # fmt: skip
@@ -153,16 +192,21 @@ def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
 
 
 def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
-    """Names of some agents begin with the time, so that neighbours share more than seven digits."""
+    """Names of some agents begin with the time, so that neighbours share more than
+    seven digits."""
     record.add(
-        [said(unit, 1, "the same hour") for unit in ("0195abc0-1", "0195abc0-2", "0195abc9", "7")]
+        [
+            said(unit, 1, "the same hour")
+            for unit in ("0195abc0-1", "0195abc0-2", "0195abc9", "7")
+        ]
     )
     handles = {doc.handle for _, doc in record.select("1")}
     assert handles == {"s:0195abc0-1.1", "s:0195abc0-2.1", "s:0195abc9.1", "s:7.1"}
 
 
 def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
-    """A prompt about anything is not answered because one of its words was said once."""
+    """A prompt about anything is not answered because one of its words was said
+    once."""
     record.add(NOISE)
     _, hits = search(record, "what does the walrus operator do in a module")
     assert all(hit.strength < 0.15 for hit in hits)
@@ -179,22 +223,38 @@ def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(
     ]
     record.add(docs)
     assert record.forget(unit="one") == ["one"]
-    assert search(record, "zanzibar protocol")[1] == [] or search(record, "zanzibar")[1] == []
+    assert (
+        search(record, "zanzibar protocol")[1] == []
+        or search(record, "zanzibar")[1] == []
+    )
     record.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert b"zanzibar" not in record.path.read_bytes()
     assert record.add(docs) == 0
     assert record.forget(before="2026-12-31") == ["two"]
     assert record.add(docs) == 0 and record.counts()["exchanges"] == 0
     record.forget(all_until="2026-12-31")
-    assert record.add([docs[0]._replace(source="commit", unit="c0ffee1", key="c:c0ffee1")]) == 0
+    assert (
+        record.add([docs[0]._replace(source="commit", unit="c0ffee1", key="c:c0ffee1")])
+        == 0
+    )
 
 
 def test_the_bounds_hold(record: HistoryRecord) -> None:
     """What is too old goes and is not read again; of commits the newest stay."""
-    record.add([said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z"), *NOISE[:3]])
+    record.add(
+        [
+            said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z"),
+            *NOISE[:3],
+        ]
+    )
     record.prune("2026-01-01", 10, 500)
     assert record.counts()["sessions"] == 3
-    assert record.add([said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z")]) == 0
+    assert (
+        record.add(
+            [said("old", 1, "ancient words here", "yes", "2020-01-01T00:00:00Z")]
+        )
+        == 0
+    )
 
 
 def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path: Path) -> None:
@@ -230,7 +290,8 @@ def commit(folder: Path, message: str, file: str = "a.py") -> str:
 def test_commits_that_say_something_are_kept_as_they_come(
     tmp_path: Path, record: HistoryRecord
 ) -> None:
-    """Incrementally; version bumps out; a revert says what it takes back; other branches do not count."""
+    """Incrementally; version bumps out; a revert says what it takes back; other
+    branches do not count."""
     repo = tmp_path / "repo"
     repo.mkdir()
     assert backfill.add_commits(record, repo, most=100) == (0, "")
@@ -243,28 +304,56 @@ def test_commits_that_say_something_are_kept_as_they_come(
     commit(repo, "Bump version to 1.2.3")
     assert backfill.add_commits(record, repo, most=100) == (1, "")
     assert backfill.add_commits(record, repo, most=100) == (0, "")
-    commit(repo, f'Revert "Cap the backoff at 60 s"\n\nThis reverts commit {first}.', "b.py")
+    commit(
+        repo,
+        f'Revert "Cap the backoff at 60 s"\n\nThis reverts commit {first}.',
+        "b.py",
+    )
     assert backfill.add_commits(record, repo, most=100, only_few=True) == (1, "")
-    _, hits = search(record, "why cap at 60 s for the gateway")  # a word of the revert: "cap"
-    assert hits[0].doc.title.startswith("Revert") and hits[1].newer == hits[0].doc.handle
+    _, hits = search(
+        record, "why cap at 60 s for the gateway"
+    )  # a word of the revert: "cap"
+    assert (
+        hits[0].doc.title.startswith("Revert") and hits[1].newer == hits[0].doc.handle
+    )
     docs = {hit.doc.unit: hit.doc for hit in hits}
     assert TOKEN not in str(docs) and "Signed-off" not in str(docs)
-    assert docs[first].about["paths"] == ["a.py"] and docs[first].handle == f"c:{first[:7]}"
+    assert (
+        docs[first].about["paths"] == ["a.py"]
+        and docs[first].handle == f"c:{first[:7]}"
+    )
     assert set(record.superseding(docs.values())) == {first}
     git(tmp_path, "clone", "-q", "--depth=1", repo.as_uri(), "few")
     with opened(tmp_path / "few.db", make=True) as few:
-        assert few and "unshallow" in backfill.add_commits(few, tmp_path / "few", most=100)[1]
+        assert (
+            few
+            and "unshallow" in backfill.add_commits(few, tmp_path / "few", most=100)[1]
+        )
         git(tmp_path / "few", "fetch", "-q", "--unshallow")
         assert backfill.add_commits(few, tmp_path / "few", most=100) == (1, "")
     git(repo, "checkout", "-qb", "other", first)
     commit(repo, "Another way for the backoff", "c.py")
     assert backfill.add_commits(record, repo, most=100)[0] == 1
     assert record.units(first[:9]) == [first] and record.counts()["commits"] == 3
-    for robot in ("Tidy the lock file", "Fall back to LOW\n\nCo-authored-by: Ana <a@x>"):
-        git(repo, "commit", "-qm", robot, "--allow-empty", "--author", "agent[bot] <b@x>")
-    assert backfill.add_commits(record, repo, most=100)[0] == 1  # what it wrote with a person
+    for robot in (
+        "Tidy the lock file",
+        "Fall back to LOW\n\nCo-authored-by: Ana <a@x>",
+    ):
+        git(
+            repo,
+            "commit",
+            "-qm",
+            robot,
+            "--allow-empty",
+            "--author",
+            "agent[bot] <b@x>",
+        )
+    assert (
+        backfill.add_commits(record, repo, most=100)[0] == 1
+    )  # what it wrote with a person
     assert not any(
-        "Revert" in hit.doc.title for hit in search(record, "revert the backoff of the gateway")[1]
+        "Revert" in hit.doc.title
+        for hit in search(record, "revert the backoff of the gateway")[1]
     )
 
 
@@ -276,6 +365,8 @@ def test_commits_that_say_something_are_kept_as_they_come(
         ("Release the lock before 3.11 exits", "Ana", False),
     ],
 )  # fmt: skip
-def test_numbers_of_versions_say_nothing(subject: str, author: str, noise: bool) -> None:
+def test_numbers_of_versions_say_nothing(
+    subject: str, author: str, noise: bool
+) -> None:
     """Nor do robots."""
     assert backfill.is_noise(subject, "", f"{author} <a@x>", merge=False) is noise

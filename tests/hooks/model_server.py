@@ -1,7 +1,8 @@
-"""A language model on loopback that says what a test wrote down, in the words of two wires.
+"""A language model on loopback that says what a test wrote down, in the words of two
+wires.
 
-Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kept, so that a test can
-see what an agent put before its model."""
+Anthropic's Messages and OpenAI's Responses, both streamed. Every request is kept, so
+that a test can see what an agent put before its model."""
 
 import json
 import threading
@@ -21,7 +22,8 @@ class Call(NamedTuple):
 
 
 class Model:
-    """The replies that are left, one a request of the agent's main loop, and what was asked.
+    """The replies that are left, one a request of the agent's main loop, and what was
+    asked.
 
     A sub-agent, whose first message contains "SUB", gets "Done."."""
 
@@ -57,10 +59,8 @@ def serving() -> Iterator[tuple[Model, str]]:
         do_HEAD = do_GET
 
         def do_POST(self) -> None:
-            body, stream = (
-                json.loads(self.given()[1] or b"{}"),
-                {"content-type": "text/event-stream"},
-            )
+            body = json.loads(self.given()[1] or b"{}")
+            stream = {"content-type": "text/event-stream"}
             if "count_tokens" in self.path:
                 self.send(b'{"input_tokens": 10}')
             elif self.path.startswith("/v1/messages"):
@@ -75,7 +75,9 @@ def serving() -> Iterator[tuple[Model, str]]:
 
 
 def _events(events: Sequence[dict[str, Any]]) -> str:
-    return "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+    return "".join(
+        f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events
+    )
 
 
 def _messages(reply: str | Call) -> str:
@@ -88,7 +90,12 @@ def _messages(reply: str | Call) -> str:
         block: dict[str, Any] = {"type": "text", "text": ""}
         delta = {"type": "text_delta", "text": reply}
     else:
-        block = {"type": "tool_use", "id": f"toolu_{id(reply)}", "name": reply.name, "input": {}}
+        block = {
+            "type": "tool_use",
+            "id": f"toolu_{id(reply)}",
+            "name": reply.name,
+            "input": {},
+        }
         delta = {"type": "input_json_delta", "partial_json": json.dumps(reply.input)}
     reason = "end_turn" if isinstance(reply, str) else "tool_use"
     return _events([
@@ -107,7 +114,11 @@ def _responses(reply: str | Call) -> str:
         content = {"type": "output_text", "text": reply, "annotations": []}
         item |= {"type": "message", "role": "assistant", "content": [content]}
     else:
-        item |= {"type": "function_call", "call_id": f"call_{id(reply)}", "name": reply.name}
+        item |= {
+            "type": "function_call",
+            "call_id": f"call_{id(reply)}",
+            "name": reply.name,
+        }
         item["arguments"] = json.dumps(reply.input)
     usage: dict[str, Any] = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
     usage["input_tokens_details"] = {"cached_tokens": 0}

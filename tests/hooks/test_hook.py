@@ -1,4 +1,5 @@
-"""Hooks as agents and git call them: real payloads through processes, in a real repository."""
+"""Hooks as agents and git call them: real payloads through processes, in a real
+repository."""
 
 import json
 import os
@@ -24,16 +25,16 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
 )
 PATIENT = 600
-"""Seconds that a test waits for what takes a moment: only what is broken takes so long."""
+"""Seconds that a test waits for what takes a moment: only what is broken takes so
+long."""
 SESSION = "11111111-2222-4333-8444-555555555555"
-HEAVY = (
-    "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs jiter".split()
-)
+HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs jiter".split()
 
 
 @pytest.fixture
 def shop(project: Project) -> Iterator[Project]:
-    """A repository that remembers something. Workers that a test started have ended after it."""
+    """A repository that remembers something. Workers that a test started have ended
+    after it."""
     project.write("institutional.md", "Money is Decimal.\n")
     project.write(
         "MEMORY.md",
@@ -66,7 +67,8 @@ def settle(project: Project) -> None:
     """Wait until no worker is at it."""
     with App(Options(root=str(project.root)), os.environ, project.root) as app:
         name = f"worker-{digest(app.project.key.encode())}"
-    until, quiet = time.monotonic() + PATIENT, 0
+    until = time.monotonic() + PATIENT
+    quiet = 0
     while time.monotonic() < until:
         quiet = 0 if _running(project) else quiet + 1
         if quiet == 4:  # one that has just been forked has no name of its own yet
@@ -83,7 +85,10 @@ def _running(project: Project) -> bool:
     world = f"MEM_HOME={project.home}\0".encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"\0hook\0" in path.read_bytes() and world in path.with_name("environ").read_bytes():
+            if (
+                b"\0hook\0" in path.read_bytes()
+                and world in path.with_name("environ").read_bytes()
+            ):
                 return True
         except OSError:
             continue
@@ -93,7 +98,8 @@ def _running(project: Project) -> bool:
 def call(
     project: Project, verb: str, *, env: dict[str, str] | None = None, **values: Any
 ) -> Result:
-    """One call as an agent makes it, from a folder that is not the session's; a process at the end."""
+    """One call as an agent makes it, from a folder that is not the session's; a process
+    at the end."""
     said = {
         "session_id": SESSION, "transcript_path": None, "cwd": str(project.root),
         "permission_mode": "default", "hook_event_name": "X", "unknown_field": [1], **values,
@@ -118,12 +124,19 @@ def told(result: Result) -> str:
 
 
 def transcript(
-    project: Project, *said: str, name: str = SESSION, agent: bool = False, edited: str = ""
+    project: Project,
+    *said: str,
+    name: str = SESSION,
+    agent: bool = False,
+    edited: str = "",
 ) -> Path:
-    """A session of Claude Code in which a person said these things; the first had a file edited."""
+    """A session of Claude Code in which a person said these things; the first had a
+    file edited."""
     folder = project.home / ".claude" / "projects" / "repo"
     folder.mkdir(parents=True, exist_ok=True)
-    lines, parent, named = [], None, {"file_path": str(project.root / edited)}
+    lines = []
+    parent = None
+    named = {"file_path": str(project.root / edited)}
     edit = [{"type": "tool_use", "id": "t", "name": "Edit", "input": named}]
     for i, text in enumerate(said):
         done: Any = edit if edited and not i else "I did that."
@@ -136,7 +149,9 @@ def transcript(
             })  # fmt: skip
             parent = key
     path = folder / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     return path
 
 
@@ -144,7 +159,8 @@ WISH = "No, don't use unittest here. Always use pytest for new tests, never unit
 
 
 def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
-    """The start shows norms, then corrections and directives, those of the last two weeks first."""
+    """The start shows norms, then corrections and directives, those of the last two
+    weeks first."""
     text = told(call(shop, "session-start", source="startup"))
     assert text.startswith("<recalled-memory>") and text.endswith("</recalled-memory>")
     words = ("Money is Decimal", "Never push by force", "Round once")
@@ -154,7 +170,8 @@ def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
 
 
 def test_a_start_is_answered_once(shop: Project) -> None:
-    """Told twice by the agent, or resumed, it still stands in the context; a new session has none."""
+    """Told twice by the agent, or resumed, it still stands in the context; a new
+    session has none."""
     path = transcript(shop, "Hello")
     known = {"transcript_path": str(path)}
     assert told(call(shop, "session-start", source="startup", **known))
@@ -162,13 +179,16 @@ def test_a_start_is_answered_once(shop: Project) -> None:
         assert not told(call(shop, "session-start", source=source, **known)), source
     assert told(call(shop, "session-start", source="startup", session_id="new"))
     path.write_text('{"type": "attachment", "content": "<recalled-memory>\\n"}\n')
-    assert not told(call(shop, "session-start", source="fork", session_id="forked", **known))
+    assert not told(
+        call(shop, "session-start", source="fork", session_id="forked", **known)
+    )
     assert told(call(shop, "session-start", source="resume", session_id="from before"))
 
 
 @pytest.mark.parametrize("named", [True, False])
 def test_after_a_compaction_all_is_told_again(shop: Project, named: bool) -> None:
-    """The standing block, and what was told with prompts; each time, with a transcript or without."""
+    """The standing block, and what was told with prompts; each time, with a transcript
+    or without."""
     path = transcript(shop, "Hello")
     known = {"transcript_path": str(path) if named else None}
     asked = {"prompt": "why do the checkout tests fail around midnight?", **known}
@@ -218,8 +238,12 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     tone = shop.entry("Tone", "Answers begin with the result.", kind="preference")
     shop.write("proxy.md", shop.entry("No emojis", "") + tone)
     shop.git("config", "core.excludesFile", "/dev/null")
-    assert "begin with the result" in told(call(shop, "session-start", source="startup"))
-    off = told(call(shop, "session-start", source="clear", env={"MEM_HOOK_PROXY": "false"}))
+    assert "begin with the result" in told(
+        call(shop, "session-start", source="startup")
+    )
+    off = told(
+        call(shop, "session-start", source="clear", env={"MEM_HOOK_PROXY": "false"})
+    )
     assert off and "begin with the result" not in off
     shop.git("add", "-f", "proxy.md")
     tracked = told(call(shop, "session-start", source="clear"))
@@ -233,20 +257,23 @@ def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
     assert told(call(shop, "prompt", **asked)) == ""
     assert told(call(shop, "prompt", session_id="another", **asked))
     assert [each.entry for each in SessionLog(history(shop)).told(SESSION)] == ["clock"]
-    assert history(shop).recalled(SESSION) == []  # what was told is no evidence of its use
+    assert (
+        history(shop).recalled(SESSION) == []
+    )  # what was told is no evidence of its use
 
 
 @pytest.mark.parametrize(
     "prompt", ["thanks, go on", "run the tests again", "good morning!", "/clear", "  "]
 )
 def test_a_prompt_about_nothing_recalls_nothing(shop: Project, prompt: str) -> None:
-    """Small talk and everyday orders share words with memory, and are no reason to bring it up."""
+    """Small talk and everyday orders share words with memory, and are no reason to
+    bring it up."""
     assert call(shop, "prompt", prompt=prompt).out == ""
 
 
 def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
-    """When 60 prompts went by and nothing was remembered, one line says so, once; whoever has just
-    remembered something is not nudged."""
+    """When 60 prompts went by and nothing was remembered, one line says so, once;
+    whoever has just remembered something is not nudged."""
     go_on = {"prompt": "go on"}
     call(shop, "prompt", **go_on)
     log = SessionLog(history(shop))
@@ -254,13 +281,17 @@ def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
     assert told(call(shop, "prompt", **go_on)) == ""
     assert "mem add" in told(call(shop, "prompt", **go_on))
     assert told(call(shop, "prompt", **go_on)) == ""
-    log.remember_turns(SESSION, log.turns(SESSION)._replace(prompts=59, nudged=False), "2026-11-21")
+    log.remember_turns(
+        SESSION, log.turns(SESSION)._replace(prompts=59, nudged=False), "2026-11-21"
+    )
     shop.mem("add", "Zebras are striped")
     assert told(call(shop, "prompt", **go_on)) == ""
 
 
 def tool(project: Project, session: str = SESSION, **given: Any) -> str:
-    return told(call(project, "pre-tool", session_id=session, tool_name="X", tool_input=given))
+    return told(
+        call(project, "pre-tool", session_id=session, tool_name="X", tool_input=given)
+    )
 
 
 @pytest.mark.parametrize(
@@ -274,14 +305,18 @@ def tool(project: Project, session: str = SESSION, **given: Any) -> str:
         ("make lint-all", ""),
     ],
 )
-def test_a_command_brings_its_correction_up(shop: Project, command: str, found: str) -> None:
-    """A correction is shown when a command matches its globs, or contains a code span of its text."""
+def test_a_command_brings_its_correction_up(
+    shop: Project, command: str, found: str
+) -> None:
+    """A correction is shown when a command matches its globs, or contains a code span
+    of its text."""
     text = tool(shop, command=command)
     assert bool(text) == bool(found) and found in text
 
 
 def test_a_file_brings_its_correction_up(shop: Project) -> None:
-    """A correction is shown when the file at hand matches one of its paths, once in a session."""
+    """A correction is shown when the file at hand matches one of its paths, once in a
+    session."""
     assert "Round once" in tool(shop, file_path=str(shop.root / "src" / "tax.py"))
     assert tool(shop, notebook_path=str(shop.root / "src" / "other.py")) == ""
     assert "Round once" in tool(shop, session="another", path="src/tax.py")
@@ -289,19 +324,22 @@ def test_a_file_brings_its_correction_up(shop: Project) -> None:
 
 
 def test_a_tool_gets_at_most_three_lines(shop: Project) -> None:
-    """Of many corrections the three most prominent are shown, one line each; then the next."""
+    """Of many corrections the three most prominent are shown, one line each; then the
+    next."""
     shop.write("tasks/many.md", "".join(
         shop.entry(f"Rule {i}", "Line one.\n\nLine two. " * 40, type="corrective", commands=["npm *"])
         for i in range(5)
     ))  # fmt: skip
-    first, second = tool(shop, command="npm test"), tool(shop, command="npm test")
+    first = tool(shop, command="npm test")
+    second = tool(shop, command="npm test")
     assert (len(first.split("\n")), len(second.split("\n"))) == (3, 2)
     assert all(len(line) < 420 and "Untrusted" in line for line in first.split("\n"))
     assert tool(shop, command="npm test") == ""
 
 
 def test_played_twice_nothing_is_learned_twice(shop: Project) -> None:
-    """The same payloads in the same order again, and the session forked, change no memory file."""
+    """The same payloads in the same order again, and the session forked, change no
+    memory file."""
     path = transcript(shop, "Write a test for the parser.", WISH)
     for _ in range(2):
         call(shop, "session-start", source="startup", transcript_path=str(path))
@@ -313,7 +351,13 @@ def test_played_twice_nothing_is_learned_twice(shop: Project) -> None:
     assert memory(shop) == before
     fork = path.with_name("99999999-2222-4333-8444-555555555555.jsonl")
     fork.write_bytes(path.read_bytes())
-    call(shop, "session-end", transcript_path=str(fork), session_id=fork.stem, reason="other")
+    call(
+        shop,
+        "session-end",
+        transcript_path=str(fork),
+        session_id=fork.stem,
+        reason="other",
+    )
     settle(shop)
     assert memory(shop) == before
 
@@ -323,7 +367,8 @@ def memory(project: Project) -> dict[str, bytes]:
 
 
 def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
-    """It is read on from where it was; what it corrects of before is told at the next edit."""
+    """It is read on from where it was; what it corrects of before is told at the next
+    edit."""
     shop.write("src/gen.py", "x = 1\n")
     path = transcript(shop, "Write a test.", WISH, edited="src/gen.py")
     call(shop, "session-end", transcript_path=str(path), reason="other")
@@ -334,12 +379,16 @@ def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     text = (shop.root / "MEMORY.md").read_bytes()
-    assert b"generated files" in text and text[:200] == first[str(shop.root / "MEMORY.md")][:200]
+    assert (
+        b"generated files" in text
+        and text[:200] == first[str(shop.root / "MEMORY.md")][:200]
+    )
     assert "generated files" in tool(shop, session="next", file_path="src/gen.py")
 
 
 def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -> None:
-    """A crash fires no hook: the next start learns from sessions that have rested for half an hour."""
+    """A crash fires no hook: the next start learns from sessions that have rested for
+    half an hour."""
     path = transcript(shop, "Write a test.", WISH)
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
@@ -348,10 +397,13 @@ def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -
 
 
 def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
-    """A session that was compacted or is being written to is not learned from before it rests."""
+    """A session that was compacted or is being written to is not learned from before it
+    rests."""
     path = transcript(shop, "Write a test.", WISH)
     before = memory(shop)
-    assert call(shop, "pre-compact", trigger="auto", transcript_path=str(path)).out == ""
+    assert (
+        call(shop, "pre-compact", trigger="auto", transcript_path=str(path)).out == ""
+    )
     call(shop, "session-start", source="compact", transcript_path=str(path))
     settle(shop)
     assert memory(shop) == before
@@ -360,7 +412,8 @@ def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
 
 @pytest.mark.parametrize("mark", [".git/MERGE_HEAD", ".git/rebase-merge", "tasks/c.md"])
 def test_nothing_is_written_in_the_middle_of_a_merge(shop: Project, mark: str) -> None:
-    """Or while a memory file has a conflict: sessions stay spooled; the next start after it learns."""
+    """Or while a memory file has a conflict: sessions stay spooled; the next start
+    after it learns."""
     path = transcript(shop, "Write a test.", WISH)
     shop.write(mark, "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     before = memory(shop)
@@ -376,7 +429,8 @@ def test_nothing_is_written_in_the_middle_of_a_merge(shop: Project, mark: str) -
 
 @pytest.mark.parametrize("after", [0.0, 0.03, 0.1, 0.25])
 def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
-    """Killed at whatever moment, the end of a session is made up for by its next call."""
+    """Killed at whatever moment, the end of a session is made up for by its next
+    call."""
     path = transcript(shop, "Write a test.", WISH)
     said = {"session_id": SESSION, "transcript_path": str(path), "cwd": str(shop.root)}
     words = [sys.executable, "-m", "memcli", "hook", "session-end"]
@@ -389,21 +443,32 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     process.wait()
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
-    until, text = time.monotonic() + PATIENT, ""
-    while "pytest" not in text and time.monotonic() < until:  # a killed hook's child may be slow
+    until = time.monotonic() + PATIENT
+    text = ""
+    while (
+        "pytest" not in text and time.monotonic() < until
+    ):  # a killed hook's child may be slow
         settle(shop)
         text = (shop.root / "MEMORY.md").read_text()
-    assert sum("never unittest" in entry.body for entry in parse(text, "MEMORY.md").entries) == 1
+    assert (
+        sum(
+            "never unittest" in entry.body for entry in parse(text, "MEMORY.md").entries
+        )
+        == 1
+    )
 
 
 def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
-    """The hook returns while the worker cannot even begin, and leaves it none of its streams."""
+    """The hook returns while the worker cannot even begin, and leaves it none of its
+    streams."""
     path = transcript(shop, "Write a test.", WISH)
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
         name = f"worker-{digest(app.project.key.encode())}"
     with alone(state_dir(), name, wait=0) as mine:
         assert mine
-        call(shop, "session-end", transcript_path=str(path))  # waits for the end of stdout
+        call(
+            shop, "session-end", transcript_path=str(path)
+        )  # waits for the end of stdout
         until = time.monotonic() + PATIENT
         while not Spool(history(shop)).waiting() and time.monotonic() < until:
             time.sleep(0.3)  # it is noted behind the back of the agent
@@ -413,18 +478,28 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
 
 
 def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
-    """Hooks in the user's own settings make no memory files in other people's repositories."""
+    """Hooks in the user's own settings make no memory files in other people's
+    repositories."""
     path = str(transcript(project, "Write a test.", WISH))
     for verb in ("session-start", "prompt", "pre-tool", "pre-compact", "session-end"):
-        assert call(project, verb, transcript_path=path, prompt="x", source="startup").out == ""
+        assert (
+            call(project, verb, transcript_path=path, prompt="x", source="startup").out
+            == ""
+        )
     settle(project)
     assert list(project.root.iterdir()) == [project.root / ".git"]
 
 
 def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
-    """Inside of a sub-agent only the moment of action counts; its end is none of the session's."""
+    """Inside of a sub-agent only the moment of action counts; its end is none of the
+    session's."""
     assert call(shop, "session-start", source="startup", agent_id="a1").out == ""
-    assert call(shop, "prompt", prompt="checkout tests fail at midnight", agent_id="a1").out == ""
+    assert (
+        call(
+            shop, "prompt", prompt="checkout tests fail at midnight", agent_id="a1"
+        ).out
+        == ""
+    )
     pushed = call(shop, "pre-tool", tool_input={"command": "git push"}, agent_id="a1")
     assert "force" in told(pushed)
     call(shop, "session-end", agent_id="a1")
@@ -438,7 +513,8 @@ def test_nested_agents_are_inert(shop: Project) -> None:
 
 
 def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
-    """It is found from the payload's folder, not from the process's; MEM_ROOT stands above both."""
+    """It is found from the payload's folder, not from the process's; MEM_ROOT stands
+    above both."""
     inner = shop.root / "src" / "deep"
     inner.mkdir(parents=True)
     assert told(call(shop, "session-start", cwd=str(inner)))
@@ -463,8 +539,11 @@ def test_garbage_is_answered_with_nothing(project: Project, data: bytes) -> None
 
 
 def test_an_open_input_is_not_waited_for(shop: Project) -> None:
-    """Agents that do not close their end are answered when they said all, else given up."""
-    said = json.dumps({"session_id": "s", "cwd": str(shop.root), "source": "startup"}).encode()
+    """Agents that do not close their end are answered when they said all, else given
+    up."""
+    said = json.dumps(
+        {"session_id": "s", "cwd": str(shop.root), "source": "startup"}
+    ).encode()
     for data, answered in ((said, True), (said[:-1], False), (b"", False)):
         words = [sys.executable, "-m", "memcli", "hook", "session-start"]
         env = {**os.environ, "MEM_HOOK_SECONDS": "600" if answered else "2"}
@@ -478,13 +557,18 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
 
 
 def test_a_hook_that_hangs_ends_with_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock ends a process that is stuck, with status 0, no word, and a line in the log."""
+    """The clock ends a process that is stuck, with status 0, no word, and a line in the
+    log."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "0.1")
     code = "import time; from memcli.hooks import protocol as p\np.LAST_WORDS = 3\n"
     code += "with p._expiring(9, ['prompt']): time.sleep(60)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert (state_dir() / "hooks.log").read_text().endswith(" gave up after 0.1 s: prompt\n")
+    assert (
+        (state_dir() / "hooks.log")
+        .read_text()
+        .endswith(" gave up after 0.1 s: prompt\n")
+    )
 
 
 def test_a_locked_state_means_silence(shop: Project) -> None:
@@ -504,22 +588,31 @@ def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -
     call(shop, "prompt", prompt="go on")
     whole = path.read_bytes()
     torn = whole[:4096] + b"\xff" * (len(whole) - 4096)
-    path.write_bytes({"garbage": b"no database" * 999, "short": whole[:50], "torn": torn}[fault])
+    path.write_bytes(
+        {"garbage": b"no database" * 999, "short": whole[:50], "torn": torn}[fault]
+    )
     done = call(shop, "prompt", prompt="checkout tests fail at midnight")
     assert "freeze the clock" in told(done)
     assert "the state file was damaged: moved to" in done.json["systemMessage"]
     assert len(list(state_dir().glob("state.db.damaged-*"))) == 1
-    other = call(shop, "prompt", prompt="checkout tests fail at midnight", session_id="b")
+    other = call(
+        shop, "prompt", prompt="checkout tests fail at midnight", session_id="b"
+    )
     assert "damaged" not in other.json["systemMessage"] and told(other)
 
 
 def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
     """Of a prompt of 280 KB the beginning and the end decide."""
-    lines = [f"2026-11-21 12:00:{i % 60:02d} worker {i} took {i * 7} ms\n" for i in range(7000)]
+    lines = [
+        f"2026-11-21 12:00:{i % 60:02d} worker {i} took {i * 7} ms\n"
+        for i in range(7000)
+    ]
     log = "".join(lines)
     for session, asked in (("a", f"{log}\ncheckout tests fail at midnight"),
                            ("b", f"checkout tests fail at midnight\n{log}")):  # fmt: skip
-        assert "freeze the clock" in told(call(shop, "prompt", prompt=asked, session_id=session))
+        assert "freeze the clock" in told(
+            call(shop, "prompt", prompt=asked, session_id=session)
+        )
 
 
 def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
@@ -529,7 +622,11 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     done = call(shop, "session-start", source="startup")
     assert done.out.isascii()
     text = told(done)
-    assert text.count("</recalled-memory>") == 1 and max(text) <= "\uffff" and "\u202e" not in text
+    assert (
+        text.count("</recalled-memory>") == 1
+        and max(text) <= "\uffff"
+        and "\u202e" not in text
+    )
 
 
 def test_nothing_heavy_is_imported(shop: Project) -> None:
@@ -542,17 +639,22 @@ def test_nothing_heavy_is_imported(shop: Project) -> None:
             f" print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
         )
         words = [sys.executable, "-c", script]
-        done = subprocess.run(words, input=json.dumps(said).encode(), capture_output=True)
+        done = subprocess.run(
+            words, input=json.dumps(said).encode(), capture_output=True
+        )
         assert done.stderr.split() == []
         assert bool(done.stdout) == (verb != "session-end")
 
 
 def test_doctor_sees_hooks(shop: Project) -> None:
-    """Doctor names hooks that are whole, that call what is not there, and that are never called."""
+    """Doctor names hooks that are whole, that call what is not there, and that are
+    never called."""
 
     def rows() -> str:
         found = shop.mem("doctor", "--json").json["checks"]
-        return "; ".join(f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks")
+        return "; ".join(
+            f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks"
+        )
 
     assert rows() == "INFO no agent calls mem by itself"
     shop.mem("init", "--claude", "--git")
@@ -562,9 +664,15 @@ def test_doctor_sees_hooks(shop: Project) -> None:
     settings = shop.root / ".claude" / "settings.local.json"
     settings.write_text(settings.read_text().replace("; mem hook", "; /gone/mem hook"))
     for i in range(3):
-        Spool(history(shop)).add(Spooled(f"s{i}", f"/gone/{i}", True, 0))
+        Spool(history(shop)).add(
+            Spooled(session=f"s{i}", path=f"/gone/{i}", ended=True, size=0)
+        )
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
-    for part in ("not there", "3 ended sessions wait to be learned from", "disk is full"):
+    for part in (
+        "not there",
+        "3 ended sessions wait to be learned from",
+        "disk is full",
+    ):
         assert part in rows()
 
 
@@ -577,16 +685,23 @@ def with_hooks(project: Project) -> None:
         path.chmod(0o755)
 
 
-def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(shop: Project) -> None:
-    """After a merge the index knows the new entries; one line tells of work for mem compact."""
+def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(
+    shop: Project,
+) -> None:
+    """After a merge the index knows the new entries; one line tells of work for mem
+    compact."""
     with_hooks(shop)
-    same = ["Deploy on Tuesday mornings only, after the numbers are checked by two people."] * 2
+    same = [
+        "Deploy on Tuesday mornings only, after the numbers are checked by two people."
+    ] * 2
     shop.git("checkout", "-q", "-b", "side")
     shop.write("tasks/side.md", "".join(shop.entry("Deploy", body) for body in same))
     shop.commit("side")
     shop.git("checkout", "-q", "main")
     words = ["git", "merge", "-q", "side"]
-    done = subprocess.run(words, cwd=shop.root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words, cwd=shop.root, capture_output=True, text=True, check=True
+    )
     assert done.stderr.startswith("mem: 1 memory file can be compacted")
     settle(shop)
     assert shop.mem("index", "--check").code == 0
@@ -616,7 +731,9 @@ def test_an_edit_is_seen_whatever_the_tool(command: str | list[str]) -> None:
     assert "/w/a.py" in tool_call({"command": command}, "/w").files
 
 
-@pytest.mark.parametrize("command", ["cat a.py", "echo 'rm a.py'", "sed -n 1p a.py", "ls 2>&1"])
+@pytest.mark.parametrize(
+    "command", ["cat a.py", "echo 'rm a.py'", "sed -n 1p a.py", "ls 2>&1"]
+)
 def test_what_changes_no_file_is_no_edit(command: str) -> None:
     assert tool_call({"command": command}, "/w").files == ()
 
@@ -642,8 +759,11 @@ def test_a_transcript_is_read_where_agents_keep_theirs(shop: Project) -> None:
 
 
 def test_a_start_names_the_newest_prose(project: Project) -> None:
-    """By heading and handle alone, newest first, five at most; what it says is told later."""
-    dated = [f"## 2026-0{month}-01 Topic {month}\nBody {month}.\n" for month in range(1, 8)]
+    """By heading and handle alone, newest first, five at most; what it says is told
+    later."""
+    dated = [
+        f"## 2026-0{month}-01 Topic {month}\nBody {month}.\n" for month in range(1, 8)
+    ]
     project.write("memory/MEMORY.md", "# Notes\n" + "\n".join(dated))
     project.mem("index")
     text = told(call(project, "session-start", source="startup"))
@@ -654,21 +774,31 @@ def test_a_start_names_the_newest_prose(project: Project) -> None:
 
 
 def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) -> None:
-    """The first 200 lines of its own index; the rest is told, and another agent all of it."""
+    """The first 200 lines of its own index; the rest is told, and another agent all of
+    it."""
     folder = f".claude/projects/{re.sub(r'[^A-Za-z0-9]', '-', str(project.root))}"
-    early, late = "the quokka gateway waits for numbats", "the walrus freezer holds dugongs"
+    early = "the quokka gateway waits for numbats"
+    late = "the walrus freezer holds dugongs"
     text = f"- {early}\n" + "- Words.\n" * 250 + f"- {late}\n"
     project.write(f"~/{folder}/memory/MEMORY.md", text)
     path = str(project.home / folder / f"{SESSION}.jsonl")
-    for says, own, said in ((early, path, False), (early, None, True), (late, path, True)):
+    for says, own, said in (
+        (early, path, False),
+        (early, None, True),
+        (late, path, True),
+    ):
         asked = {"prompt": f"is it true that {says}?", "session_id": f"{says}{own}"}
-        assert (says in told(call(project, "prompt", transcript_path=own, **asked))) is said
+        assert (
+            says in told(call(project, "prompt", transcript_path=own, **asked))
+        ) is said
 
 
 def test_a_question_without_a_subject_asks_about_the_rest(shop: Project) -> None:
     """What it is about stands before it; the rest alone would be told as well."""
     for end in ("", " Why?", " Any idea why?"):
         event = {"prompt": f"The checkout tests fail around midnight.{end}"}
-        assert "Freeze the clock" in told(call(shop, "prompt", session_id=f"s{len(end)}", **event))
+        assert "Freeze the clock" in told(
+            call(shop, "prompt", session_id=f"s{len(end)}", **event)
+        )
     alone_event = {"prompt": "Any idea why?", "session_id": "alone"}
     assert not told(call(shop, "prompt", **alone_event))

@@ -27,7 +27,9 @@ NO = "No, never write a rate as a plain number. Always use Decimal, because floa
 def client(name: str) -> str:
     found = shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     if found is None:
-        pytest.skip(f"{name} is not installed (MEM_TEST_CLIENTS names the folder of npm)")
+        pytest.skip(
+            f"{name} is not installed (MEM_TEST_CLIENTS names the folder of npm)"
+        )
     return found
 
 
@@ -35,7 +37,9 @@ class Desk:
     """A repository with memory, a client, and the model that it talks to."""
 
     def __init__(self, project: Project, model: Model, url: str) -> None:
-        self.project, self.model, self.url = project, model, url
+        self.project = project
+        self.model = model
+        self.url = url
         self.path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
 
     def run(self, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
@@ -45,13 +49,19 @@ class Desk:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MEM_HOOK_SECONDS": "60",
             "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "60000",
         }  # fmt: skip
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
+        environ = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("CLAUDE")
+        }
         return subprocess.run(
             args, cwd=self.project.root, env={**environ, **own}, input="",
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
-    def claude(self, prompt: str, *more: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    def claude(
+        self, prompt: str, *more: str, path: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         tools = ("--allowedTools", "Edit,Read,Bash,Agent")
         form = ("--output-format", "stream-json", "--verbose")
         return self.run(client("claude"), "-p", prompt, *tools, *form, *more, path=path)
@@ -88,11 +98,17 @@ def desk(project: Project) -> Iterator[Desk]:
 def edit(project: Project, rate: int = 1) -> list[str | Call]:
     path = str(project.root / "src" / "tax.py")
     words = {"old_string": f"rate = {rate}", "new_string": f"rate = {rate + 1}"}
-    return [Call("Read", {"file_path": path}), Call("Edit", {"file_path": path, **words}), "Done."]
+    return [
+        Call("Read", {"file_path": path}),
+        Call("Edit", {"file_path": path, **words}),
+        "Done.",
+    ]
 
 
 def session_of(done: subprocess.CompletedProcess[str]) -> str:
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = [
+        json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")
+    ]
     return str(next(line["session_id"] for line in lines if line.get("session_id")))
 
 
@@ -101,7 +117,9 @@ def test_claude_is_told_and_told_again(desk: Desk) -> None:
     desk.model.replies = edit(desk.project)
     done = desk.claude("MAIN why do the checkout tests fail around midnight?")
     assert done.returncode == 0, done.stderr
-    assert "freeze the clock" in desk.model.said(0) and "Money is Decimal" in desk.model.said(0)
+    assert "freeze the clock" in desk.model.said(
+        0
+    ) and "Money is Decimal" in desk.model.said(0)
     assert (
         desk.model.said(-1).count("Round VAT once per line") == 2
     )  # at the start, and at the edit
@@ -116,16 +134,25 @@ def test_claude_is_told_and_told_again(desk: Desk) -> None:
 
 def test_claude_tells_its_sub_agents(desk: Desk) -> None:
     """The standing rules reach the first request of a sub-agent."""
-    task = {"description": "look", "prompt": "SUB look around", "subagent_type": "general-purpose"}
+    task = {
+        "description": "look",
+        "prompt": "SUB look around",
+        "subagent_type": "general-purpose",
+    }
     desk.model.replies = [Call("Agent", task), "Done."]
     assert desk.claude("MAIN ask somebody").returncode == 0
-    asked = [json.dumps(body) for body in desk.model.asked if "SUB look around" in json.dumps(body)]
+    asked = [
+        json.dumps(body)
+        for body in desk.model.asked
+        if "SUB look around" in json.dumps(body)
+    ]
     own = [text for text in asked if "MAIN ask somebody" not in text]
     assert own and "Money is Decimal" in own[0]
 
 
 def test_claude_learns_from_a_correction(desk: Desk) -> None:
-    """Of what it did before it was resumed: told at the edit, in a new session and in that one."""
+    """Of what it did before it was resumed: told at the edit, in a new session and in
+    that one."""
     desk.model.replies = edit(desk.project)
     session = session_of(desk.claude("Raise the rate. MAIN"))
     settle(desk.project)
@@ -135,7 +162,9 @@ def test_claude_learns_from_a_correction(desk: Desk) -> None:
     for rate, more in ((2, ()), (3, ("--resume", session))):
         desk.model.replies = edit(desk.project, rate)
         assert desk.claude("Raise it again. MAIN", *more).returncode == 0
-        before, after = (desk.model.said(at).count("never write a rate") for at in (-3, -1))
+        before, after = (
+            desk.model.said(at).count("never write a rate") for at in (-3, -1)
+        )
         assert 0 < before < after
 
 
@@ -147,7 +176,10 @@ def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
     )  # fmt: skip
     desk.model.replies = edit(desk.project)
     done = desk.claude("MAIN change the rate", path=without)
-    assert done.returncode == 0 and "rate = 2" in (desk.project.root / "src/tax.py").read_text()
+    assert (
+        done.returncode == 0
+        and "rate = 2" in (desk.project.root / "src/tax.py").read_text()
+    )
     assert "hook" not in done.stderr.lower() and '"hook_error"' not in done.stdout
 
 
@@ -160,15 +192,18 @@ def test_codex_is_told_before_its_patch(desk: Desk) -> None:
     ]
     done = desk.codex("MAIN why do the checkout tests fail around midnight?")
     assert done.returncode == 0, done.stderr
-    assert "freeze the clock" in desk.model.said(0) and "Money is Decimal" in desk.model.said(0)
-    assert desk.model.said(-1).count("Round VAT once per line") > desk.model.said(0).count(
-        "Round VAT once per line"
-    )
+    assert "freeze the clock" in desk.model.said(
+        0
+    ) and "Money is Decimal" in desk.model.said(0)
+    assert desk.model.said(-1).count("Round VAT once per line") > desk.model.said(
+        0
+    ).count("Round VAT once per line")
 
 
 def test_the_plug_in_installs_in_both(desk: Desk) -> None:
     """From the marketplace of this repository; then nothing is wired twice."""
-    claude, codex = client("claude"), client("codex")
+    claude = client("claude")
+    codex = client("codex")
     plugin = str(HOUSE / "memcli" / "install" / "plugin")
     for line in (
         (claude, "plugin", "validate", "--strict", plugin),
@@ -203,7 +238,8 @@ console.log(JSON.stringify({ parts, system, output, after }))
 
 
 def test_the_plug_in_of_opencode_hands_on_what_is_told(desk: Desk) -> None:
-    """In node, called as opencode calls it: at the start, with a prompt, at a tool, after a compaction."""
+    """In node, called as opencode calls it: at the start, with a prompt, at a tool,
+    after a compaction."""
     node = client("node")
     desk.project.mem("init", "--opencode")
     script = desk.project.write("~/calls.mjs", CALLS)
@@ -213,7 +249,8 @@ def test_the_plug_in_of_opencode_hands_on_what_is_told(desk: Desk) -> None:
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (
-        "Money is Decimal" in said["system"][0] and "freeze the clock" in said["parts"][1]["text"]
+        "Money is Decimal" in said["system"][0]
+        and "freeze the clock" in said["parts"][1]["text"]
     )
     assert "Round VAT once per line" in said["output"]["output"]
     assert "freeze the clock" in said["after"][0]

@@ -1,4 +1,5 @@
-"""mem eval: what would have prevented a correction, was it there before, and was it told."""
+"""mem eval: what would have prevented a correction, was it there before, and was it
+told."""
 
 import pytest
 
@@ -19,7 +20,8 @@ def said(project: Project, session: str, day: str, *texts: str) -> None:
 def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither session is prevented by its own words; it ends after its time and says so."""
+    """Neither session is prevented by its own words; it ends after its time and says
+    so."""
     assert "mem index --history" in project.mem("eval").err
     said(project, "s-old", "2026-10-01", "Look at the web shop, please.", RULE)
     project.mem("extract", "--all")

@@ -50,7 +50,10 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
     assert shop.mem("told").out == "nothing was told\n"
     call(shop, "prompt", **ASKED)
     said = shop.mem("told", "--session", SESSION[:6])
-    assert "prompt: Freeze the clock (id clock), your prompt" in said.out and SESSION in said.out
+    assert (
+        "prompt: Freeze the clock (id clock), your prompt" in said.out
+        and SESSION in said.out
+    )
     assert shop.mem("told", "--session", "other").out == "nothing was told\n"
     assert shop.mem("told", "--json").json["tellings"][0]["entry"] == "clock"
 
@@ -60,7 +63,8 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
 def test_what_was_used_waits_until_its_file_is_written(
     shop: Project, answer: str, uses: int
 ) -> None:
-    """A session that learned nothing leaves the tree clean; the next write counts it, once."""
+    """A session that learned nothing leaves the tree clean; the next write counts it,
+    once."""
     call(shop, "prompt", **ASKED)
     path = transcript(shop, ASKED["prompt"])
     path.write_text(path.read_text().replace("I did that.", answer))
@@ -74,8 +78,11 @@ def test_what_was_used_waits_until_its_file_is_written(
 
 
 def test_compact_counts_what_was_used_once(shop: Project) -> None:
-    """A dry run shows it, --check finds no work in it; once for a session, none of what is retired."""
-    more = shop.entry("Round once", "Round VAT once per line.", id="vat", type="corrective")
+    """A dry run shows it, --check finds no work in it; once for a session, none of what
+    is retired."""
+    more = shop.entry(
+        "Round once", "Round VAT once per line.", id="vat", type="corrective"
+    )
     more += shop.entry("Old", "Ask the old queue.", id="old", status="retired")
     path = shop.write("MEMORY.md", (shop.root / "MEMORY.md").read_text() + more)
     shop.commit()
@@ -91,14 +98,21 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
     clock, vat = path.read_text().split("id: vat")
     assert "reinforcement_count: 2" in clock and "reinforcement_count: 1" in vat
     assert "reinforcement_count: 0" in (shop.root / "MEMORY.archive.md").read_text()
-    assert shop.mem("compact").out == shop.mem("compact", "--due").out == "nothing to compact\n"
-    assert "2 uses of entries not yet counted" in shop.mem("told").out  # of one that is not here
+    assert (
+        shop.mem("compact").out
+        == shop.mem("compact", "--due").out
+        == "nothing to compact\n"
+    )
+    assert (
+        "2 uses of entries not yet counted" in shop.mem("told").out
+    )  # of one that is not here
 
 
 def test_a_compaction_that_was_killed_counts_nothing_twice(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The journal of the write says what it counted; the state file did not get to hear of it."""
+    """The journal of the write says what it counted; the state file did not get to hear
+    of it."""
     monkeypatch.setattr(WaitingUses, "forget_counted", lambda self: None)
     text = []
     wait(shop, "one", "clock")
@@ -111,7 +125,9 @@ def test_a_compaction_that_was_killed_counts_nothing_twice(
     assert (shop.root / "MEMORY.md").read_text() == text[0]
 
 
-def test_what_waits_in_global_memory_is_counted_when_that_is_written(shop: Project) -> None:
+def test_what_waits_in_global_memory_is_counted_when_that_is_written(
+    shop: Project,
+) -> None:
     """Not when another file is: it leaves global memory as it is."""
     entry = shop.entry("Tone", "Answers begin with the result.", id="tone")
     path = shop.write("~/MEMORY.md", entry)
@@ -128,7 +144,10 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
     call(shop, "session-end", transcript_path=str(path), reason="other")
     settle(shop)
     first = call(shop, "session-start", source="startup", session_id="next")
-    assert "1 note learned (" in first.json["systemMessage"] or "notes learned (" in first.out
+    assert (
+        "1 note learned (" in first.json["systemMessage"]
+        or "notes learned (" in first.out
+    )
     again = call(shop, "session-start", source="startup", session_id="third")
     assert "learned" not in again.json.get("systemMessage", "")
     settle(shop)
@@ -146,7 +165,8 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
 def test_what_was_done_after_it_was_told_counts(
     shop: Project, name: str, given: dict[str, str], used: bool, late: bool
 ) -> None:
-    """A file or a command that an entry is about; never what it forbids, nor what came before."""
+    """A file or a command that an entry is about; never what it forbids, nor what came
+    before."""
     entries = {
         "reset": {"body": "Call `make reset-db`. Never run `psql -f wipe.sql`.", "commands": ["psql*"]},
         "vat": {"body": "Round VAT once per line.", "paths": ["src/*.py"]},
@@ -159,10 +179,28 @@ def test_what_was_done_after_it_was_told_counts(
     shop.write("MEMORY.md", text)
     at = datetime.fromisoformat("2026-11-20T10:00:00").astimezone(UTC)
     when = (at + timedelta(minutes=5 if late else -5)).isoformat()
-    turn = Turn("assistant", "", "assistant", "1", when, name, given)
+    turn = Turn(
+        role="assistant",
+        text="",
+        origin="assistant",
+        key="1",
+        time=when,
+        tool=name,
+        input=given,
+    )
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
         app.refresh()
-        told = [Telling("one", "prompt", key, key, "why", "2026-11-20T10:00:00") for key in entries]
+        told = [
+            Telling(
+                session="one",
+                event="prompt",
+                entry=key,
+                title=key,
+                why="why",
+                at="2026-11-20T10:00:00",
+            )
+            for key in entries
+        ]
         history(shop).note("told", told)
         pipeline.note_uses(app, "one", "Done.", [turn])
     assert bool(SessionLog(history(shop)).uses()) == (used and late)
@@ -189,23 +227,32 @@ WHY = (
 def test_history_is_told_when_it_is_clearly_about_a_prompt(
     shop: Project, entry: str, commit: str, asked: str, said: str
 ) -> None:
-    """An excerpt of a commit, once, and before entries; no subject that says no more, no file name."""
+    """An excerpt of a commit, once, and before entries; no subject that says no more,
+    no file name."""
     for i in range(30):
         shop.write(f"src/part{i}.py", f"value = {i}\n")
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
-    shop.write("MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else "")
+    shop.write(
+        "MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else ""
+    )
     shop.commit(commit)
     assert shop.mem("index", "--history").code == 0
     done = call(shop, "prompt", prompt=asked)
     text = done.json["hookSpecificOutput"]["additionalContext"] if done.out else ""
     assert bool(text) == bool(said) and said in text and len(text) < 1400
     assert call(shop, "prompt", prompt=asked).out == ""
-    ids = [line.split("(id ")[-1].split(")")[0] for line in shop.mem("told").out.splitlines()[1:]]
-    assert bool(ids) == bool(said) and not any(shop.mem("show", one).code for one in ids)
+    ids = [
+        line.split("(id ")[-1].split(")")[0]
+        for line in shop.mem("told").out.splitlines()[1:]
+    ]
+    assert bool(ids) == bool(said) and not any(
+        shop.mem("show", one).code for one in ids
+    )
 
 
 def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
-    """The entry that was learned in the older exchange stays silent; the newer decision is told."""
+    """The entry that was learned in the older exchange stays silent; the newer decision
+    is told."""
     old = "retry policy of the payment gateway: backoff ceiling 60 seconds, attempts, idle timeout"
     turn = {"type": "user", "uuid": "u1", "sessionId": "older", "cwd": str(shop.root),
             "timestamp": "2026-03-04T10:00:00Z", "message": {"role": "user", "content": old}}  # fmt: skip
@@ -215,7 +262,8 @@ def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
     why = "Amend the retry policy of the payment gateway: the backoff ceiling is 30 seconds"
     shop.write(
-        "MEMORY.md", shop.entry("Retry policy of the payment gateway", old, session_id="older")
+        "MEMORY.md",
+        shop.entry("Retry policy of the payment gateway", old, session_id="older"),
     )
     asked = "which backoff ceiling has the retry policy of the payment gateway?"
     assert "60 seconds" in call(shop, "prompt", prompt=asked, session_id="one").out

@@ -21,7 +21,9 @@ def read(keys: str = KEYS, body: str = "## Freeze time\nIn cart tests.") -> Entr
 
 
 def metadata(row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(row.metadata, parse_constant=lambda name: pytest.fail(name))
+    found: dict[str, Any] = json.loads(
+        row.metadata, parse_constant=lambda name: pytest.fail(name)
+    )
     return found
 
 
@@ -35,7 +37,8 @@ def placeless(entry: Entry, *, live: bool = True) -> list[Row]:
 )
 @settings(max_examples=100, deadline=None)
 def test_parts_join_back_exactly(seed: str, size: int) -> None:
-    """Windows of 1,600 characters overlap by 320 and together are the text, whatever its length."""
+    """Windows of 1,600 characters overlap by 320 and together are the text, whatever
+    its length."""
     body = (seed * (size // len(seed) + 1))[:size].strip() or "x"
     entry = read()._replace(body=body)
     found = rows(entry, live=True)
@@ -61,7 +64,9 @@ def test_front_matter_words_are_not_searchable() -> None:
     """Only title, body and tags are texts of the search; values go to the metadata."""
     (row,) = rows(read(KEYS + "session_task: zebra\nphase: review\n"), live=True)
     searched = f"{row.title} {row.text} {row.tags} {row.parts}"
-    assert not any(word in searched for word in ("zebra", "review", "pitfall", "corrective"))
+    assert not any(
+        word in searched for word in ("zebra", "review", "pitfall", "corrective")
+    )
     assert metadata(row)["session_task"] == "zebra"
 
 
@@ -69,7 +74,8 @@ def test_front_matter_words_are_not_searchable() -> None:
 def test_detail_of_an_episode_is_kept_but_not_searched(eol: str) -> None:
     """It goes to the metadata; in another kind the heading is a heading."""
     body = f"What happened.{eol}{eol}### Detail  {eol}Zebra crossing."
-    episode, fact = read("kind: episode\n", body), read("kind: fact\n", body)
+    episode = read("kind: episode\n", body)
+    fact = read("kind: fact\n", body)
     assert searchable(episode) == ("What happened.", "Zebra crossing.")
     assert searchable(fact) == (body, "")
     (row,) = rows(episode, live=True)
@@ -120,9 +126,12 @@ def test_metadata_is_json(written: str, value: Any) -> None:
 
 
 def test_control_characters_and_surrogates_are_cleaned() -> None:
-    """What SQLite and its tokenizer cannot take becomes a blank, also in ids, titles and values."""
+    """What SQLite and its tokenizer cannot take becomes a blank, also in ids, titles
+    and values."""
     bad = "a\x00b\ud800c\x7f"
-    entry = read()._replace(id=bad, title=bad, body=bad, extra={"tags": [bad], "source": bad})
+    entry = read()._replace(
+        id=bad, title=bad, body=bad, extra={"tags": [bad], "source": bad}
+    )
     (row,) = rows(entry, live=True)
     assert (row.entry, row.title, row.text, row.tags) == ("a b c ",) * 4
     assert metadata(row)["source"] == "a b c "

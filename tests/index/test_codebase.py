@@ -18,7 +18,8 @@ Run `make lint` and `npm run build`, `FOO=1 python scripts/x.py --fast`, then se
 
 @pytest.mark.unit
 def test_what_an_entry_names() -> None:
-    """Paths, targets and identifiers of code spans, links and `paths`; lines are left off."""
+    """Paths, targets and identifiers of code spans, links and `paths`; lines are left
+    off."""
     assert anchors_of({"paths": ["src/**/*.ts", "lib/x.py"]}, NAMED) == {
         Anchor("glob", "src/**/*.ts"),
         *(Anchor("path", path) for path in (
@@ -41,13 +42,16 @@ def test_what_an_entry_names() -> None:
     ],
 )
 def test_what_only_looks_like_a_name(text: str) -> None:
-    """Words, versions, flags, addresses, stand-ins, fenced code, and what a line says is gone."""
+    """Words, versions, flags, addresses, stand-ins, fenced code, and what a line says
+    is gone."""
     assert anchors_of({}, text) == set()
 
 
 def started(project: Project) -> None:
     """A commit with code, and notes on it."""
-    project.write("src/cart.py", "def parse_items(x):\n    return [line for line in x if line]\n")
+    project.write(
+        "src/cart.py", "def parse_items(x):\n    return [line for line in x if line]\n"
+    )
     project.write("src/old.py", "def retry_call():\n    pass\n")
     project.write("Makefile", "lint:\n\techo\n")
     project.write("MEMORY.md", project.entry("Cart", "See `src/cart.py` and `parse_items()`.",
@@ -60,7 +64,9 @@ def started(project: Project) -> None:
 def told(project: Project) -> dict[str, str]:
     """The details of mem doctor --stale by line of the memory file."""
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
-    return {row["detail"].partition(":")[0]: row["detail"] for row in rows if row["path"]}
+    return {
+        row["detail"].partition(":")[0]: row["detail"] for row in rows if row["path"]
+    }
 
 
 def test_gone_moved_and_never(project: Project) -> None:
@@ -78,10 +84,17 @@ def test_gone_moved_and_never(project: Project) -> None:
     assert "parse_items" not in found["Cart"]
     for name in ("retry_call", "src/old.py", "make lint"):
         assert f"names {name}, gone since {commit}" in found["Retry"]
-    row = next(r for r in project.mem("doctor", "--json").json["checks"] if r["name"] == "stale")
+    row = next(
+        r
+        for r in project.mem("doctor", "--json").json["checks"]
+        if r["name"] == "stale"
+    )
     assert row["status"] == "WARN" and row["detail"].startswith("2 entries name")
     health = project.mem("health", "--json").json["metrics"]["freshness"]
-    assert "2 of them name" in health["reason"] and health["raise_with"] == "mem doctor --stale"
+    assert (
+        "2 of them name" in health["reason"]
+        and health["raise_with"] == "mem doctor --stale"
+    )
     project.write("src/new.py", "def retry_call():\n    pass\n")
     project.commit("back")
     assert "retry_call" not in told(project)["Retry"]
@@ -107,7 +120,8 @@ def test_renames_are_followed_and_undone(project: Project) -> None:
 def test_after_a_commit_only_what_changed_is_read(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Identifiers are looked for in the changed files, unless the one that had them changed."""
+    """Identifiers are looked for in the changed files, unless the one that had them
+    changed."""
     started(project)
     for i in range(20):
         project.write(f"src/more{i}.py", "x = 1\n")
@@ -118,7 +132,9 @@ def test_after_a_commit_only_what_changed_is_read(
     read: list[str] = []
     real = codebase.Codebase.read
     monkeypatch.setattr(
-        codebase.Codebase, "read", lambda self, path: read.append(path) or real(self, path)
+        codebase.Codebase,
+        "read",
+        lambda self, path: read.append(path) or real(self, path),
     )
     project.mem("index")
     assert "src/more3.py" in read and "src/more4.py" not in read
@@ -141,39 +157,54 @@ def test_without_git(project: Project, tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     (folder / "MEMORY.md").write_text("# N\n\nSee `src/x.py`.\n")
-    rows = json.loads(project.mem("doctor", "--stale", "--json", "--root", str(folder)).out)
+    rows = json.loads(
+        project.mem("doctor", "--stale", "--json", "--root", str(folder)).out
+    )
     assert [row["status"] for row in rows["checks"]] == ["INFO"]
 
 
 def test_recall_marks_and_lowers_it(project: Project) -> None:
-    """A hit that names what is gone says so and stands behind its equal; a start leaves it out."""
+    """A hit that names what is gone says so and stands behind its equal; a start leaves
+    it out."""
     for name in ("one", "two"):
-        project.write(f"src/{name}_part.py", f"def {name}_call():\n    return '{name}'\n")
+        project.write(
+            f"src/{name}_part.py", f"def {name}_call():\n    return '{name}'\n"
+        )
     project.write("MEMORY.md", "".join(
         project.entry(f"Widgets {name}", f"The widgets are painted by `{name}_call()`.", id=name,
                       type="corrective", created_at="2026-03-01")
         for name in ("one", "two")))  # fmt: skip
     project.commit("start")
-    first, second = project.mem("recall", "how are widgets painted", "--json").json["hits"][:2]
+    first, second = project.mem("recall", "how are widgets painted", "--json").json[
+        "hits"
+    ][:2]
     project.git("rm", "-q", f"src/{first['id']}_part.py")
     project.commit("gone")
     project.mem("index")
     hits = project.mem("recall", "how are widgets painted", "--json").json["hits"]
     assert [hit["id"] for hit in hits[:2]] == [second["id"], first["id"]]
-    assert f"names {first['id']}_call, gone since" in hits[1]["gone"] and "gone" not in hits[0]
+    assert (
+        f"names {first['id']}_call, gone since" in hits[1]["gone"]
+        and "gone" not in hits[0]
+    )
     assert "gone since" in project.mem("recall", "how are widgets painted").out
     call = {"session_id": "s", "cwd": str(project.root)}
     told = project.shell("hook", "session-start", input=json.dumps(call)).out
     assert f"{second['id']}_call" in told and f"{first['id']}_call" not in told
 
 
-def test_a_shallow_clone_says_what_it_cannot_tell(project: Project, tmp_path: Path) -> None:
-    """What this part of the history does not have may be in the other: untold, not never."""
+def test_a_shallow_clone_says_what_it_cannot_tell(
+    project: Project, tmp_path: Path
+) -> None:
+    """What this part of the history does not have may be in the other: untold, not
+    never."""
     started(project)
     project.git("rm", "-q", "src/old.py")
     project.commit("gone")
     clone = tmp_path / "clone"
     project.git("clone", "-q", "--depth=1", f"file://{project.root}", str(clone))
-    rows = project.mem("doctor", "--stale", "--root", str(clone), "--json").json["checks"]
+    rows = project.mem("doctor", "--stale", "--root", str(clone), "--json").json[
+        "checks"
+    ]
     assert [row["status"] for row in rows] == ["INFO"]
     assert "only a part of the history" in rows[0]["detail"]

@@ -39,7 +39,9 @@ def sql(project: Project, query: str) -> list[tuple[Any, ...]]:
 
 
 def titles(project: Project, task: str, *options: str) -> list[str]:
-    done = project.mem("recall", task, "--json", "--ranked", "--max-tokens", "0", *options)
+    done = project.mem(
+        "recall", task, "--json", "--ranked", "--max-tokens", "0", *options
+    )
     assert done.code == 0, done.err
     return [hit["title"] for hit in done.json["hits"]]
 
@@ -69,22 +71,29 @@ def test_the_index_is_unseen_in_a_linked_worktree(project: Project) -> None:
     project.git("worktree", "add", "-q", "../linked")
     folder = project.root.parent / "linked"
     assert project.mem("index", cwd=folder).code == 0
-    assert (folder / DB).exists() and project.git("status", "--porcelain", cwd=folder) == ""
+    assert (folder / DB).exists() and project.git(
+        "status", "--porcelain", cwd=folder
+    ) == ""
 
 
 def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
-    """No index, no cache, no state: every command exits 0 with one line that says how to begin."""
+    """No index, no cache, no state: every command exits 0 with one line that says how
+    to begin."""
     assert project.mem("index", "--check").code == 0
     for command in (["index"], ["recall", "x"], ["list"], ["index", "--rebuild"]):
         done = project.mem(*command)
         assert done.code == 0
-        assert [line for line in done.err.splitlines() if 'Begin with: mem add "' in line]
+        assert [
+            line for line in done.err.splitlines() if 'Begin with: mem add "' in line
+        ]
     assert sorted(path.name for path in project.root.iterdir()) == [".git"]
     assert not (world / "cache").exists()
     assert not (world / "state").exists()
 
 
-def test_only_global_memory_is_indexed_in_the_cache(project: Project, world: Path) -> None:
+def test_only_global_memory_is_indexed_in_the_cache(
+    project: Project, world: Path
+) -> None:
     """A repository without a memory file of its own gets no index of its own."""
     project.write("~/MEMORY.md", project.entry("Zebra", "Stripes."))
     assert titles(project, "zebra") == ["Zebra"]
@@ -110,7 +119,9 @@ def test_mem_db_moves_the_index(project: Project) -> None:
     """A file in an existing folder."""
     project.write("MEMORY.md", project.entry("Zebra"))
     assert project.mem("index", env={"MEM_DB": "../elsewhere.db"}).code == 0
-    assert (project.root.parent / "elsewhere.db").exists() and not (project.root / DB).exists()
+    assert (project.root.parent / "elsewhere.db").exists() and not (
+        project.root / DB
+    ).exists()
 
 
 _WATCH = """
@@ -149,7 +160,8 @@ def test_unchanged_files_are_not_read(project: Project) -> None:
 
 
 def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> None:
-    """Another mtime, equal content: the rows stay, and the next run does not read it again."""
+    """Another mtime, equal content: the rows stay, and the next run does not read it
+    again."""
     path = project.write("MEMORY.md", project.entry("One") + project.entry("Two"))
     age(path, 500)
     project.mem("index")
@@ -170,11 +182,17 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
     before = dict(sql(project, "SELECT title, id FROM chunks"))
     project.write(
         "MEMORY.md",
-        "".join([entries[0].replace("Body 0", "Longer body\nof two lines"), *entries[1:]]),
+        "".join(
+            [entries[0].replace("Body 0", "Longer body\nof two lines"), *entries[1:]]
+        ),
     )
     project.mem("index")
     after = dict(sql(project, "SELECT title, id FROM chunks"))
-    assert [before[t] == after[t] for t in ("Title 0", "Title 1", "Title 2")] == [False, True, True]
+    assert [before[t] == after[t] for t in ("Title 0", "Title 1", "Title 2")] == [
+        False,
+        True,
+        True,
+    ]
     lines = dict(sql(project, "SELECT title, line FROM chunks"))
     text = (project.root / "MEMORY.md").read_text().split("\n")
     assert all(title in text[line - 1] for title, line in lines.items())
@@ -183,9 +201,12 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
 def test_a_same_size_edit_within_one_tick_is_found(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Racily clean: the file is written, indexed and written again with the same mtime and size."""
+    """Racily clean: the file is written, indexed and written again with the same mtime
+    and size."""
     monkeypatch.setattr(files, "RACY_NS", 60 * 10**9)  # however slow this machine is
-    path = project.write("MEMORY.md", project.entry("Zebra", "It is black.", id="a1" * 4))
+    path = project.write(
+        "MEMORY.md", project.entry("Zebra", "It is black.", id="a1" * 4)
+    )
     project.mem("index")
     stamp = path.stat()
     path.write_text(path.read_text().replace("black", "white"))
@@ -194,12 +215,23 @@ def test_a_same_size_edit_within_one_tick_is_found(
 
 
 @pytest.mark.parametrize(
-    "how", ["deleted", "emptied", "blanked", "renamed", "moved", "made a folder", "made unreadable"]
+    "how",
+    [
+        "deleted",
+        "emptied",
+        "blanked",
+        "renamed",
+        "moved",
+        "made a folder",
+        "made unreadable",
+    ],
 )
 def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
     """Whatever became of the file, its words leave the index, its relations too."""
     project.write("MEMORY.md", project.entry("Other", "Horses."))
-    path = project.write("tasks/z.md", project.entry("Zebra", "Stripes.", supports=["1234"]))
+    path = project.write(
+        "tasks/z.md", project.entry("Zebra", "Stripes.", supports=["1234"])
+    )
     assert titles(project, "stripes") == ["Zebra"]
     if how in ("deleted", "made a folder"):
         path.unlink()
@@ -222,7 +254,9 @@ def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
     assert sql(project, left) == [(0,)]
 
 
-WORDS = "zebra horse stripe gallop 斑马 getUserName café deploy timeout rollback".split()
+WORDS = (
+    "zebra horse stripe gallop 斑马 getUserName café deploy timeout rollback".split()
+)
 FILES = (
     "MEMORY.md",
     "institutional.md",
@@ -246,15 +280,22 @@ def content(db: Path) -> list[tuple[Any, ...]]:
     rows += connection.execute(
         "SELECT r.entry, r.other, r.relation, m.path FROM relations r JOIN file_meta m ON m.id = r.source"
     ).fetchall()
-    connection.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
+    connection.execute(
+        "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)"
+    )
     connection.close()
     return sorted(rows, key=repr)
 
 
 def answers(app: App) -> list[Any]:
     """What recall says, for each word; without the paths of the database."""
-    requests = [RecallRequest(word, ranked_only=i % 2 == 0) for i, word in enumerate(WORDS)]
-    return [recall_command.recall(app, request)._replace(problems=()) for request in requests]
+    requests = [
+        RecallRequest(word, ranked_only=i % 2 == 0) for i, word in enumerate(WORDS)
+    ]
+    return [
+        recall_command.recall(app, request)._replace(problems=())
+        for request in requests
+    ]
 
 
 class Editor:
@@ -265,7 +306,11 @@ class Editor:
         self.random = random.Random(seed)
 
     def path(self, name: str) -> Path:
-        return self.project.home / name[2:] if name.startswith("~/") else self.project.root / name
+        return (
+            self.project.home / name[2:]
+            if name.startswith("~/")
+            else self.project.root / name
+        )
 
     def entry(self) -> str:
         body = " ".join(self.random.choices(WORDS, k=self.random.choice([3, 12, 400])))
@@ -280,25 +325,41 @@ class Editor:
 
     def step(self) -> None:
         name, target = self.random.choices(FILES, k=2)
-        path, goal = self.path(name), self.path(target)
+        path = self.path(name)
+        goal = self.path(target)
         there = path.is_file()
-        actions = ["write", "append", "append", "change", "move", "delete", "touch", "prose", "bad"]
+        actions = [
+            "write",
+            "append",
+            "append",
+            "change",
+            "move",
+            "delete",
+            "touch",
+            "prose",
+            "bad",
+        ]
         action = self.random.choice(actions)
         for each in (path, goal):
             each.parent.mkdir(parents=True, exist_ok=True)
         word, other = self.random.sample(WORDS, 2)
         if action == "write":
-            path.write_text("".join(self.entry() for _ in range(self.random.randrange(4))))
+            path.write_text(
+                "".join(self.entry() for _ in range(self.random.randrange(4)))
+            )
         elif action == "append":
             path.write_text(
-                (path.read_bytes() if there else b"").decode(errors="ignore") + self.entry()
+                (path.read_bytes() if there else b"").decode(errors="ignore")
+                + self.entry()
             )
         elif action == "prose":
             path.write_text(f"# {word}\n\nThe {other}.\n\n{self.entry()}")
         elif action == "bad":
             path.write_bytes(b"zebra \xff\n")
         elif there and action == "change":
-            path.write_bytes(path.read_bytes().replace(word.encode(), other.encode(), 3))
+            path.write_bytes(
+                path.read_bytes().replace(word.encode(), other.encode(), 3)
+            )
         elif there and action == "move":
             path.replace(goal)
         elif there and action == "delete":
@@ -311,7 +372,8 @@ class Editor:
 def test_incremental_equals_from_scratch(project: Project, seed: int) -> None:
     """After any sequence of edits, moves, deletions and appends."""
     editor = Editor(project, seed)
-    old, fresh = project.root.parent / "old.db", project.root.parent / "fresh.db"
+    old = project.root.parent / "old.db"
+    fresh = project.root.parent / "fresh.db"
     for step in range(25):
         editor.step()
         with opened(project, str(old)) as app:
@@ -394,32 +456,59 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(
     assert (after.code, after.err, after.json["hits"][0]["title"]) == (0, "", "Zebra")
 
 
-def test_processes_that_start_at_once_all_answer_and_one_index_remains(project: Project) -> None:
-    """From nothing, and from a damaged file: no error, nothing moved aside that was good."""
+def test_processes_that_start_at_once_all_answer_and_one_index_remains(
+    project: Project,
+) -> None:
+    """From nothing, and from a damaged file: no error, nothing moved aside that was
+    good."""
     for i in range(20):
         project.write(
-            f"tasks/t{i}.md", project.entry(f"Zebra {i}", f"Stripes number {i} " + "word " * 50)
+            f"tasks/t{i}.md",
+            project.entry(f"Zebra {i}", f"Stripes number {i} " + "word " * 50),
         )
     for damaged in (False, True):
         if damaged:
             (project.root / DB).write_text("noise " * 1000)
-        command = [sys.executable, "-m", "memcli", "recall", "zebra stripes", "--json", "--ranked"]
+        command = [
+            sys.executable,
+            "-m",
+            "memcli",
+            "recall",
+            "zebra stripes",
+            "--json",
+            "--ranked",
+        ]
         running = [
             subprocess.Popen(
-                command, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command,
+                cwd=project.root,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
             for _ in range(6)
         ]
-        ended = [(process.communicate(timeout=60), process.returncode) for process in running]
-        answers = {json.dumps([h["id"] for h in json.loads(out)["hits"]]) for (out, _), _ in ended}
+        ended = [
+            (process.communicate(timeout=60), process.returncode) for process in running
+        ]
+        answers = {
+            json.dumps([h["id"] for h in json.loads(out)["hits"]])
+            for (out, _), _ in ended
+        }
         assert [code for _, code in ended] == [0] * 6, [err for (_, err), _ in ended]
         assert len(answers) == 1
         assert len(list(project.root.glob(f"{DB}.aside-*"))) == damaged
-        # What one of them left because the index was busy, the next quiet one makes up for.
-        assert project.mem("recall", "zebra").code == project.mem("index", "--check").code == 0
+        # What one of them left because the index was busy, the next quiet one makes up
+        # for.
+        assert (
+            project.mem("recall", "zebra").code
+            == project.mem("index", "--check").code
+            == 0
+        )
 
 
-def test_an_index_that_another_process_has_mended_is_not_moved_again(project: Project) -> None:
+def test_an_index_that_another_process_has_mended_is_not_moved_again(
+    project: Project,
+) -> None:
     """Two found the same damage; the second takes what the first has built."""
     project.write("MEMORY.md", project.entry("Zebra"))
     path = project.root / DB
@@ -446,7 +535,9 @@ sys.stdin.read()
 def held(path: Path) -> Iterator[None]:
     """Another process is writing the index."""
     command = [sys.executable, "-c", _HOLD, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == b"held\n"
         yield
@@ -456,7 +547,8 @@ def held(path: Path) -> Iterator[None]:
 def test_a_busy_index_is_answered_from_and_refused_to_writers(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with --rebuild."""
+    """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with
+    --rebuild."""
     project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
     project.mem("index")
     project.write("tasks/new.md", project.entry("Horse", "Stripes? No."))
@@ -464,8 +556,14 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
     monkeypatch.setattr(upkeep, "BUILD_WAIT", 0.05)
     with held(project.root / DB):
         done = project.mem("recall", "stripes", "--json")
-        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Zebra"])
-        assert done.err == "mem: the index is busy: this answer may miss the latest edits\n"
+        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (
+            0,
+            ["Zebra"],
+        )
+        assert (
+            done.err
+            == "mem: the index is busy: this answer may miss the latest edits\n"
+        )
         for options in ([], ["--rebuild"]):
             done = project.mem("index", *options)
             assert (done.code, "busy" in done.err) == (5, True)
@@ -474,13 +572,15 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
-    """What cannot be written is rolled back, and this run answers from an index in memory."""
+    """What cannot be written is rolled back, and this run answers from an index in
+    memory."""
     project.write("MEMORY.md", project.entry("Zebra"))
     with opened(project) as app:
         app.refresh()
         app.index.db.execute("PRAGMA max_page_count = 1")
         project.write(
-            "tasks/big.md", "".join(project.entry("Big", "word " * 300) for _ in range(300))
+            "tasks/big.md",
+            "".join(project.entry("Big", "word " * 300) for _ in range(300)),
         )
         del app.project.listing
         app.refresh()
@@ -502,10 +602,13 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
         ("Deployments were failing", "deployment"),
     ],
 )
-def test_words_are_found_however_they_are_written(project: Project, text: str, query: str) -> None:
+def test_words_are_found_however_they_are_written(
+    project: Project, text: str, query: str
+) -> None:
     """Inside a sentence without blanks, without accents, in parts, in another form."""
     project.write(
-        "MEMORY.md", project.entry("Title", text) + project.entry("Other", "Nothing of the kind.")
+        "MEMORY.md",
+        project.entry("Title", text) + project.entry("Other", "Nothing of the kind."),
     )
     assert titles(project, query) == ["Title"]
 
@@ -518,7 +621,9 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
     project.mem("index")
     path = project.root / ".memory.db"
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'00000000')")
+        db.execute(
+            "INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'00000000')"
+        )
         db.execute("INSERT INTO embedding_cache VALUES ('odd', 'openai', 'm', x'00')")
         db.execute("UPDATE chunks SET text = 'Forged words'")
     shutil.rmtree(world / "state")
@@ -529,7 +634,9 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
     assert path.read_bytes() == before
     done = project.mem("index", "--trust")
     assert done.code == 0 and "vectors taken over: 1" in done.err
-    assert [kept.read_bytes() for kept in project.root.glob(".memory.db.aside-*[0-9]")] == [before]
+    assert [
+        kept.read_bytes() for kept in project.root.glob(".memory.db.aside-*[0-9]")
+    ] == [before]
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT hash FROM embedding_cache").fetchall() == [("h",)]
     assert project.mem("recall", "carts").err == ""

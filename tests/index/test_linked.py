@@ -1,4 +1,5 @@
-"""What an index line says is searched with the file it links to; decisions that do not hold."""
+"""What an index line says is searched with the file it links to; decisions that do not
+hold."""
 
 import pytest
 
@@ -8,11 +9,15 @@ INDEX = "# Memory\n\n- [Deploys](deploys.md) — rollback checklist, zebra\n- [C
 
 
 def paths(project: Project, task: str) -> list[str]:
-    return [hit["path"] for hit in project.mem("recall", "--ranked", "--json", task).json["hits"]]
+    return [
+        hit["path"]
+        for hit in project.mem("recall", "--ranked", "--json", task).json["hits"]
+    ]
 
 
 def test_the_words_of_an_index_line_find_its_file(project: Project) -> None:
-    """However it came about: line first, file first, line edited, line gone; and no other file."""
+    """However it came about: line first, file first, line edited, line gone; and no
+    other file."""
     project.write("memory/MEMORY.md", INDEX)
     assert paths(project, "zebra") == ["memory/MEMORY.md"]
     project.write("memory/deploys.md", "# Deploying\n\nTag first, then push.\n")
@@ -35,15 +40,21 @@ STATUSES = [
 
 
 @pytest.mark.parametrize("head", STATUSES)
-def test_a_decision_that_does_not_hold_ranks_last_and_says_so(project: Project, head: str) -> None:
+def test_a_decision_that_does_not_hold_ranks_last_and_says_so(
+    project: Project, head: str
+) -> None:
     """Whatever way its status is written; one that is accepted stays what it is."""
     project.write(
-        "docs/adr/0001-zebra.md", head.format("Zebra herds") + "Use zebra herds, zebra.\n"
+        "docs/adr/0001-zebra.md",
+        head.format("Zebra herds") + "Use zebra herds, zebra.\n",
     )
     project.write(
-        "docs/adr/0005-x.md", "# Herds\n\n## Status\n\nAccepted\n\nThe zebra goes once.\n"
+        "docs/adr/0005-x.md",
+        "# Herds\n\n## Status\n\nAccepted\n\nThe zebra goes once.\n",
     )
     done = project.mem("recall", "--ranked", "--json", "zebra herds")
-    assert [hit["path"] for hit in done.json["hits"]][-1] == "docs/adr/0001-zebra.md", done.json
+    assert [hit["path"] for hit in done.json["hits"]][-1] == "docs/adr/0001-zebra.md", (
+        done.json
+    )
     shown = project.mem("recall", "--ranked", "--format", "prompt", "zebra herds").out
     assert "superseded" in shown.split("0001-zebra")[0].splitlines()[-1]

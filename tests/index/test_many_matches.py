@@ -12,27 +12,35 @@ FOURS = [" ".join(words) for words in combinations(COMMON, 4)]
 
 
 def entry(name: str, text: str, kind: str = "procedural") -> str:
-    return (
-        f"---\nid: {name}\ntype: {kind}\ncreated_at: 2026-11-01\n---\n## About {name}\n{text}\n\n"
-    )
+    return f"---\nid: {name}\ntype: {kind}\ncreated_at: 2026-11-01\n---\n## About {name}\n{text}\n\n"
 
 
 @pytest.fixture
 def many(project: Project) -> Project:
-    """1,300 entries with four of five common words, 250 with one: more than are scored."""
+    """1,300 entries with four of five common words, 250 with one: more than are
+    scored."""
     dice = random.Random(7)
     filler = ["".join(dice.choices("bcdfghklmnprstvz", k=6)) for _ in range(400)]
     rows = [
-        entry(f"e{i}", f"{FOURS[i % 5]} {' '.join(dice.sample(filler, 8))}") for i in range(1300)
+        entry(f"e{i}", f"{FOURS[i % 5]} {' '.join(dice.sample(filler, 8))}")
+        for i in range(1300)
     ]
     rows += [
-        entry(f"w{i}", f"{COMMON[i % 5]} {' '.join(dice.sample(filler, 8))}") for i in range(250)
+        entry(f"w{i}", f"{COMMON[i % 5]} {' '.join(dice.sample(filler, 8))}")
+        for i in range(250)
     ]
-    rows.insert(700, entry("all", f"{' '.join(COMMON)} {' '.join(dice.sample(filler, 8))}"))
-    rows.insert(900, entry("rare", f"zeppelin {COMMON[0]} {' '.join(dice.sample(filler, 8))}"))
+    rows.insert(
+        700, entry("all", f"{' '.join(COMMON)} {' '.join(dice.sample(filler, 8))}")
+    )
+    rows.insert(
+        900, entry("rare", f"zeppelin {COMMON[0]} {' '.join(dice.sample(filler, 8))}")
+    )
     for i, word in enumerate(COMMON[:3]):
         rows.insert(
-            300 * i, entry(f"rule{i}", f"{word} {' '.join(dice.sample(filler, 8))}", "directive")
+            300 * i,
+            entry(
+                f"rule{i}", f"{word} {' '.join(dice.sample(filler, 8))}", "directive"
+            ),
         )
     project.write("MEMORY.md", "".join(rows))
     return project
@@ -48,4 +56,8 @@ def test_the_best_of_very_many_matches_is_found(many: Project) -> None:
     """What covers most of the task; a rare word outweighs the common ones."""
     assert found(many, "--limit", "1", *COMMON) == ["all"]
     assert found(many, "--limit", "1", "zeppelin", *COMMON) == ["rare"]
-    assert sorted(found(many, "--type", "directive", *COMMON)) == ["rule0", "rule1", "rule2"]
+    assert sorted(found(many, "--type", "directive", *COMMON)) == [
+        "rule0",
+        "rule1",
+        "rule2",
+    ]

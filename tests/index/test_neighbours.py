@@ -38,7 +38,9 @@ def nearest(project: Project) -> list[Edge]:
         if cosine >= 0.80:
             found[a].append((-cosine, b))
             found[b].append((-cosine, a))
-    return sorted((a, b, -cosine) for a, near in found.items() for cosine, b in sorted(near)[:3])
+    return sorted(
+        (a, b, -cosine) for a, near in found.items() for cosine, b in sorted(near)[:3]
+    )
 
 
 def some(project: Project, count: int, seed: int = 1) -> list[str]:
@@ -52,48 +54,74 @@ def some(project: Project, count: int, seed: int = 1) -> list[str]:
 
 @pytest.mark.parametrize(("count", "few"), [(150, 200), (150, 64)])
 def test_edges_are_exactly_the_nearest(
-    project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, count: int, few: int
+    project: Project,
+    vectors: None,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    few: int,
 ) -> None:
     """By sign bits for few, by products of matrices for many."""
     monkeypatch.setattr(neighbours, "FEW", few)
     project.write("MEMORY.md", "".join(some(project, count)))
     assert project.mem("index").code == 0
     assert len(edges(project)) > count and edges(project) == nearest(project)
-    assert edges(project, ["n007"]) == [edge for edge in nearest(project) if edge[0] == "n007"]
+    assert edges(project, ["n007"]) == [
+        edge for edge in nearest(project) if edge[0] == "n007"
+    ]
 
 
 @pytest.mark.parametrize("few", [0, 64])
 def test_copies_and_what_is_not_live_have_no_edges(
     project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    """One id in two files is one entry; the archive and the retired have no part in it."""
+    """One id in two files is one entry; the archive and the retired have no part in
+    it."""
     monkeypatch.setattr(neighbours, "FEW", few)
     text = project.entry("Retry", "the payment webhook retries late requests", id="a")
     project.write("MEMORY.md", text)
-    project.write("tasks/t.md", text + text.replace("id: a", "id: r").replace("active", "retired"))
+    project.write(
+        "tasks/t.md", text + text.replace("id: a", "id: r").replace("active", "retired")
+    )
     project.write("MEMORY.archive.md", text.replace("id: a", "id: x"))
     project.mem("index")
     assert edges(project) == []
-    project.write("tasks/u.md", "".join(text.replace("id: a", f"id: {name}") for name in "bcdef"))
+    project.write(
+        "tasks/u.md", "".join(text.replace("id: a", f"id: {name}") for name in "bcdef")
+    )
     project.mem("index")
     assert [other for one, other, _ in edges(project) if one == "f"] == ["a", "b", "c"]
 
 
-def test_show_names_what_is_similar_without_numpy(project: Project, vectors: None) -> None:
+def test_show_names_what_is_similar_without_numpy(
+    project: Project, vectors: None
+) -> None:
     """Beside what the file itself says; an unrelated one is not named."""
     project.write(
         "MEMORY.md",
-        project.entry("Retry the webhook", "the payment webhook retries late requests", id="a")
+        project.entry(
+            "Retry the webhook", "the payment webhook retries late requests", id="a"
+        )
         + project.entry(
-            "Retry the webhook", "the payment webhook retries late calls", id="b", supports=["a"]
+            "Retry the webhook",
+            "the payment webhook retries late calls",
+            id="b",
+            supports=["a"],
         )
         + project.entry("Zebra", "stripes and savanna grass", id="z"),
     )
     project.mem("index")
     code = "import sys; from memcli.cli.program import run; run(['show', 'b']); sys.exit('numpy' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "supports a" in done.stdout and "similar a" in done.stdout and "z" not in edges(project)
+    assert (
+        "supports a" in done.stdout
+        and "similar a" in done.stdout
+        and "z" not in edges(project)
+    )
     assert "similar b" in project.mem("show", "a").out

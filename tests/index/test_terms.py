@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from memcli.index.lexical import MAX_TERMS, build, concepts, quoted, widened
 
-HOSTILE = ["AND NOT NEAR (", '"', "'", "*", "^", "NUL \0 NUL", "\ud800", "{x y}: z", "-", "col:x"]
+HOSTILE = [
+    "AND NOT NEAR (",
+    '"',
+    "'",
+    "*",
+    "^",
+    "NUL \0 NUL",
+    "\ud800",
+    "{x y}: z",
+    "-",
+    "col:x",
+]
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +38,17 @@ def fts() -> Iterator[sqlite3.Connection]:
 
 def matches(db: sqlite3.Connection, terms: Sequence[str]) -> int:
     return sum(
-        len(db.execute("SELECT 1 FROM t WHERE t MATCH ?", (quoted(t),)).fetchall()) for t in terms
+        len(db.execute("SELECT 1 FROM t WHERE t MATCH ?", (quoted(t),)).fetchall())
+        for t in terms
     )
 
 
 @given(
     st.one_of(
-        st.text(), st.lists(st.sampled_from([*HOSTILE, "word", "snake_case", "日本"])).map(" ".join)
+        st.text(),
+        st.lists(st.sampled_from([*HOSTILE, "word", "snake_case", "日本"])).map(
+            " ".join
+        ),
     )
 )
 def test_no_text_is_an_fts_syntax_error(fts: sqlite3.Connection, task: str) -> None:
@@ -64,7 +79,8 @@ def test_stop_words_go_unless_nothing_remains() -> None:
 
 
 def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
-    """The longest that occurs, without at most three letters; short words are left alone."""
+    """The longest that occurs, without at most three letters; short words are left
+    alone."""
     known = {"verbindung*": 2, "verbindun*": 2, "model*": 1, "auth*": 9, "화면*": 1}
     query = build("Verbindungen modelos author proxy 화면에서")
     got = widened(query, lambda words: [known.get(word, 0) for word in words])
@@ -73,14 +89,20 @@ def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
 
 def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
     """What only joins words is left out; a pair that occurs stays as it is."""
-    got = widened(build("更新次数的"), lambda words: [int(word == "次数") for word in words])
+    got = widened(
+        build("更新次数的"), lambda words: [int(word == "次数") for word in words]
+    )
     assert got.terms == ("更*", "新*", "次*", "次数")
 
 
 def test_what_another_language_names_is_also_asked_in_english() -> None:
-    """Of compounds, too; vectors get the English names. A task in English is left as it is."""
+    """Of compounds, too; vectors get the English names. A task in English is left as it
+    is."""
     found = concepts("Protokolldateien der 数据库")
-    assert all(any(name in each for each in found) for name in ("log |", "sql |", "데이터베이스*"))
+    assert all(
+        any(name in each for each in found)
+        for name in ("log |", "sql |", "데이터베이스*")
+    )
     assert any("database" in names for names in found.values())
     assert not any("데이터베이스" in names for names in found.values())
     assert concepts("why does the fusion of licence logs fail with zustand") == {}
@@ -88,22 +110,27 @@ def test_what_another_language_names_is_also_asked_in_english() -> None:
 
 
 def test_a_long_task_counts_by_its_rarest_terms() -> None:
-    """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest first."""
+    """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest
+    first."""
     words = [f"w{i}x" for i in range(200)]
     frequency = {word: (i * 7) % 200 for i, word in enumerate(words)}
-    got = build(" ".join(words), lambda asked: [frequency.get(word, 0) for word in asked]).terms
+    got = build(
+        " ".join(words), lambda asked: [frequency.get(word, 0) for word in asked]
+    ).terms
     found = [word for word in words if frequency[word]]
     assert list(got) == sorted(found, key=frequency.__getitem__)[:MAX_TERMS]
 
 
 def test_neighbours_are_phrases_and_stop_words_part_them() -> None:
-    """Two or three content words in a row form a phrase; a stop word between them ends it."""
+    """Two or three content words in a row form a phrase; a stop word between them ends
+    it."""
     wanted = {"red blue", "blue green", "red blue green"}
     assert set(build("red blue green of gold").phrases) == wanted
 
 
 def test_scripts_without_blanks_are_asked_in_pairs() -> None:
-    """Chinese is asked by overlapping pairs, each by itself; a single character by prefix."""
+    """Chinese is asked by overlapping pairs, each by itself; a single character by
+    prefix."""
     assert build("数据库").terms == ("数据", "据库")
     assert build("库").terms == ("库*",)
     assert build("我们的数据").terms == ("数据",) and build("どうすれば").terms
@@ -112,8 +139,19 @@ def test_scripts_without_blanks_are_asked_in_pairs() -> None:
 def test_a_phrase_has_bounded_parts_and_none_twice() -> None:
     """An identifier of thousands of parts costs no more than a short one."""
     long = ".".join(f"part{i}" for i in range(3_000))
-    for task in (long, f"{long} {long}", "aa." * 3_000 + "bb", f"{'.'.join('abcdefgh')} " * 3):
+    for task in (
+        long,
+        f"{long} {long}",
+        "aa." * 3_000 + "bb",
+        f"{'.'.join('abcdefgh')} " * 3,
+    ):
         query = build(task, lambda words: [1] * len(words))
         for phrase in (*query.terms, *query.phrases):
             assert len(phrase.split()) <= 16, phrase
-    assert build("one.two.three.two.four").terms == ("one two three", "one", "two", "three", "four")
+    assert build("one.two.three.two.four").terms == (
+        "one two three",
+        "one",
+        "two",
+        "three",
+        "four",
+    )

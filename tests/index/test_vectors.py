@@ -1,4 +1,5 @@
-"""The vectors of an index: the same however it came about, of one model, and never in the way."""
+"""The vectors of an index: the same however it came about, of one model, and never in
+the way."""
 
 import json
 import threading
@@ -15,7 +16,9 @@ from tests.conftest import Project, Result
 from tests.index.test_database import FILES, Editor, sql
 from tests.providers.embed.server import HANG, Answer, Server, serving, vector_of
 
-pytestmark = pytest.mark.skipif(local_package() is None, reason="needs the extra `local`")
+pytestmark = pytest.mark.skipif(
+    local_package() is None, reason="needs the extra `local`"
+)
 
 
 def embedded(project: Project) -> set[str]:
@@ -24,13 +27,16 @@ def embedded(project: Project) -> set[str]:
 
 
 def contents(project: Project) -> list[tuple[Any, ...]]:
-    """Every vector with the chunk it is of and the words it has, whatever their numbers are."""
+    """Every vector with the chunk it is of and the words it has, whatever their numbers
+    are."""
     words = dict(sql(project, "SELECT id, word FROM words"))
     rows = sql(
-        project, "SELECT c.text, v.vector, v.words FROM vectors v JOIN chunks c ON c.id = v.chunk"
+        project,
+        "SELECT c.text, v.vector, v.words FROM vectors v JOIN chunks c ON c.id = v.chunk",
     )
     return sorted(
-        (d, v, [words[i] for i in np.frombuffer(own, "<u4").tolist()]) for d, v, own in rows
+        (d, v, [words[i] for i in np.frombuffer(own, "<u4").tolist()])
+        for d, v, own in rows
     )
 
 
@@ -46,10 +52,13 @@ def sign_bits(project: Project) -> dict[int, bytes]:
 
 
 def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
-    got = project.mem("recall", "--json", "--ranked", "--explain", "--max-tokens", "0", task).json
+    got = project.mem(
+        "recall", "--json", "--ranked", "--explain", "--max-tokens", "0", task
+    ).json
     assert got["mode"] == "blend"
     return [
-        (hit["id"], hit["score"], hit["path"], tuple(hit["factors"].items())) for hit in got["hits"]
+        (hit["id"], hit["score"], hit["path"], tuple(hit["factors"].items()))
+        for hit in got["hits"]
     ]
 
 
@@ -57,27 +66,38 @@ def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
 def test_edited_step_by_step_or_built_at_once_it_is_the_same(
     project: Project, vectors: None, seed: int
 ) -> None:
-    """After edits, deletions and moves the vectors and the answers are those of an index made anew."""
+    """After edits, deletions and moves the vectors and the answers are those of an
+    index made anew."""
     editor = Editor(project, seed)
     for name in FILES:
         project.write(name, "".join(editor.entry() for _ in range(6)))
     for _ in range(8):
         editor.step()
         project.mem("recall", "zebra")
-    tasks = ["zebra stripe at a gallop", "a wild animal", "rollback of the deploy", "斑马"]
-    grown, step_by_step = contents(project), [answer(project, task) for task in tasks]
+    tasks = [
+        "zebra stripe at a gallop",
+        "a wild animal",
+        "rollback of the deploy",
+        "斑马",
+    ]
+    grown = contents(project)
+    step_by_step = [answer(project, task) for task in tasks]
     assert sign_bits(project).keys() == {
         row[0] for row in sql(project, "SELECT chunk FROM vectors")
     }
     (project.root / ".memory.db").unlink()
     assert [answer(project, task) for task in tasks] == step_by_step
     assert contents(project) == grown
-    assert project.mem("index", "--rebuild").code in (0, 3)  # 3: the editor leaves bad files, too
+    assert project.mem("index", "--rebuild").code in (
+        0,
+        3,
+    )  # 3: the editor leaves bad files, too
     assert contents(project) == grown and len(grown) > 3
 
 
 def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> None:
-    """Entries and sections of the memory store; no archives, proxies, norms, nothing retired."""
+    """Entries and sections of the memory store; no archives, proxies, norms, nothing
+    retired."""
     project.write(
         "MEMORY.md",
         "# Prose\n\nSome text.\n\n"
@@ -102,7 +122,9 @@ def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None
     )  # fmt: skip
 
     def chosen(*sets: str) -> set[str]:
-        got = project.mem("index", *(part for value in sets for part in ("--set", value)))
+        got = project.mem(
+            "index", *(part for value in sets for part in ("--set", value))
+        )
         assert got.code == 0, got.err
         return embedded(project)
 
@@ -130,10 +152,12 @@ def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None
 def test_damaged_rows_are_a_note_at_most_and_heal(
     project: Project, vectors: None, damage: str
 ) -> None:
-    """Words still answer; the run after has whole vectors, without a word from the user."""
+    """Words still answer; the run after has whole vectors, without a word from the
+    user."""
     project.write(
         "MEMORY.md",
-        project.entry("Car", "The vehicle in the garage.") + project.entry("Tea", "Green tea."),
+        project.entry("Car", "The vehicle in the garage.")
+        + project.entry("Tea", "Green tea."),
     )
     wanted = answer(project, "garage automobile")
     sql(project, damage)
@@ -142,7 +166,9 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
     assert got.json["hits"][0]["title"] == "Car"
     assert got.err.count("\n") <= 1
     assert "Traceback" not in got.err
-    if "FROM signs" not in damage:  # costs only what words do not find, until there is a write
+    if (
+        "FROM signs" not in damage
+    ):  # costs only what words do not find, until there is a write
         assert answer(project, "garage automobile") == wanted
     assert project.mem("index", "--rebuild").code == 0
     assert answer(project, "garage automobile") == wanted
@@ -164,7 +190,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def two(project: Project) -> None:
     project.write(
-        "MEMORY.md", project.entry("Alpha", "zebra stripes") + project.entry("Beta", "quagga")
+        "MEMORY.md",
+        project.entry("Alpha", "zebra stripes") + project.entry("Beta", "quagga"),
     )
 
 
@@ -184,13 +211,16 @@ def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
     texts = [embedded_text("Alpha", "zebra stripes"), embedded_text("Beta", "quagga")]
     rows = sql(project, "SELECT hash, vector FROM embedding_cache")
     kept = {h: np.frombuffer(data, "<f4").tolist() for h, data in rows}
-    assert kept == {digest(text.encode()): pytest.approx(vector_of(text)) for text in texts}
+    assert kept == {
+        digest(text.encode()): pytest.approx(vector_of(text)) for text in texts
+    }
     made = {row[0] for row in sql(project, "SELECT vector FROM vectors")}
     assert made == {quantise(vector_of(text)) for text in texts}
 
 
 def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
-    """Vectors are taken from the cache; an edit pays for its own text alone, and equal texts once."""
+    """Vectors are taken from the cache; an edit pays for its own text alone, and equal
+    texts once."""
     two(project)
     assert project.mem("index").code == 0
     asked = len(server.asked)
@@ -206,7 +236,8 @@ def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
 
 
 def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None:
-    """A refresh embeds nothing; the mode of a provider is linear, and every other can be chosen."""
+    """A refresh embeds nothing; the mode of a provider is linear, and every other can
+    be chosen."""
     two(project)
     assert project.mem("index").code == 0
     asked = len(server.asked)
@@ -220,7 +251,8 @@ def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None
 
 
 def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> None:
-    """Another model: words alone and one line, until `mem index`; back again, it costs nothing."""
+    """Another model: words alone and one line, until `mem index`; back again, it costs
+    nothing."""
     two(project)
     assert recalled(project).err.startswith(
         "mem: words alone were searched: the vectors are missing"
@@ -237,12 +269,16 @@ def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> N
     asked = len(server.asked)
     assert project.mem("index").code == 0
     assert len(server.asked) == asked
-    assert len({row[0] for row in sql(project, "SELECT model FROM embedding_cache")}) == 2
+    assert (
+        len({row[0] for row in sql(project, "SELECT model FROM embedding_cache")}) == 2
+    )
     assert recalled(project).json["mode"] == "linear"
 
 
 def bad(vectors: Any) -> Answer:
-    return Answer(body={"data": [{"index": i, "embedding": row} for i, row in enumerate(vectors)]})
+    return Answer(
+        body={"data": [{"index": i, "embedding": row} for i, row in enumerate(vectors)]}
+    )
 
 
 FAULTS = {
@@ -266,7 +302,9 @@ def test_a_provider_that_fails_leaves_words(
     server.answers = [HANG] if fault == "slow" else [FAULTS[fault]] * 5
     got = recalled(project)
     assert got.json["mode"] == "bm25"
-    assert got.err.startswith("mem: words alone were searched: openai-compatible embeddings: ")
+    assert got.err.startswith(
+        "mem: words alone were searched: openai-compatible embeddings: "
+    )
     assert got.err.count("\n") == 1
     if fault != "slow":
         project.write("tasks/c.md", project.entry("Gamma", "okapi"))
@@ -306,11 +344,15 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
 
     def meanwhile(body: Any) -> Answer:
         two_changed = (
-            (project.root / "MEMORY.md").read_text().replace("zebra stripes", "zebra hooves")
+            (project.root / "MEMORY.md")
+            .read_text()
+            .replace("zebra stripes", "zebra hooves")
         )
         project.write("MEMORY.md", two_changed)
         shell = threading.Thread(
-            target=lambda: results.append(project.shell("index", "--set", "embed_model=other"))
+            target=lambda: results.append(
+                project.shell("index", "--set", "embed_model=other")
+            )
         )
         shell.start()
         shell.join(60)
@@ -320,9 +362,12 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
     server.answers = [meanwhile]
     project.mem("index")
     assert results[0].code == 0, results[0].err
-    state = json.loads(sql(project, "SELECT value FROM meta WHERE key = 'vectors'")[0][0])
+    state = json.loads(
+        sql(project, "SELECT value FROM meta WHERE key = 'vectors'")[0][0]
+    )
     rows = sql(
-        project, "SELECT c.title, c.text, v.vector FROM vectors v JOIN chunks c ON c.id = v.chunk"
+        project,
+        "SELECT c.title, c.text, v.vector FROM vectors v JOIN chunks c ON c.id = v.chunk",
     )
     assert "other" in state[1]
     assert {vector for _, _, vector in rows} == {
@@ -331,7 +376,9 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
     assert len(rows) == 2
 
 
-def test_a_model_that_changed_behind_its_name_is_refused(project: Project, server: Server) -> None:
+def test_a_model_that_changed_behind_its_name_is_refused(
+    project: Project, server: Server
+) -> None:
     """Vectors of another dimension never meet those of before."""
     two(project)
     assert project.mem("index").code == 0
@@ -341,4 +388,6 @@ def test_a_model_that_changed_behind_its_name_is_refused(project: Project, serve
     got = project.mem("index")
     assert got.code == 4
     assert "dimension 7, not 4 as before" in got.err
-    assert {row[0] for row in sql(project, "SELECT length(vector) FROM embedding_cache")} == {16}
+    assert {
+        row[0] for row in sql(project, "SELECT length(vector) FROM embedding_cache")
+    } == {16}

@@ -72,7 +72,8 @@ ALWAYS = {"home", "root"}
 def test_what_is_in_view(
     house: Project, where: str, options: list[str], expected: set[str]
 ) -> None:
-    """At the root all; in a job it and its tasks; in a task no sibling; --job and --task choose."""
+    """At the root all; in a job it and its tasks; in a task no sibling; --job and
+    --task choose."""
     assert seen(house, where, *options) == expected
 
 
@@ -82,7 +83,10 @@ def test_what_is_in_view(
         (["--job", "nope"], "jobs: j1, j2"),
         (["--task", "nope"], "tasks: s1, s2, t1, t2, u1"),
         (["--job", "j2", "--task", "t2"], "tasks: t1, u1"),
-        (["--level", "planet"], "one of global, project, job, task (also team, dispatch, session)"),
+        (
+            ["--level", "planet"],
+            "one of global, project, job, task (also team, dispatch, session)",
+        ),
         (["--store", "attic"], "one of memory, institutional, proxy, archive"),
         (["--until", "2026-02-30"], "write 2026-03-01"),
         (["--since", "nonsense"], "write 2026-03-01"),
@@ -111,7 +115,8 @@ def test_dates_of_filters(text: str, day: str) -> None:
 
 
 def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
-    """Relative, absolute and through a link; a file outside the root is about nothing inside it."""
+    """Relative, absolute and through a link; a file outside the root is about nothing
+    inside it."""
     project.write("MEMORY.md", project.entry("Py", "zebra", paths=["/src/*.py"]))
     project.write("src/a.py", "")
     link = project.root.parent / "link"
@@ -124,12 +129,21 @@ def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
     ):
         done = project.mem("list", "--json", "--path", name, cwd=project.root / where)
         assert [row["title"] for row in done.json["entries"]] == ["Py"], name
-    assert project.mem("list", "--json", "--path", "/elsewhere/src/a.py").json["entries"] == []
+    assert (
+        project.mem("list", "--json", "--path", "/elsewhere/src/a.py").json["entries"]
+        == []
+    )
 
 
 def test_stores_are_kept_apart(project: Project) -> None:
     """Proxy, institutional and archives only when asked for."""
-    names = {"MEMORY.md", "MEMORY.archive.md", "institutional.md", "proxy.md", "proxy.archive.md"}
+    names = {
+        "MEMORY.md",
+        "MEMORY.archive.md",
+        "institutional.md",
+        "proxy.md",
+        "proxy.archive.md",
+    }
     for name in sorted(names):
         project.write(name, project.entry(name, f"The zebra of {name}."))
     project.write("proxy-tasks/p.md", project.entry("proxy-tasks", "A zebra."))
@@ -148,7 +162,9 @@ def test_stores_are_kept_apart(project: Project) -> None:
 def copies(project: Project, **values: dict[str, Any]) -> None:
     """One id at several places, with values of its own at each."""
     for name, own in values.items():
-        text = project.entry(f"Copy of {name}", "The zebra crosses.", **{"id": "a" * 8, **own})
+        text = project.entry(
+            f"Copy of {name}", "The zebra crosses.", **{"id": "a" * 8, **own}
+        )
         project.write(PLACES[name], text)
 
 
@@ -176,11 +192,17 @@ def test_copies_count_once_with_the_nearest_values_and_the_outermost_weight(
 ) -> None:
     """One id in the root, a job and a task is one hit."""
     weights = {"root": 0.6, "j1": 0.7, "t1": 0.8}
-    copies(project, **{name: {"importance": weight} for name, weight in weights.items()})
+    copies(
+        project, **{name: {"importance": weight} for name, weight in weights.items()}
+    )
     (project.root / where).mkdir(parents=True, exist_ok=True)
     found = hit(project, where)
     factors = found["factors"]
-    assert (found["path"], factors["importance"], factors["level"]) == (path, importance, 1.2)
+    assert (found["path"], factors["importance"], factors["level"]) == (
+        path,
+        importance,
+        1.2,
+    )
 
 
 def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None:
@@ -192,22 +214,33 @@ def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None
 
 
 def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
-    """An original kept in the archive under the id of its survivor: the survivor is shown."""
-    project.write("MEMORY.md", project.entry("Survivor", "The zebra crosses slowly.", id="c" * 8))
-    project.write("MEMORY.archive.md", project.entry("Original", "The zebra crosses.", id="c" * 8))
+    """An original kept in the archive under the id of its survivor: the survivor is
+    shown."""
+    project.write(
+        "MEMORY.md", project.entry("Survivor", "The zebra crosses slowly.", id="c" * 8)
+    )
+    project.write(
+        "MEMORY.archive.md", project.entry("Original", "The zebra crosses.", id="c" * 8)
+    )
     done = project.mem("recall", "zebra", "--json", "--archived", "--ranked")
     assert [h["title"] for h in done.json["hits"]] == ["Survivor"]
     rows = project.mem("list", "--json", "--archived").json["entries"]
     assert [row["title"] for row in rows] == ["Survivor"]
 
 
-def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project: Project) -> None:
+def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(
+    project: Project,
+) -> None:
     """In a file, across files; not across work trees, the home folder or archives."""
-    project.write("MEMORY.md", project.entry("One", id="d" * 8) + project.entry("Two", id="d" * 8))
+    project.write(
+        "MEMORY.md", project.entry("One", id="d" * 8) + project.entry("Two", id="d" * 8)
+    )
     project.write("tasks/x.md", project.entry("Three", id="d" * 8))
     project.write("~/MEMORY.md", project.entry("Home", id="d" * 8))
     project.write("MEMORY.archive.md", project.entry("Kept", id="d" * 8))
-    project.write(f"{JOB}/j/tasks/t/worktree/MEMORY.md", project.entry("Copy", id="d" * 8))
+    project.write(
+        f"{JOB}/j/tasks/t/worktree/MEMORY.md", project.entry("Copy", id="d" * 8)
+    )
     project.write(f"{JOB}/j/tasks/t/worktree/.git", "gitdir: elsewhere\n")
     done = project.mem("index", "--json")
     told = [line for line in done.err.splitlines() if "d" * 8 in line]
@@ -216,5 +249,8 @@ def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project: Proj
         f"tasks/x.md:11: id {'d' * 8} stands already in MEMORY.md:11",
     ]
     listed = [p for p in done.json["problems"] if "stands already" in p["message"]]
-    assert [(p["path"], p["line"]) for p in listed] == [("MEMORY.md", 24), ("tasks/x.md", 11)]
+    assert [(p["path"], p["line"]) for p in listed] == [
+        ("MEMORY.md", 24),
+        ("tasks/x.md", 11),
+    ]
     assert done.code == 0

@@ -14,8 +14,12 @@ from tests.install import is_installed
 THEIRS = {
     "permissions": {"allow": ["Bash(git status)", 'Bash(echo "{")'], "deny": []},
     "hooks": {
-        "SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}],
-        "PreToolUse": [{"hooks": [{"type": "command", "command": "supermem hook prompt"}]}],
+        "SessionStart": [
+            {"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}
+        ],
+        "PreToolUse": [
+            {"hooks": [{"type": "command", "command": "supermem hook prompt"}]}
+        ],
         "Stop": [],
         "SessionEnd": [],
     },
@@ -46,8 +50,11 @@ OLD = settings.with_hooks(None, "claude").replace(
 
 @pytest.mark.parametrize("text", PREPARED.values(), ids=PREPARED.keys())
 @pytest.mark.parametrize("harness", settings.WIRINGS)
-def test_what_goes_in_is_ours_once_and_nothing_else(text: str | None, harness: str) -> None:
-    """The values are theirs, with one group of ours at the end of each event; twice is once."""
+def test_what_goes_in_is_ours_once_and_nothing_else(
+    text: str | None, harness: str
+) -> None:
+    """The values are theirs, with one group of ours at the end of each event; twice is
+    once."""
     after = settings.with_hooks(text, harness)
     theirs: dict[str, Any] = json.loads((text or "").lstrip("\ufeff").strip() or "{}")
     for event, group in settings.groups(harness).items():
@@ -61,18 +68,21 @@ def test_what_goes_in_is_ours_once_and_nothing_else(text: str | None, harness: s
 
 @pytest.mark.parametrize("harness", settings.WIRINGS)
 def test_every_command_is_guarded_and_names_no_place(harness: str) -> None:
-    """An uninstall hurts nobody, and an agent's trust in the text lasts over upgrades."""
+    """An uninstall hurts nobody, and an agent's trust in the text lasts over
+    upgrades."""
     for group in settings.groups(harness).values():
         line = group["hooks"][0]["command"]
         assert line.startswith("command -v mem >/dev/null 2>&1 || exit 0; mem hook ")
         assert line.endswith(f" --harness {harness} || :")
         assert "/" not in line.replace("/dev/null", "")
-        words, env = ["/bin/sh", "-c", line], {"PATH": "/nowhere"}
+        words = ["/bin/sh", "-c", line]
+        env = {"PATH": "/nowhere"}
         done = subprocess.run(words, env=env, capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-# A person approves hooks once, by their text: with another one Codex skips them without a word.
+# A person approves hooks once, by their text: with another one Codex skips them without
+# a word.
 TRUSTED = {
     "claude": "1e817771319f3d55fb210d3fa5e6aed860cdbb7f1721f3a84dca8175b48aff3d",
     "codex": "577c22461846c20ea6b9a3e8e51e0764475e7e07745eb04159e5e1dada575629",
@@ -110,7 +120,9 @@ def test_what_comes_out_is_theirs_alone() -> None:
         ("[" * 50_000, 1), ('"x"', 1), ('{"a": 1, "a": 2}', 1),
     ],
 )  # fmt: skip
-def test_what_is_no_settings_file_is_refused_with_its_line(text: str, line: int) -> None:
+def test_what_is_no_settings_file_is_refused_with_its_line(
+    text: str, line: int
+) -> None:
     """Broken JSON, comments, a name twice, and a shape that no agent reads."""
     with pytest.raises(UsageError) as caught:
         settings.with_hooks(text, "claude")
@@ -129,5 +141,6 @@ def test_what_is_no_settings_file_is_refused_with_its_line(text: str, line: int)
     ],
 )  # fmt: skip
 def test_ours_is_known_by_the_shape_of_its_command(command: str, ours: bool) -> None:
-    """Whatever the path; but no other program with a like name, and nothing that does more."""
+    """Whatever the path; but no other program with a like name, and nothing that does
+    more."""
     assert bool(settings.is_ours({"type": "command", "command": command})) is ours

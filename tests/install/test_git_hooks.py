@@ -1,4 +1,5 @@
-"""Our section in a git hook: above whatever ends the script, and out again without a trace."""
+"""Our section in a git hook: above whatever ends the script, and out again without a
+trace."""
 
 import os
 import subprocess
@@ -23,18 +24,27 @@ THEIRS = {
 
 @pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS.keys())
 def test_in_twice_and_out_is_as_before(text: str | None) -> None:
-    """The second time changes nothing; a new program replaces the old one; removal is exact."""
+    """The second time changes nothing; a new program replaces the old one; removal is
+    exact."""
     once = git_hooks.with_section(text, "post-merge")
     assert git_hooks.with_section(once, "post-merge") == once
     assert git_hooks.without_section(once) == text
     older = once.replace("set -- mem", "set -- /opt/mem")
-    assert (git_hooks.program_of(once), git_hooks.program_of(older)) == ("mem", "/opt/mem")
+    assert (git_hooks.program_of(once), git_hooks.program_of(older)) == (
+        "mem",
+        "/opt/mem",
+    )
     assert git_hooks.with_section(older, "post-merge") == once
-    assert "\n" not in once.replace("\r\n", "") if "\r\n" in (text or "") else "\r" not in once
+    assert (
+        "\n" not in once.replace("\r\n", "")
+        if "\r\n" in (text or "")
+        else "\r" not in once
+    )
 
 
 def test_it_stands_above_what_ends_the_script() -> None:
-    """Above any exec, also one inside a branch, and below the line that names the interpreter."""
+    """Above any exec, also one inside a branch, and below the line that names the
+    interpreter."""
     for name in ("exec", "exec in a branch"):
         text = THEIRS[name] or ""
         after = git_hooks.with_section(text, "post-merge")
@@ -65,7 +75,8 @@ def test_only_shell_scripts_get_a_section(text: str, shell: bool) -> None:
 
 @pytest.fixture
 def fake(tmp_path: Path) -> Path:
-    """A program in a folder with a blank: it notes its call, speaks on both streams, and fails."""
+    """A program in a folder with a blank: it notes its call, speaks on both streams,
+    and fails."""
     path = tmp_path / "a b" / "mem"
     path.parent.mkdir()
     path.write_text(
@@ -78,19 +89,35 @@ def fake(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh"])
 def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) -> None:
-    """Arguments arrive, git's variables and stdin do not; the report is shown, errors are not, and
-    the rest of the script runs although mem failed, with `set -e` too."""
+    """Arguments arrive, git's variables and stdin do not; the report is shown, errors
+    are not, and the rest of the script runs although mem failed, with `set -e` too."""
     hook = tmp_path / "hook"
     text = git_hooks.with_section("cat\necho after\n", "post-merge")
     hook.write_text(text)
     path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
-    own = {"PATH": path, "OUT": str(tmp_path / "out"), "GIT_DIR": "/no", "GIT_INDEX_FILE": "x"}
-    words, said = [shell, "-e", str(hook), "1", "b c"], b"for the hook\n"
+    own = {
+        "PATH": path,
+        "OUT": str(tmp_path / "out"),
+        "GIT_DIR": "/no",
+        "GIT_INDEX_FILE": "x",
+    }
+    words = [shell, "-e", str(hook), "1", "b c"]
+    said = b"for the hook\n"
     try:
-        done = subprocess.run(words, env=os.environ | own, input=said, capture_output=True)
+        done = subprocess.run(
+            words, env=os.environ | own, input=said, capture_output=True
+        )
     except FileNotFoundError:
         pytest.skip(f"no {shell} here")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"for the hook\nafter\n", b"report\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        b"for the hook\nafter\n",
+        b"report\n",
+    )
     noted = (tmp_path / "out").read_text()
     assert noted.startswith("hook|git-post-merge|1|b c|")
-    assert "GIT_DIR" not in noted and "GIT_INDEX_FILE" not in noted and "for the hook" not in noted
+    assert (
+        "GIT_DIR" not in noted
+        and "GIT_INDEX_FILE" not in noted
+        and "for the hook" not in noted
+    )

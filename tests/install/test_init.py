@@ -35,21 +35,28 @@ def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
     """All below, with mode and content; objects of git and indexes left out."""
     paths = (path for folder in folders for path in sorted(folder.rglob("*")))
     left = ("/objects/", ".memory.db")
-    return {str(p): _state(p) for p in paths if not any(part in str(p) for part in left)}
+    return {
+        str(p): _state(p) for p in paths if not any(part in str(p) for part in left)
+    }
 
 
 def _state(path: Path) -> tuple[int, bytes]:
     if path.is_symlink():
         return 0, os.fsencode(os.readlink(path))
-    return stat.S_IMODE(path.stat().st_mode), b"" if path.is_dir() else path.read_bytes()
+    return stat.S_IMODE(
+        path.stat().st_mode
+    ), b"" if path.is_dir() else path.read_bytes()
 
 
 def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
-    """MEMORY.md, attributes, merge driver, ignore lines; a second run changes nothing."""
+    """MEMORY.md, attributes, merge driver, ignore lines; a second run changes
+    nothing."""
     assert project.mem("init").code == 0
     assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
     attributes = (project.root / ".gitattributes").read_text()
-    assert "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
+    assert (
+        "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
+    )
     assert project.git("config", "merge.mem.driver").strip() == git.DRIVER_COMMAND
     assert "in place already" in project.mem("init").out
     assert (project.root / ".gitattributes").read_text() == attributes
@@ -61,7 +68,14 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [None, "*.png binary\n", "*.png binary", "*.png binary\r\n*.txt text\r\n", "a b\r\nc d", ""],
+    [
+        None,
+        "*.png binary\n",
+        "*.png binary",
+        "*.png binary\r\n*.txt text\r\n",
+        "a b\r\nc d",
+        "",
+    ],
 )
 def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     """Attributes, configuration and exclude file are what they were before."""
@@ -86,7 +100,9 @@ def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     project.write(".git/info/exclude", "# mine\n.memory.db*\nfoo/\n")
     project.mem("init")
     project.mem("init", "--remove")
-    assert (project.root / ".git/info/exclude").read_text() == "# mine\n.memory.db*\nfoo/\n"
+    assert (
+        project.root / ".git/info/exclude"
+    ).read_text() == "# mine\n.memory.db*\nfoo/\n"
     assert "Use uv" in (project.root / "MEMORY.md").read_text()
 
 
@@ -105,7 +121,8 @@ PLACES = {
 def test_settings_in_twice_and_out_are_as_before(
     project: Project, options: tuple[str, ...], name: str
 ) -> None:
-    """Over ten prepared files, and over none: every byte, mode and folder all around is as before."""
+    """Over ten prepared files, and over none: every byte, mode and folder all around is
+    as before."""
     for text in [None, *(PREPARED[name] for name in TEN.split("|"))]:
         path = project.home / name[2:] if name.startswith("~/") else project.root / name
         if text is not None:
@@ -122,7 +139,8 @@ def test_settings_in_twice_and_out_are_as_before(
 
 
 def test_all_of_it_comes_out_again(project: Project) -> None:
-    """Every target at once, in a repository that has some of each already: nothing is left."""
+    """Every target at once, in a repository that has some of each already: nothing is
+    left."""
     project.write("CLAUDE.md", "# Rules\n\nBe kind.")
     project.write("AGENTS.md", "Be quick.\r\n")
     project.write(".claude/settings.local.json", PREPARED["tabs"] or "")
@@ -139,8 +157,11 @@ def test_all_of_it_comes_out_again(project: Project) -> None:
     assert project.git("status", "--porcelain") == ""
 
 
-def test_dry_run_of_all_shows_every_file_and_writes_none(project: Project, world: Path) -> None:
-    """The diff has settings, hooks, workflow; the tree, the home and the state are untouched."""
+def test_dry_run_of_all_shows_every_file_and_writes_none(
+    project: Project, world: Path
+) -> None:
+    """The diff has settings, hooks, workflow; the tree, the home and the state are
+    untouched."""
     before = snapshot(world, project.root)
     shown = project.mem("init", "--all", "--dry-run")
     assert snapshot(world, project.root) == before
@@ -164,7 +185,9 @@ def test_one_target_goes_alone(project: Project) -> None:
         project.mem("init", "--claude", "--user")
         assert own.exists() and project.git("config", "merge.mem.driver")
         project.mem("init", "--remove", left)
-        assert not own.exists() and (project.root / "MEMORY.md").exists() == (left == "--user")
+        assert not own.exists() and (project.root / "MEMORY.md").exists() == (
+            left == "--user"
+        )
         assert (project.root / ".codex/hooks.json").exists() == (left == "--user")
 
 
@@ -173,7 +196,10 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     nowhere = tmp_path / "nowhere"
     nowhere.mkdir()
     assert project.mem("init", "--claude", cwd=nowhere).code == 2
-    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "cc"), "CODEX_HOME": str(tmp_path / "cx")}
+    moved = {
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "cc"),
+        "CODEX_HOME": str(tmp_path / "cx"),
+    }
     before = snapshot(nowhere, project.home)
     words = ("init", "--claude", "--codex", "--user")
     assert project.mem(*words, cwd=nowhere, env=moved).code == 0
@@ -184,19 +210,25 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     assert snapshot(nowhere, project.home) == before
 
 
-def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(project: Project) -> None:
+def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
+    project: Project,
+) -> None:
     """Both hold the same command."""
     project.mem("init", "--claude")
     assert project.git("status", "--porcelain", "--", ".claude") == ""
     project.mem("init", "--claude", "--shared")
     assert ".claude/" in project.git("status", "--porcelain")
-    files = [project.root / ".claude" / f"settings{part}.json" for part in (".local", "")]
+    files = [
+        project.root / ".claude" / f"settings{part}.json" for part in (".local", "")
+    ]
     local, shared = (agent_settings.handlers(path.read_text()) for path in files)
     assert local == shared and {item.program for item in local} == {"mem"}
 
 
 @pytest.mark.parametrize("text", ['{\n  "a": 1,\n}', "{\n\n // note\n}"])
-def test_broken_settings_stop_everything_before_it_begins(project: Project, text: str) -> None:
+def test_broken_settings_stop_everything_before_it_begins(
+    project: Project, text: str
+) -> None:
     """The file and the line are named, and nothing at all was written."""
     project.write(".claude/settings.local.json", text)
     before = snapshot(project.root)
@@ -205,8 +237,11 @@ def test_broken_settings_stop_everything_before_it_begins(project: Project, text
     assert snapshot(project.root) == before
 
 
-def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(project: Project) -> None:
-    """A path of an earlier mem goes; what the agent wrote since stays when ours is taken out."""
+def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(
+    project: Project,
+) -> None:
+    """A path of an earlier mem goes; what the agent wrote since stays when ours is
+    taken out."""
     path = project.write(".claude/settings.local.json", OLD)
     assert "updated .claude/settings.local.json" in project.mem("init", "--claude").out
     assert "/old/place" not in path.read_text()
@@ -217,8 +252,11 @@ def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(project:
 
 
 def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
-    """The plug-in calls mem already; that is said, and the settings stay as they are."""
-    path = project.write(".claude/settings.json", '{"enabledPlugins": {"mem@here": true}}')
+    """The plug-in calls mem already; that is said, and the settings stay as they
+    are."""
+    path = project.write(
+        ".claude/settings.json", '{"enabledPlugins": {"mem@here": true}}'
+    )
     project.write("~/.codex/config.toml", '[plugins."mem@here"]\nenabled = true\n')
     said = project.mem("init", "--claude", "--codex").out
     assert said.count("has the plug-in mem@here, which calls mem: left alone") == 2
@@ -243,7 +281,9 @@ def test_opencode_gets_a_plug_in_file(project: Project) -> None:
 
 def test_where_mem_is_not_found_is_said(project: Project) -> None:
     """Hooks call mem by its name: a PATH without it, or a bare one, is worth a word."""
-    assert "started from the desktop does not find" in project.mem("init", "--claude").out
+    assert (
+        "started from the desktop does not find" in project.mem("init", "--claude").out
+    )
     nowhere = {"PATH": "/usr/bin:/bin"}
     assert "mem is not on your PATH" in project.mem("init", "--claude", env=nowhere).out
 
@@ -260,9 +300,15 @@ def test_a_link_of_the_user_is_written_through(project: Project) -> None:
     assert link.is_symlink() and target.read_text() == "{}\n"
 
 
-def test_a_link_that_leaves_the_repository_is_refused(project: Project, tmp_path: Path) -> None:
-    """Into the home folder, too: a repository must not choose which of its user's files is written."""
-    for name, target in ((".claude/settings.local.json", "~/x.json"), ("AGENTS.md", "~/notes.md")):
+def test_a_link_that_leaves_the_repository_is_refused(
+    project: Project, tmp_path: Path
+) -> None:
+    """Into the home folder, too: a repository must not choose which of its user's files
+    is written."""
+    for name, target in (
+        (".claude/settings.local.json", "~/x.json"),
+        ("AGENTS.md", "~/notes.md"),
+    ):
         aim = project.write(target, "{}\n")
         link = project.root / name
         link.parent.mkdir(exist_ok=True)
@@ -276,11 +322,16 @@ def test_a_link_that_leaves_the_repository_is_refused(project: Project, tmp_path
 def sections(folder: Path) -> dict[str, str | None]:
     """Which of the hooks call mem, and how."""
     paths = [folder / name for name in HOOKS]
-    return {path.name: git_hooks.program_of(path.read_text()) for path in paths if path.exists()}
+    return {
+        path.name: git_hooks.program_of(path.read_text())
+        for path in paths
+        if path.exists()
+    }
 
 
 def test_git_goes_on_whatever_mem_does(project: Project) -> None:
-    """Commit, merge, rebase, cherry-pick and another work tree with hooks on: no failure, no word."""
+    """Commit, merge, rebase, cherry-pick and another work tree with hooks on: no
+    failure, no word."""
     project.mem("init", "--git")
     project.mem("add", "Base")
     project.commit()
@@ -293,10 +344,14 @@ def test_git_goes_on_whatever_mem_does(project: Project) -> None:
     project.git("checkout", "-q", "main")
     added = "worktree add -q ../linked -b three one"
     for line in ("merge -q one", "rebase -q main two", added):
-        done = subprocess.run(["git", *line.split()], cwd=project.root, capture_output=True)
+        done = subprocess.run(
+            ["git", *line.split()], cwd=project.root, capture_output=True
+        )
         assert (done.returncode, done.stdout) == (0, b""), done.stderr
     linked = project.root.parent / "linked"
-    picked = subprocess.run(["git", "cherry-pick", "two"], cwd=linked, capture_output=True)
+    picked = subprocess.run(
+        ["git", "cherry-pick", "two"], cwd=linked, capture_output=True
+    )
     assert picked.returncode == 0, picked.stderr
     assert project.git("status", "--porcelain") == ""
 
@@ -356,10 +411,13 @@ def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
     assert not list(folder.iterdir())
 
 
-def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Path) -> None:
+def test_a_linked_work_tree_uses_the_common_hooks(
+    project: Project, tmp_path: Path
+) -> None:
     """Here one of a bare clone; in the bare clone itself there is nothing to run."""
     project.commit()
-    source, linked = tmp_path / "bare.git", tmp_path / "linked"
+    source = tmp_path / "bare.git"
+    linked = tmp_path / "linked"
     project.git("clone", "-q", "--bare", str(project.root), str(source))
     project.git("worktree", "add", "-q", str(linked), "-b", "x", cwd=source)
     before = snapshot(linked, source)
@@ -372,7 +430,8 @@ def test_a_linked_work_tree_uses_the_common_hooks(project: Project, tmp_path: Pa
 
 
 def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> None:
-    """pre-commit calls it: nothing is put beside it, doctor sees it, and it goes as it came."""
+    """pre-commit calls it: nothing is put beside it, doctor sees it, and it goes as it
+    came."""
     project.mem("init", "--git")
     folder = project.root / ".git" / "hooks"
     (folder / "post-merge").rename(folder / "post-merge.legacy")
@@ -381,22 +440,29 @@ def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> N
     assert "mem hook" not in (folder / "post-merge").read_text()
     assert "git calls mem: post-merge.legacy" in project.mem("doctor").out
     project.mem("init", "--git", "--remove")
-    assert [path.name for path in folder.glob("post-*") if path.suffix != ".sample"] == [
-        "post-merge"
-    ]
+    assert [
+        path.name for path in folder.glob("post-*") if path.suffix != ".sample"
+    ] == ["post-merge"]
 
 
-@pytest.mark.parametrize("text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""])
+@pytest.mark.parametrize(
+    "text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""]
+)
 def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -> None:
-    """It writes git's hooks itself, so that ours would vanish: its local configuration calls mem."""
-    project.write("lefthook.yml", "post-merge:\n  commands:\n    deps:\n      run: true\n")
+    """It writes git's hooks itself, so that ours would vanish: its local configuration
+    calls mem."""
+    project.write(
+        "lefthook.yml", "post-merge:\n  commands:\n    deps:\n      run: true\n"
+    )
     path = project.root / "lefthook-local.yml"
     if text is not None:
         path.write_text(text)
     before = snapshot(project.root)
     assert "lefthook install" in project.mem("init", "--git").err
     read = yaml.safe_load(path.read_text())
-    assert all("hook git-" + name in read[name]["commands"]["mem"]["run"] for name in HOOKS)
+    assert all(
+        "hook git-" + name in read[name]["commands"]["mem"]["run"] for name in HOOKS
+    )
     assert not sections(project.root / ".git/hooks")
     assert "lefthook-local" not in project.git("status", "--porcelain")
     project.mem("init", "--git")
@@ -405,30 +471,43 @@ def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -
 
 
 def test_the_workflow_is_what_github_reads(project: Project) -> None:
-    """Valid YAML with the two jobs, least permissions, one run at a time, a pinned version."""
+    """Valid YAML with the two jobs, least permissions, one run at a time, a pinned
+    version."""
     project.mem("init", "--ci")
     text = (project.root / repository.WORKFLOW).read_text()
     read = yaml.safe_load(text)
-    assert set(read["jobs"]) == {"compact", "diff"} and read["permissions"] == {"contents": "read"}
+    assert set(read["jobs"]) == {"compact", "diff"} and read["permissions"] == {
+        "contents": "read"
+    }
     assert read["jobs"]["compact"]["permissions"]["contents"] == "write"
     assert read["jobs"]["compact"]["concurrency"]["cancel-in-progress"] is False
     steps = [step for job in read["jobs"].values() for step in job["steps"]]
     installs = [step["run"] for step in steps if "run" in step]
     assert installs[0].strip() == installs[2].strip() == f"pip install --quiet '{SPEC}'"
     for job in read["jobs"].values():
-        assert "${{" not in job["steps"][-1]["run"]  # nothing from outside is pasted into a script
-        subprocess.run(["bash", "-n"], input=job["steps"][-1]["run"].encode(), check=True)
+        assert (
+            "${{" not in job["steps"][-1]["run"]
+        )  # nothing from outside is pasted into a script
+        subprocess.run(
+            ["bash", "-n"], input=job["steps"][-1]["run"].encode(), check=True
+        )
 
 
-def test_ci_is_told_what_to_install(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only this machine has the program, --from names it; nothing is written without."""
+def test_ci_is_told_what_to_install(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only this machine has the program, --from names it; nothing is written
+    without."""
     monkeypatch.setattr(distribution, "for_ci", FOR_CI)
     before = snapshot(project.root)
     done = project.mem("init", "--ci")
     assert done.code == 2 and "--from" in done.err and snapshot(project.root) == before
     assert "mem.yml left out" in project.mem("init", "--all").out
     project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
-    assert "'git+https://example.org/o/r@1'" in (project.root / repository.WORKFLOW).read_text()
+    assert (
+        "'git+https://example.org/o/r@1'"
+        in (project.root / repository.WORKFLOW).read_text()
+    )
 
 
 def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
@@ -439,7 +518,9 @@ def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
     project.mem("init", "--ci")
     ours = path.read_bytes()
     path.write_bytes(ours.replace(b"17 4", b"18 4"))
-    assert "left as it is" in project.mem("init", "--ci", "--remove").out and path.exists()
+    assert (
+        "left as it is" in project.mem("init", "--ci", "--remove").out and path.exists()
+    )
     path.write_bytes(ours.replace(b"\n", b"\r\n"))
     assert "in place already" in project.mem("init", "--ci").out
     project.mem("init", "--ci", "--remove")
@@ -448,9 +529,12 @@ def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
 
 @pytest.fixture
 def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with two near-duplicates, with its origin, mem, and a `gh` that notes."""
+    """A checkout with two near-duplicates, with its origin, mem, and a `gh` that
+    notes."""
     body = "Freeze time in the tests of the cart before the expiry is computed, or they fail."
-    project.write("MEMORY.md", "".join(project.entry("Freeze time", body) for _ in range(2)))
+    project.write(
+        "MEMORY.md", "".join(project.entry("Freeze time", body) for _ in range(2))
+    )
     project.commit()
     origin = tmp_path / "origin.git"
     project.git("clone", "-q", "--bare", str(project.root), str(origin))
@@ -472,11 +556,17 @@ def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def script(name: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a step of the workflow as the runner does."""
-    text = yaml.safe_load(repository.workflow_text("mem"))["jobs"][name]["steps"][-1]["run"]
-    return subprocess.run(["bash", "-e", "-c", text], cwd=cwd, capture_output=True, text=True)
+    text = yaml.safe_load(repository.workflow_text("mem"))["jobs"][name]["steps"][-1][
+        "run"
+    ]
+    return subprocess.run(
+        ["bash", "-e", "-c", text], cwd=cwd, capture_output=True, text=True
+    )
 
 
-def test_ci_commits_what_it_compacted(project: Project, runner: Path, tmp_path: Path) -> None:
+def test_ci_commits_what_it_compacted(
+    project: Project, runner: Path, tmp_path: Path
+) -> None:
     """As the bot, on the branch, with words; a second run finds nothing to do."""
     assert script("compact", project.root).returncode == 0
     author = project.git("log", "-1", "--format=%an|%s", "main", cwd=runner).strip()
@@ -488,7 +578,9 @@ def test_ci_commits_what_it_compacted(project: Project, runner: Path, tmp_path: 
     assert (again.returncode, again.stdout) == (0, "memory is compact already\n")
 
 
-def test_ci_proposes_what_it_may_not_push(project: Project, runner: Path, tmp_path: Path) -> None:
+def test_ci_proposes_what_it_may_not_push(
+    project: Project, runner: Path, tmp_path: Path
+) -> None:
     """A protected branch: a branch of its own, and a pull request for it."""
     hook = runner / "hooks/update"
     hook.write_text('#!/bin/sh\n[ "$1" != refs/heads/main ]\n')
@@ -500,7 +592,9 @@ def test_ci_proposes_what_it_may_not_push(project: Project, runner: Path, tmp_pa
     assert "pr create --head mem/compact --base main" in (tmp_path / "gh").read_text()
 
 
-def test_ci_leaves_a_branch_that_moved_on(project: Project, runner: Path, tmp_path: Path) -> None:
+def test_ci_leaves_a_branch_that_moved_on(
+    project: Project, runner: Path, tmp_path: Path
+) -> None:
     """Somebody pushed meanwhile: the run for that commit will compact."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(runner), str(other))
@@ -522,7 +616,9 @@ def test_ci_says_what_a_branch_changes(
     done = script("diff", project.root)
     assert done.returncode == 0, done.stderr
     assert "Deploys wait for the flag" in (tmp_path / "summary").read_text()
-    assert "api --method POST repos/o/r/issues/7/comments" in (tmp_path / "gh").read_text()
+    assert (
+        "api --method POST repos/o/r/issues/7/comments" in (tmp_path / "gh").read_text()
+    )
 
 
 @pytest.mark.parametrize(
@@ -536,12 +632,17 @@ def test_ci_says_what_a_branch_changes(
 def test_agents_are_told_where_they_read(
     project: Project, files: dict[str, str], changed: list[str]
 ) -> None:
-    """In the files that exist, once though one includes the other; a new AGENTS.md without any."""
+    """In the files that exist, once though one includes the other; a new AGENTS.md
+    without any."""
     for name, text in files.items():
         project.write(name, text)
     before = snapshot(project.root)
     project.mem("init", "--agents")
-    found = [name for name in repository.AGENT_FILES if "mem recall" in _read(project.root / name)]
+    found = [
+        name
+        for name in repository.AGENT_FILES
+        if "mem recall" in _read(project.root / name)
+    ]
     assert found == changed
     for name in changed:
         assert _read(project.root / name).startswith(files.get(name, ""))
@@ -558,24 +659,35 @@ def _read(path: Path) -> str:
 
 
 def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
-    """Each entry is a command line that the program knows; post-* stages get no files."""
+    """Each entry is a command line that the program knows; post-* stages get no
+    files."""
     from memcli.cli.program import commands
 
     top = Path(__file__).parents[2]
     listed = yaml.safe_load((top / ".pre-commit-hooks.yaml").read_text())
     action = yaml.safe_load((top / ".github/actions/mem/action.yml").read_text())
-    assert "../../../memcli/install/templates/compact.sh" in action["runs"]["steps"][-1]["run"]
+    assert (
+        "../../../memcli/install/templates/compact.sh"
+        in action["runs"]["steps"][-1]["run"]
+    )
     assert [hook["id"] for hook in listed] == ["mem-check", "mem-index", "mem-compact"]
     for hook in listed:
-        assert hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()
+        assert (
+            hook["entry"].split()[0] == "mem" and hook["entry"].split()[1] in commands()
+        )
         late = any(stage.startswith("post") for stage in hook.get("stages", ()))
         assert not late or (hook["always_run"] and not hook["pass_filenames"])
 
 
-def test_what_to_learn_with_is_written_to_the_users_configuration(project: Project) -> None:
+def test_what_to_learn_with_is_written_to_the_users_configuration(
+    project: Project,
+) -> None:
     """Nowhere else, and not by a dry run; a second time there is nothing to do."""
     path = user_file(project.home, os.environ)
-    assert '+llm = "claude"' in project.mem("init", "--learn-with", "claude", "--dry-run").out
+    assert (
+        '+llm = "claude"'
+        in project.mem("init", "--learn-with", "claude", "--dry-run").out
+    )
     assert not path.exists()
     said = project.mem("init", "--learn-with", "claude")
     assert said.code == 0 and "sessions are learned from with claude" in said.out
@@ -589,9 +701,12 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(project: Proje
 def test_a_person_at_a_terminal_is_asked_once(
     project: Project, monkeypatch: pytest.MonkeyPatch, answer: str, value: str
 ) -> None:
-    """The default is no; either answer settles it. Without the command claude nobody is asked."""
+    """The default is no; either answer settles it. Without the command claude nobody is
+    asked."""
     asked: list[str] = []
-    monkeypatch.setattr(setup, "_asked", lambda mem, text: (asked.append(text), answer == "y")[1])
+    monkeypatch.setattr(
+        setup, "_asked", lambda mem, text: (asked.append(text), answer == "y")[1]
+    )
     monkeypatch.setattr("shutil.which", lambda name, *_, **__: None)
     project.mem("init")
     assert not any("Claude login" in each for each in asked)

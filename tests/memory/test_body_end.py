@@ -15,7 +15,9 @@ pytestmark = pytest.mark.unit
 
 def written(body: str, below: str = "", eol: str = "\n") -> MemoryFile:
     """A file with one entry that `mem` wrote, and what a person put below it."""
-    return parse(render_entry({"id": "a"}, body, eol) + below.replace("\n", eol), "MEMORY.md")
+    return parse(
+        render_entry({"id": "a"}, body, eol) + below.replace("\n", eol), "MEMORY.md"
+    )
 
 
 def parts(file: MemoryFile) -> list[tuple[str, str]]:
@@ -27,17 +29,21 @@ def test_the_key_is_the_digest_of_the_lines() -> None:
     wanted = hashlib.sha256(b"## T\n\n- a").hexdigest()[:8]
     assert body_digest("\n\n## T  \r\n \r\n- a\t\r\n\n") == wanted
     assert (
-        parse(render_entry({"id": "a"}, "## T\n\n- a"), "x").entries[0].extra["written"] == wanted
+        parse(render_entry({"id": "a"}, "## T\n\n- a"), "x").entries[0].extra["written"]
+        == wanted
     )
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("body", ["Text.", "## T\nText.\n\n- a\n- b", "### T\n```\n# code\n```"])
+@pytest.mark.parametrize(
+    "body", ["Text.", "## T\nText.\n\n- a\n- b", "### T\n```\n# code\n```"]
+)
 @pytest.mark.parametrize(
     "below", ["\nA paragraph.\n", "- a bullet\n", "\n#### Deeper\nx\n", "1. one\n"]
 )
 def test_what_stands_below_is_prose(eol: str, body: str, below: str) -> None:
-    """A heading of any rank, a paragraph or a bullet is a unit of its own; blank lines go with it."""
+    """A heading of any rank, a paragraph or a bullet is a unit of its own; blank lines
+    go with it."""
     file = written(body, below, eol)
     assert [kind for kind, _ in parts(file)] == ["entry", "prose"]
     assert file.entries[0].body == body.replace("\n", eol)
@@ -47,16 +53,20 @@ def test_what_stands_below_is_prose(eol: str, body: str, below: str) -> None:
     assert gone.text == below.replace("\n", eol)
 
 
-@pytest.mark.parametrize("below", ["and more.\n", "  indented\n", "| table |\n", "#tag\n"])
+@pytest.mark.parametrize(
+    "below", ["and more.\n", "  indented\n", "| table |\n", "#tag\n"]
+)
 def test_a_line_that_goes_on_is_an_edit(below: str) -> None:
-    """Without a blank line, heading or list mark the last paragraph goes on: a person's edit."""
+    """Without a blank line, heading or list mark the last paragraph goes on: a person's
+    edit."""
     file = written("Text.", below)
     assert file.entries[0].touched
     assert file.entries[0].body == f"Text.\n{below}".strip()
 
 
 def test_an_edited_body_is_all_the_entrys() -> None:
-    """It reaches to the next heading of its rank, and its values can still be changed."""
+    """It reaches to the next heading of its rank, and its values can still be
+    changed."""
     file = written("## T\nOne.\n", "\nTwo.\n\n## Mine\nx\n")
     text = file.text.replace("One.", "Uno.")
     edited_by_hand = parse(text, "MEMORY.md")
@@ -79,7 +89,8 @@ def test_an_edited_body_is_all_the_entrys() -> None:
     ],
 )
 def test_without_the_key_headings_decide(body: str, rest: str) -> None:
-    """Files of older versions and other tools: the rank of the first heading, else the second."""
+    """Files of older versions and other tools: the rank of the first heading, else the
+    second."""
     file = parse(f"---\nid: a\n---\n{body}\n\n{rest}", "x")
     assert file.entries[0].body == body
     assert parts(file)[1:] == [("prose", rest)]
@@ -87,7 +98,10 @@ def test_without_the_key_headings_decide(body: str, rest: str) -> None:
 
 def test_bodies_are_written_with_deeper_headings() -> None:
     """What would end the body is put below its own rank; twice is once; code stays."""
-    assert safe_body("## T\n## A\n### B\n```\n# c\n```") == "## T\n### A\n#### B\n```\n# c\n```"
+    assert (
+        safe_body("## T\n## A\n### B\n```\n# c\n```")
+        == "## T\n### A\n#### B\n```\n# c\n```"
+    )
     assert safe_body("Lead\n# A\n## B") == "Lead\n### A\n#### B"
     assert safe_body("# T\n## A") == "# T\n## A"
     for text in ("###### T\n###### A", "## T\n# A\n###### B"):
@@ -97,7 +111,8 @@ def test_bodies_are_written_with_deeper_headings() -> None:
 
 
 def test_adopting_one_unit_adopts_one_unit() -> None:
-    """Its neighbours in the list stay prose, and the text stays as it is but for the block."""
+    """Its neighbours in the list stay prose, and the text stays as it is but for the
+    block."""
     file = parse("# Notes\n\n- one\n- two\n  more\n- three\n", "MEMORY.md")
     unit = next(unit for unit in sections(file) if "two" in unit.body)
     after, ids = adopted(file, {unit.id})
@@ -107,21 +122,31 @@ def test_adopting_one_unit_adopts_one_unit() -> None:
 
 def test_a_text_without_sections_stays_as_it_is() -> None:
     """Blank files, entries alone and headings alone give nothing to adopt."""
-    for text in ("", "\n\n", "# Only a heading\n", "---\nid: a\ntype: procedural\n---\n## T\nB.\n"):
+    for text in (
+        "",
+        "\n\n",
+        "# Only a heading\n",
+        "---\nid: a\ntype: procedural\n---\n## T\nB.\n",
+    ):
         memory = parse(text, "MEMORY.md")
         assert adopted(memory) == (memory, [])
 
 
 def test_a_section_keeps_its_id_and_its_words() -> None:
-    """What recall showed under an id is found under it afterwards, a rule within it included."""
+    """What recall showed under an id is found under it afterwards, a rule within it
+    included."""
     memory = parse(
-        "# Notes\n\n## Clocks\nFreeze them.\n\n## Rules\nAbove.\n\n---\nBelow.\n", "MEMORY.md"
+        "# Notes\n\n## Clocks\nFreeze them.\n\n## Rules\nAbove.\n\n---\nBelow.\n",
+        "MEMORY.md",
     )
     before = {section.title: section.id for section in sections(memory)}
     after, ids = adopted(memory)
     assert ids == [before["Notes > Clocks"], before["Notes > Rules"]]
     clocks, rules = after.entries
-    assert (clocks.id, clocks.title) == (ids[0], "Notes > Clocks") and "Freeze them." in clocks.body
+    assert (clocks.id, clocks.title) == (
+        ids[0],
+        "Notes > Clocks",
+    ) and "Freeze them." in clocks.body
     assert rules.id == ids[1] and "Above." in rules.body and "Below." in rules.body
 
 
@@ -135,7 +160,8 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12), st.lists(LINES, max_size=6))
 @settings(max_examples=100, deadline=None)
 def test_what_is_written_reads_back(body: list[str], below: list[str]) -> None:
-    """A body that is composed comes back whole, and what follows never joins it unmarked."""
+    """A body that is composed comes back whole, and what follows never joins it
+    unmarked."""
     text = render_entry({"id": "a"}, "\n".join(body))
     alone = parse(text, "x").entries
     assert len(alone) == 1 and not alone[0].touched

@@ -17,11 +17,16 @@ from tests.memory import SAMPLES
 
 def git_apply(folder: Path, diff: str, *flags: str) -> None:
     command = ["git", "apply", "--whitespace=nowarn", *flags]
-    subprocess.run(command, cwd=folder, input=diff.encode(), check=True, capture_output=True)
+    subprocess.run(
+        command, cwd=folder, input=diff.encode(), check=True, capture_output=True
+    )
 
 
-def applied(folder: Path, name: str, before: str | None, after: str | None) -> bytes | None:
-    """What git makes of the diff; afterwards it is taken back, to be sure of that direction too."""
+def applied(
+    folder: Path, name: str, before: str | None, after: str | None
+) -> bytes | None:
+    """What git makes of the diff; afterwards it is taken back, to be sure of that
+    direction too."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if before is not None:
@@ -77,7 +82,9 @@ def test_git_applies_the_diff_both_ways(
 
 @pytest.mark.parametrize(
     "name",
-    'a b/c d.md;quo"te.md;back\\slash.md;new\nline.md;記憶/日本 語.md;a/ b/x.md;\x7f.md'.split(";"),
+    'a b/c d.md;quo"te.md;back\\slash.md;new\nline.md;記憶/日本 語.md;a/ b/x.md;\x7f.md'.split(
+        ";"
+    ),
 )
 @pytest.mark.parametrize(
     ("before", "after"), [("a\n", "b\n"), (None, "a\n"), (None, ""), ("a\n", None)]
@@ -85,11 +92,15 @@ def test_git_applies_the_diff_both_ways(
 def test_git_understands_the_path(
     tmp_path: Path, name: str, before: str | None, after: str | None
 ) -> None:
-    assert applied(tmp_path, name, before, after) == (None if after is None else after.encode())
+    assert applied(tmp_path, name, before, after) == (
+        None if after is None else after.encode()
+    )
 
 
 def test_a_path_that_is_not_utf8_keeps_its_bytes() -> None:
-    diff = unified_diff(Patch("/x", "a\n", "b\n"), b"caf\xe9.md".decode("utf-8", "surrogateescape"))
+    diff = unified_diff(
+        Patch("/x", "a\n", "b\n"), b"caf\xe9.md".decode("utf-8", "surrogateescape")
+    )
     assert '"a/caf\\351.md"' in diff
 
 
@@ -105,7 +116,8 @@ def test_the_diff_looks_as_git_would_write_it() -> None:
 
 
 LINES = st.lists(
-    st.sampled_from(["---\n", "a\n", "b\n", "\n", "id: 1\r\n", "x", "é\x0c\n"]), max_size=30
+    st.sampled_from(["---\n", "a\n", "b\n", "\n", "id: 1\r\n", "x", "é\x0c\n"]),
+    max_size=30,
 )
 
 
@@ -128,9 +140,12 @@ def entries(number: int, count: int) -> str:
 
 
 def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> None:
-    """10,000 entries, most of whose lines are alike: no quadratic search, and no needless line."""
+    """10,000 entries, most of whose lines are alike: no quadratic search, and no
+    needless line."""
     start = time.process_time()
-    diff = unified_diff(Patch("/x", entries(10_000, 1), entries(10_000, 2)), "MEMORY.md")
+    diff = unified_diff(
+        Patch("/x", entries(10_000, 1), entries(10_000, 2)), "MEMORY.md"
+    )
     assert time.process_time() - start < 30
     assert diff.count("@@ -") == 200
     assert sum(line.startswith(("+r", "-r")) for line in diff.splitlines()) == 400
@@ -139,7 +154,9 @@ def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> No
 def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path: Path) -> None:
     """No line is unique here: nothing to hold on to."""
     chance = random.Random(5)
-    before, after = ("".join(chance.choices(["a\n", "b\n"], k=20_000)) for _ in range(2))
+    before, after = (
+        "".join(chance.choices(["a\n", "b\n"], k=20_000)) for _ in range(2)
+    )
     start = time.process_time()
     assert applied(tmp_path, "MEMORY.md", before, after) == after.encode()
     assert time.process_time() - start < 30

@@ -1,4 +1,5 @@
-"""Front matter: the fast path says what YAML says, and a splice changes one value alone."""
+"""Front matter: the fast path says what YAML says, and a splice changes one value
+alone."""
 
 import re
 from typing import Any
@@ -13,7 +14,18 @@ from memcli.memory.diff import apply_edits
 from memcli.memory.front_matter import Malformed, as_written, plan_values, read, render
 from tests.memory import SAMPLES
 
-KEYS = ["id", "type", "importance", "tags", "created_at", "title", "x-y", "_z", "on", "k" * 120]
+KEYS = [
+    "id",
+    "type",
+    "importance",
+    "tags",
+    "created_at",
+    "title",
+    "x-y",
+    "_z",
+    "on",
+    "k" * 120,
+]
 SCALARS = st.sampled_from(
     r"""corrective 0 007 0.80 1. 1e5 3 -3 12_apples 2026-03-01 yes NO null ~ y a,b it's http://x 12:30 'it''s'
     'single' "double" "a\nb" '' "" [a,b] [] [a,] [,] [yes,a] [1,2] {a:b} | >- &a *a @x 0x1F 1_000 .nan -.inf é
@@ -21,7 +33,16 @@ SCALARS = st.sampled_from(
     + "|12 apples|a, b|a (b) c|a -|a #b|a # b|# only|'a' b|'é ✓ 记'|[ ]|['a b', \"c\"]|[a b]|{a: b}".split(
         "|"
     )
-    + ["'a\x85b'", "'a\u2028b'", "a\x00b", "'a\x07'", "'tab\there'", "[a\tb]", "&a b", "!!str x"]
+    + [
+        "'a\x85b'",
+        "'a\u2028b'",
+        "a\x00b",
+        "'a\x07'",
+        "'tab\there'",
+        "[a\tb]",
+        "&a b",
+        "!!str x",
+    ]
 )
 LINE = st.one_of(
     st.builds(
@@ -33,7 +54,9 @@ LINE = st.one_of(
         st.sampled_from(["", "", "", " ", "\t", " # why", "\t# why", "#no", " #\x7f"]),
     ),
     st.builds("{}- {}".format, st.sampled_from(["", "  ", "  ", "   ", "\t"]), SCALARS),
-    st.sampled_from("| |\t|# remark|  # remark é|#\x00|...|free text|- - a|-|  -".split("|")),
+    st.sampled_from(
+        "| |\t|# remark|  # remark é|#\x00|...|free text|- - a|-|  -".split("|")
+    ),
 )
 BLOCK = st.builds(
     lambda lines, eol, last: eol.join(lines) + (eol if last else ""),
@@ -48,7 +71,9 @@ class AllText(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 AllText.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
+    first: [
+        (tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")
+    ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
@@ -68,19 +93,22 @@ def test_fast_path_says_what_yaml_says(block: str) -> None:
         assert list(map(type, fast.values())) == list(map(type, slow.values()))
 
 
-@given(st.dictionaries(st.sampled_from(["id", "type", "tags"]), st.text(max_size=30), min_size=1))
+@given(
+    st.dictionaries(
+        st.sampled_from(["id", "type", "tags"]), st.text(max_size=30), min_size=1
+    )
+)
 @settings(deadline=None)
 def test_any_text_survives_being_rendered(values: dict[str, str]) -> None:
-    """A rendered value reads back as itself, whatever its characters (surrogates have no bytes)."""
+    """A rendered value reads back as itself, whatever its characters (surrogates have
+    no bytes)."""
     block = render(values).removeprefix("---\n").removesuffix("---\n")
     assert read(block).values == values
 
 
 def test_typical_blocks_take_the_fast_path() -> None:
     """Quoted values, flow and block lists, remarks and CRLF need no YAML reader."""
-    block = (
-        "id: a-1\ntags: [x, 'y z']  # why\n# own line\npaths:\n  - 'tests/**'\n  - a.py\nempty:\n"
-    )
+    block = "id: a-1\ntags: [x, 'y z']  # why\n# own line\npaths:\n  - 'tests/**'\n  - a.py\nempty:\n"
     fast = front_matter._read_lines(block.replace("\n", "\r\n"))
     assert fast is not None
     paths = {"paths": ["tests/**", "a.py"], "empty": None}
@@ -120,7 +148,8 @@ def test_yaml_values(line: str, value: Any) -> None:
     ],
 )
 def test_refused_blocks(block: str, why: str, offset: int) -> None:
-    """What is not a plain mapping is refused with the reason and, where YAML knows it, the place."""
+    """What is not a plain mapping is refused with the reason and, where YAML knows it,
+    the place."""
     with pytest.raises(Malformed, match=why) as caught:
         front_matter._read_yaml(block)
     assert caught.value.offset == offset or why == "nested deeper"
@@ -128,12 +157,18 @@ def test_refused_blocks(block: str, why: str, offset: int) -> None:
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 @pytest.mark.parametrize(("line", "key", "value", "after"), SAMPLES["one value"])
-def test_setting_one_value(eol: str, line: str, key: str, value: Any, after: str | None) -> None:
-    """The characters of the value alone change: quotes, blanks, remarks and line ends around stay."""
+def test_setting_one_value(
+    eol: str, line: str, key: str, value: Any, after: str | None
+) -> None:
+    """The characters of the value alone change: quotes, blanks, remarks and line ends
+    around stay."""
     if after is None:
         after = line + "{eol}  - c"
-    lead, tail = "# é lead{eol}first: 'ü'{eol}{eol}", "{eol}# tail{eol}last:   x {eol}"
-    block, wanted = ((lead + text + tail).replace("{eol}", eol) for text in (line, after))
+    lead = "# é lead{eol}first: 'ü'{eol}{eol}"
+    tail = "{eol}# tail{eol}last:   x {eol}"
+    block, wanted = (
+        (lead + text + tail).replace("{eol}", eol) for text in (line, after)
+    )
     assert changed(block, eol, **{key: value}) == wanted
     assert read(wanted).values[key] == as_written(value)
 
@@ -151,13 +186,15 @@ def test_setting_one_value(eol: str, line: str, key: str, value: Any, after: str
     ],
 )
 def test_removing_a_key(eol: str, line: str) -> None:
-    """A key goes with its lines; the remark under it, which may speak of the next key, stays."""
+    """A key goes with its lines; the remark under it, which may speak of the next key,
+    stays."""
     block = f"a: 1{eol}{line}{eol}# of z{eol}z: 2{eol}".replace("{eol}", eol)
     assert changed(block, eol, k=None) == f"a: 1{eol}# of z{eol}z: 2{eol}"
 
 
 def test_a_key_that_stands_twice() -> None:
-    """It is removed everywhere, or the earlier value came to light; it is set where it counts."""
+    """It is removed everywhere, or the earlier value came to light; it is set where it
+    counts."""
     assert changed("k: 1\na: x\nk: 2\n", k=None) == "a: x\n"
     assert changed("k: 1\na: x\nk: 2\n", k=3) == "k: 1\na: x\nk: 3\n"
 
@@ -170,21 +207,32 @@ def test_a_key_that_stands_twice() -> None:
         ("{b: 1, id: a, c: 2}\n", {"b": None, "c": None, "n": 3}, "{id: a, n: 3}\n"),
         ("{id: a, t: x}\n", {"t": "x, y"}, "{id: a, t: 'x, y'}\n"),
         ("{id: a,}\n", {"n": 1}, "{id: a, n: 1,}\n"),
-        ("{id: a, # why\n t: x\n}\n", {"t": "z", "n": 1}, "{id: a, # why\n t: z, n: 1\n}\n"),
+        (
+            "{id: a, # why\n t: x\n}\n",
+            {"t": "z", "n": 1},
+            "{id: a, # why\n t: z, n: 1\n}\n",
+        ),
         ("{id: a, flag}\n", {"flag": 1}, "{id: a, flag: 1}\n"),
     ],
 )
-def test_flow_style_front_matter(block: str, changes: dict[str, Any], after: str) -> None:
+def test_flow_style_front_matter(
+    block: str, changes: dict[str, Any], after: str
+) -> None:
     """A block in braces is changed within its braces."""
     assert changed(block, **changes) == after
     assert read(after).values == {
-        key: value for key, value in {**read(block).values, **changes}.items() if value is not None
+        key: value
+        for key, value in {**read(block).values, **changes}.items()
+        if value is not None
     }
 
 
 def test_new_keys_come_last_in_their_order() -> None:
-    """A new key is a line of its own at the end, indented as the others, with the file's line end."""
-    assert changed("id: a\r\n", "\r\n", n=1, m="x: y") == "id: a\r\nn: 1\r\nm: 'x: y'\r\n"
+    """A new key is a line of its own at the end, indented as the others, with the
+    file's line end."""
+    assert (
+        changed("id: a\r\n", "\r\n", n=1, m="x: y") == "id: a\r\nn: 1\r\nm: 'x: y'\r\n"
+    )
     assert changed("  id: a\n  # end\n", n=1) == "  id: a\n  # end\n  n: 1\n"
     assert changed("id: a", n=1) == "id: a\nn: 1\n"
 
@@ -196,9 +244,14 @@ def test_new_keys_come_last_in_their_order() -> None:
 )
 @settings(max_examples=800, deadline=None)
 def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> None:
-    """Whatever block can be read: after one change it says the same of every other key."""
-    block += "" if block.endswith("\n") else "\n"  # as every block between two delimiters
-    assume(not re.search(r"[\"'\]}]#no", block))  # a remark to libyaml; a plain value would join it
+    """Whatever block can be read: after one change it says the same of every other
+    key."""
+    block += (
+        "" if block.endswith("\n") else "\n"
+    )  # as every block between two delimiters
+    assume(
+        not re.search(r"[\"'\]}]#no", block)
+    )  # a remark to libyaml; a plain value would join it
     try:
         before = read(block).values
         after = changed(block, "\r\n" if "\r\n" in block else "\n", **{key: value})
@@ -207,7 +260,9 @@ def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> 
         return
     before.pop(key, None)
     got_value = got.pop(key, None)
-    assert repr((sorted(got.items()), got_value)) == repr((sorted(before.items()), value))
+    assert repr((sorted(got.items()), got_value)) == repr(
+        (sorted(before.items()), value)
+    )
 
 
 def test_sixteen_levels_are_read_and_one_more_is_not() -> None:

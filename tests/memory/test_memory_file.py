@@ -1,4 +1,5 @@
-"""A memory file is never lost, read the same way everywhere, and changed by splices alone."""
+"""A memory file is never lost, read the same way everywhere, and changed by splices
+alone."""
 
 import time
 from collections.abc import Callable
@@ -20,10 +21,33 @@ WORDS = "Freeze the clock.|تجميد الساعة|冻结时钟|🧊 emoji|a\x00
     "|"
 )
 ODD = "|||  |\t|---|---|--- |---\t|----| ---|***|\ufeff|\x0c".split("|")
-FENCES = ["```", "```python", "````", "~~~", "~~~ text", "```a`b", "   ```", "    ```", "```\t"]
-HEADS = ["# One", "## Two ##", "### Detail", "#no", "## [2026-02-10] Dated", "####### seven"]
-PAIRS = "id: a|type: corrective|title: Jekyll|importance: high|id: [|- id: a|id:\tb".split("|")
-LINES = st.one_of(*map(st.sampled_from, (WORDS, ODD, FENCES, HEADS, PAIRS)), st.text(max_size=12))
+FENCES = [
+    "```",
+    "```python",
+    "````",
+    "~~~",
+    "~~~ text",
+    "```a`b",
+    "   ```",
+    "    ```",
+    "```\t",
+]
+HEADS = [
+    "# One",
+    "## Two ##",
+    "### Detail",
+    "#no",
+    "## [2026-02-10] Dated",
+    "####### seven",
+]
+PAIRS = (
+    "id: a|type: corrective|title: Jekyll|importance: high|id: [|- id: a|id:\tb".split(
+        "|"
+    )
+)
+LINES = st.one_of(
+    *map(st.sampled_from, (WORDS, ODD, FENCES, HEADS, PAIRS)), st.text(max_size=12)
+)
 IDS = st.sampled_from(["a", "b", "c-3", "9b0cf731-e1db-469a-aed5-d03c53ac17f3"])
 BLOCKS = st.one_of(
     st.lists(LINES, max_size=8),
@@ -33,8 +57,14 @@ BLOCKS = st.one_of(
         st.lists(LINES),
     ),
     st.builds(lambda name: ["", "---", f"id: {name}", "broken: [", "---", "text"], IDS),
-    st.builds(lambda name: ["```markdown", "", "---", f"id: {name}", "---", "example", "```"], IDS),
-    st.builds(lambda name: ["", "---", f"{{id: {name}, type: corrective}}", "---", "flow"], IDS),
+    st.builds(
+        lambda name: ["```markdown", "", "---", f"id: {name}", "---", "example", "```"],
+        IDS,
+    ),
+    st.builds(
+        lambda name: ["", "---", f"{{id: {name}, type: corrective}}", "---", "flow"],
+        IDS,
+    ),
 )
 
 
@@ -69,12 +99,14 @@ def with_eol(text: str, eol: str) -> str:
 @given(st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_segments_joined_are_the_file(text: str) -> None:
-    """No character is lost or doubled, and nothing that can be typed makes the reader fail."""
+    """No character is lost or doubled, and nothing that can be typed makes the reader
+    fail."""
     file = parse(text, "x")
     assert "".join(text[s.start : s.end] for s in file.segments) == text
     starts = [segment.start for segment in file.segments if segment.kind == "entry"]
     assert starts == [entry.start for entry in file.entries]
-    prose, at = [s for s in file.segments if s.kind == "prose"], 0
+    prose = [s for s in file.segments if s.kind == "prose"]
+    at = 0
     for section in sections(file):  # one after the other inside the prose
         assert at <= section.start < section.end
         assert any(s.start <= section.start and section.end <= s.end for s in prose)
@@ -85,7 +117,8 @@ def test_segments_joined_are_the_file(text: str) -> None:
 @given(texts())
 @settings(max_examples=300, deadline=None)
 def test_line_is_where_the_body_begins(text: str) -> None:
-    """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in sections."""
+    """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in
+    sections."""
     file = parse(text, "x")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for item in [*file.entries, *sections(file)]:
@@ -97,9 +130,11 @@ def test_line_is_where_the_body_begins(text: str) -> None:
 @given(texts(), st.sampled_from(["\n", "\r\n", "\r"]))
 @settings(max_examples=300, deadline=None)
 def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
-    """A checkout with other line ends has the same entries and the same problems on the same lines."""
+    """A checkout with other line ends has the same entries and the same problems on the
+    same lines."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    here, there = parse(plain, "x"), parse(with_eol(plain, eol), "x")
+    here = parse(plain, "x")
+    there = parse(with_eol(plain, eol), "x")
     assert [e[1:12] for e in here.entries] == [e[1:12] for e in there.entries]
     bodies = [(e.line, e.body.replace(eol, "\n")) for e in there.entries]
     assert [(e.line, e.body) for e in here.entries] == bodies
@@ -124,7 +159,8 @@ def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
     ],
 )
 def test_what_opens_no_entry_is_body(rule: str) -> None:
-    """Rules, fenced examples and foreign front matter stay in the body, word for word."""
+    """Rules, fenced examples and foreign front matter stay in the body, word for
+    word."""
     file = parse(entry("a", rule) + entry("b"), "x")
     assert [(e.id, e.body) for e in file.entries] == [("a", rule), ("b", "Body.")]
 
@@ -144,7 +180,8 @@ def test_what_opens_no_entry_is_body(rule: str) -> None:
     ],
 )
 def test_files_that_are_all_prose(text: str) -> None:
-    """A memory index of Claude Code, its topic files and Jekyll pages are prose without a problem."""
+    """A memory index of Claude Code, its topic files and Jekyll pages are prose without
+    a problem."""
     file = parse(text, "x")
     assert (file.entries, file.problems) == ((), ())
 
@@ -164,15 +201,20 @@ def test_files_that_are_all_prose(text: str) -> None:
     ],
 )
 def test_what_is_an_entry(block: str) -> None:
-    """An id, one of the four types or three known keys make a mapping an entry, in any YAML style."""
+    """An id, one of the four types or three known keys make a mapping an entry, in any
+    YAML style."""
     assert len(parse(f"---\n{block}\n---\nBody.\n", "x").entries) == 1
 
 
 def test_fenced_example_before_another_fence() -> None:
-    """An example is told from a forgotten fence by whether the fences behind it pair up."""
+    """An example is told from a forgotten fence by whether the fences behind it pair
+    up."""
     example = "```md\n\n---\nid: z\n---\nExample.\n```\n\n```py\ncode\n```"
     file = parse(entry("a", example) + entry("b", "```\nx\n```"), "x")
-    assert [(e.id, e.body) for e in file.entries] == [("a", example), ("b", "```\nx\n```")]
+    assert [(e.id, e.body) for e in file.entries] == [
+        ("a", example),
+        ("b", "```\nx\n```"),
+    ]
     assert file.problems == ()
 
 
@@ -180,23 +222,34 @@ def test_fenced_example_before_another_fence() -> None:
 def test_fence_that_is_not_closed_ends_at_the_next_id(fence: str) -> None:
     """The forgotten fence swallows no entry, and the problem names its line."""
     file = parse(
-        entry("a", f"Text.\n{fence}\ncode") + entry("b", "```\nx = 1\n```") + entry("c"), "x.md"
+        entry("a", f"Text.\n{fence}\ncode")
+        + entry("b", "```\nx = 1\n```")
+        + entry("c"),
+        "x.md",
     )
     assert ids(file) == ["a", "b", "c"]
-    assert file.problems == (Problem("x.md", 6, "code fence is not closed before the next entry"),)
+    assert file.problems == (
+        Problem("x.md", 6, "code fence is not closed before the next entry"),
+    )
 
 
 @pytest.mark.parametrize(
     ("block", "line", "why"),
     [
         ("id: b\nref: *a", 7 + 3, "aliases are not read"),
-        ("id: b\nrun: !!python/object/apply:os.system [ls]", 7 + 3, "tags are not read"),
+        (
+            "id: b\nrun: !!python/object/apply:os.system [ls]",
+            7 + 3,
+            "tags are not read",
+        ),
         ("id: b\nx: " + "[" * 10_000, 7 + 3, "nested deeper than 16"),
         ("id: b\nx: 1\n  y: [", 7 + 4, "not valid YAML"),
         ("id: b\n" + "x: 'y'\n" * 140_000, 7 + 1, "longer than 65536"),
     ],
 )
-def test_damaged_front_matter_is_named_and_kept_apart(block: str, line: int, why: str) -> None:
+def test_damaged_front_matter_is_named_and_kept_apart(
+    block: str, line: int, why: str
+) -> None:
     """A block meant as an entry that cannot be read costs its neighbours nothing."""
     file = parse(entry("a") + f"---\n{block}\n---\nLost?\n\n" + entry("c"), "m.md")
     assert [(e.id, e.body) for e in file.entries] == [("a", "Body."), ("c", "Body.")]
@@ -220,7 +273,9 @@ def test_front_matter_that_is_never_closed_is_named() -> None:
     file = parse(entry("a") + "---\nid: b\nText\n", "x")
     assert [(e.id, e.body) for e in file.entries] == [("a", "Body.")]
     why = "front matter is not closed by a line of ---"
-    assert file.problems == (Problem("x", 7, why, "unreadable"),)
+    assert file.problems == (
+        Problem(path="x", line=7, message=why, severity="unreadable"),
+    )
 
 
 def test_missing_keys_are_defaulted() -> None:
@@ -232,9 +287,14 @@ def test_missing_keys_are_defaulted() -> None:
     assert file.problems == ()
 
 
-@pytest.mark.parametrize(("key", "value", "default", "message"), SAMPLES["cannot be used"])
-def test_values_that_cannot_be_used(key: str, value: str, default: Any, message: str) -> None:
-    """The entry counts with the default; the problem names file, line, key and what stands in."""
+@pytest.mark.parametrize(
+    ("key", "value", "default", "message"), SAMPLES["cannot be used"]
+)
+def test_values_that_cannot_be_used(
+    key: str, value: str, default: Any, message: str
+) -> None:
+    """The entry counts with the default; the problem names file, line, key and what
+    stands in."""
     file = parse(f"---\nid: a\nsome_{key}: 1\n{key}: {value}\n---\nBody.\n", "m.md")
     (found,), (problem,) = file.entries, file.problems
     assert getattr(found, key) == default
@@ -256,7 +316,8 @@ def test_values_that_cannot_be_used(key: str, value: str, default: Any, message:
     ],
 )
 def test_values_that_are_written_otherwise(key: str, value: str, read: Any) -> None:
-    """Quoted numbers, unquoted dates and time stamps are understood without a problem."""
+    """Quoted numbers, unquoted dates and time stamps are understood without a
+    problem."""
     file = parse(f"---\ntype: corrective\n{key}: {value}\n---\nBody.\n", "x")
     assert (getattr(file.entries[0], key), file.problems) == (read, ())
 
@@ -277,24 +338,44 @@ def test_values_that_are_written_otherwise(key: str, value: str, read: Any) -> N
 def test_kind_sets_type_and_priority(kind: str, type_: str, priority: str) -> None:
     """Only where none is written, and a default priority lifts no importance."""
     values, _ = read_values({"kind": kind})
-    assert (values["type"], values["priority"], values["importance"]) == (type_, priority, 0.5)
+    assert (values["type"], values["priority"], values["importance"]) == (
+        type_,
+        priority,
+        0.5,
+    )
     values, _ = read_values({"kind": kind, "type": "procedural", "priority": "normal"})
     assert (values["type"], values["priority"]) == ("procedural", "normal")
 
 
 @pytest.mark.parametrize(
     ("priority", "floor"),
-    [("pin", 0.8), ("high", 0.85), ("critical", 0.9), ("permanent", 0.95), ("medium", 0.1)],
+    [
+        ("pin", 0.8),
+        ("high", 0.85),
+        ("critical", 0.9),
+        ("permanent", 0.95),
+        ("medium", 0.1),
+    ],
 )
 def test_written_priority_floors_importance(priority: str, floor: float) -> None:
     """An importance above the floor stays."""
-    assert read_values({"priority": priority, "importance": 0.1})[0]["importance"] == floor
-    assert read_values({"priority": priority, "importance": 0.99})[0]["importance"] == 0.99
+    assert (
+        read_values({"priority": priority, "importance": 0.1})[0]["importance"] == floor
+    )
+    assert (
+        read_values({"priority": priority, "importance": 0.99})[0]["importance"] == 0.99
+    )
 
 
 def test_optional_keys() -> None:
-    """Lists are lists of text however written, numbers are checked, unknown keys are kept."""
-    written = {"tags": "a, b", "paths": ["x", 3, None, {}], "supports": "id-1", "stability": "2.5"}
+    """Lists are lists of text however written, numbers are checked, unknown keys are
+    kept."""
+    written = {
+        "tags": "a, b",
+        "paths": ["x", 3, None, {}],
+        "supports": "id-1",
+        "stability": "2.5",
+    }
     written |= {
         "difficulty": -1,
         "surprise": [2],
@@ -303,7 +384,12 @@ def test_optional_keys() -> None:
         "outcome": None,
     }
     values, faults = read_values(written)
-    wanted = {"tags": ["a", "b"], "paths": ["x", "3"], "supports": ["id-1"], "stability": 2.5}
+    wanted = {
+        "tags": ["a", "b"],
+        "paths": ["x", "3"],
+        "supports": ["id-1"],
+        "stability": 2.5,
+    }
     assert values["extra"] == {**wanted, "success_count": 2, "mine": {"deep": [1]}}
     assert [key for key, _ in faults] == ["surprise", "difficulty"]
 
@@ -324,13 +410,15 @@ def test_optional_keys() -> None:
     ],
 )
 def test_titles_and_dates_of_entries(body: str, title: str, date: str) -> None:
-    """The first heading outside code is the title, else the first line; its date beats the path's."""
+    """The first heading outside code is the title, else the first line; its date beats
+    the path's."""
     (found,) = parse(entry("a", body), "notes/2025-01-02.md").entries
     assert (found.title, found.date) == (title, date)
 
 
 def test_sections_have_the_heading_path_as_title() -> None:
-    """A deeper heading hangs under the last higher one; text before the first heading stands alone."""
+    """A deeper heading hangs under the last higher one; text before the first heading
+    stands alone."""
     text = "Lead.\n\n# A\none\n### B\ntwo\n## C ##\nthree\n# D\n## E\nfour\n"
     found = [(s.title, s.line) for s in sections(parse(text, "x"))]
     assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
@@ -377,21 +465,28 @@ def test_appending_an_entry(text: str) -> None:
 
 def test_removing_several_entries_and_changing_another() -> None:
     """Changes of one file are made together."""
-    file = parse("# P\n\n" + "".join(entry(name) for name in "abcd") + "---\nid: [\n---\n", "x")
+    file = parse(
+        "# P\n\n" + "".join(entry(name) for name in "abcd") + "---\nid: [\n---\n", "x"
+    )
     gone = [EntryChange(2, remove=True), EntryChange(0, remove=True)]
     after = edited(file, [*gone, EntryChange(3, {"id": "e"}, body="New.")])
-    new = entry("e", "New.").replace("---\nNew.", f"written: '{body_digest('New.')}'\n---\nNew.")
+    new = entry("e", "New.").replace(
+        "---\nNew.", f"written: '{body_digest('New.')}'\n---\nNew."
+    )
     assert after.text == "# P\n\n" + entry("b") + new + "---\nid: [\n---\n"
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 def test_changing_values_keeps_every_other_byte(eol: str) -> None:
-    """Order, remarks, quotes, unknown keys, BOM, line ends and a missing last line end survive."""
+    """Order, remarks, quotes, unknown keys, BOM, line ends and a missing last line end
+    survive."""
     text = "\ufeff# é\n\n---\n# why\nmine: {x: 1}\nid:   'a' # id\nstatus: active\nimportance: 0.50\n--- \n\nB."
     file = parse(with_eol(text, eol), "x")
     values = {"importance": 0.8, "status": "retired", "retired_because": "by hand"}
     after = edited(file, [EntryChange(0, values)])
-    wanted = text.replace("0.50\n", "0.8\nretired_because: by hand\n").replace("active", "retired")
+    wanted = text.replace("0.50\n", "0.8\nretired_because: by hand\n").replace(
+        "active", "retired"
+    )
     assert after.text == with_eol(wanted, eol)
     values = {"retired_because": None, "status": "active", "importance": 0.5}
     back = edited(after, [EntryChange(0, values)])
@@ -415,23 +510,30 @@ def test_replacing_a_body(old: str, tail: str) -> None:
 @given(texts(), st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
-    """Any text may be a body: the file has exactly one more entry, or the change is refused."""
+    """Any text may be a body: the file has exactly one more entry, or the change is
+    refused."""
     before = parse(text, "x")
     new = render_entry({"id": "new", "type": "corrective"}, body, eol_of(text))
     try:
         after = edited(before, [EntryChange(text=new)])
     except DataError:
         return
-    assert [essence(e) for e in after.entries[:-1]] == [essence(e) for e in before.entries]
+    assert [essence(e) for e in after.entries[:-1]] == [
+        essence(e) for e in before.entries
+    ]
     assert after.entries[-1].id == "new"
     assert after.text.startswith(text)
 
 
 VALUES = st.dictionaries(
-    st.sampled_from(["id", "importance", "status", "last_reinforced", "tags", "title", "mine"]),
+    st.sampled_from(
+        ["id", "importance", "status", "last_reinforced", "tags", "title", "mine"]
+    ),
     st.one_of(
         st.none(),
-        st.sampled_from("active|2026-03-01|it's|a: b|x, y|é ✓|two\nlines||yes".split("|")),
+        st.sampled_from(
+            "active|2026-03-01|it's|a: b|x, y|é ✓|two\nlines||yes".split("|")
+        ),
         st.floats(0, 1),
         st.integers(0, 5),
         st.lists(st.sampled_from(["a", "b c", "d, e", "*"]), max_size=3),
@@ -445,13 +547,17 @@ VALUES = st.dictionaries(
 def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     text: str, data: st.DataObject
 ) -> None:
-    """Outside the touched entry every byte stays; inside, every value that was not named."""
+    """Outside the touched entry every byte stays; inside, every value that was not
+    named."""
     before = parse(text, "x")
     assume(before.entries)
     at = data.draw(st.integers(0, len(before.entries) - 1))
     remove = data.draw(st.integers(0, 4)) == 0
     change = EntryChange(
-        at, data.draw(VALUES), data.draw(st.one_of(st.none(), st.text(max_size=9))), remove
+        at=at,
+        values=data.draw(VALUES),
+        body=data.draw(st.one_of(st.none(), st.text(max_size=9))),
+        remove=remove,
     )
     try:
         after = edited(before, [change])
@@ -461,12 +567,16 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     assert after.text.startswith(text[: old.start])
     assert after.text.endswith(text[old.end :])
     others = [essence(e) for i, e in enumerate(before.entries) if i != at]
-    assert [essence(e) for i, e in enumerate(after.entries) if remove or i != at] == others
+    assert [
+        essence(e) for i, e in enumerate(after.entries) if remove or i != at
+    ] == others
     if not remove:
         new = after.entries[at]
         named = {*change.values, *(["written"] if change.body is not None else [])}
         kept = {key: value for key, value in old.extra.items() if key not in named}
-        assert {key: value for key, value in new.extra.items() if key not in named} == kept
+        assert {
+            key: value for key, value in new.extra.items() if key not in named
+        } == kept
         if change.body is None:
             assert new.body == old.body
 
@@ -512,7 +622,8 @@ def test_reading_is_linear(name: str) -> None:
 
 
 def test_derived_ids_are_those_of_every_release() -> None:
-    """Archives, relations and other machines name entries by them: path, place and words make them."""
+    """Archives, relations and other machines name entries by them: path, place and
+    words make them."""
     file = parse("# Notes\n\n- one\n\n---\ntype: corrective\n---\nBody.\n", "MEMORY.md")
     assert ids(file) == ["d2e97154-b7ef-5fde-a3ae-35c5e5a5cbf0"]
     assert [s.id for s in sections(file)] == ["3dfa355a-9dea-598a-9f17-3ad5b91ffcc6"]
@@ -521,7 +632,10 @@ def test_derived_ids_are_those_of_every_release() -> None:
 def test_appending_behind_an_open_block_is_refused() -> None:
     """What is appended would close it: another entry than the one that was planned."""
     with pytest.raises(DataError, match="does not read back"):
-        edited(parse("---\nid: b", "x"), [EntryChange(text=render_entry({"id": "new"}, "Body."))])
+        edited(
+            parse("---\nid: b", "x"),
+            [EntryChange(text=render_entry({"id": "new"}, "Body."))],
+        )
 
 
 def test_changing_many_entries_of_a_file_is_linear() -> None:
@@ -530,7 +644,9 @@ def test_changing_many_entries_of_a_file_is_linear() -> None:
     def cost(size: int) -> float:
         file = parse("".join(entry(str(i), f"Body {i}.") for i in range(size)), "x")
         started = time.process_time()
-        after = edited(file, [EntryChange(i, {"importance": 0.8}, "New.") for i in range(size)])
+        after = edited(
+            file, [EntryChange(i, {"importance": 0.8}, "New.") for i in range(size)]
+        )
         assert [found.body for found in after.entries] == ["New."] * size
         return time.process_time() - started
 
@@ -539,8 +655,11 @@ def test_changing_many_entries_of_a_file_is_linear() -> None:
 
 @pytest.mark.parametrize("end", ["---\n## One\nBody.\n", ""])
 def test_torn_front_matter_is_told_from_what_cannot_be_read(end: str) -> None:
-    """A blank line before the fault does not make a block that is closed one that is not."""
+    """A blank line before the fault does not make a block that is closed one that is
+    not."""
     text = f"---\nid: 1111\ntype: declarative\n\ntags: [a, b\ndomain: team\n{end}"
     nxt = "\n---\nid: 2222\ntype: declarative\n---\n## Two\nBody.\n"
-    (problem,) = [p for p in parse(text + nxt, "M").problems if p.severity == "unreadable"]
+    (problem,) = [
+        p for p in parse(text + nxt, "M").problems if p.severity == "unreadable"
+    ]
     assert ("not closed" in problem.message) == (not end), problem

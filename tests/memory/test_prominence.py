@@ -1,4 +1,5 @@
-"""Decay, growth and FSRS-6; the golden numbers of docs and the `fsrs` package as oracle."""
+"""Decay, growth and FSRS-6; the golden numbers of docs and the `fsrs` package as
+oracle."""
 
 import datetime
 import math
@@ -14,12 +15,21 @@ from memcli.memory import prominence as p
 NOW = datetime.date(2026, 3, 1)
 ORACLE = Scheduler(enable_fuzzing=False)
 T0 = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-RATINGS = {"again": Rating.Again, "hard": Rating.Hard, "good": Rating.Good, "easy": Rating.Easy}
+RATINGS = {
+    "again": Rating.Again,
+    "hard": Rating.Hard,
+    "good": Rating.Good,
+    "easy": Rating.Easy,
+}
 
 
 def oracle_card(stability: float, difficulty: float) -> Card:
     return Card(
-        state=State.Review, stability=stability, difficulty=difficulty, last_review=T0, due=T0
+        state=State.Review,
+        stability=stability,
+        difficulty=difficulty,
+        last_review=T0,
+        due=T0,
     )
 
 
@@ -52,7 +62,15 @@ def test_half_life_decay_has_the_golden_values(age: float, expected: float) -> N
 
 @pytest.mark.parametrize(
     ("age", "expected"),
-    [(-3, 1), (1, 0.9468), (7, 0.8083), (30, 0.6675), (90, 0.5678), (180, 0.5113), (365, 0.4589)],
+    [
+        (-3, 1),
+        (1, 0.9468),
+        (7, 0.8083),
+        (30, 0.6675),
+        (90, 0.5678),
+        (180, 0.5113),
+        (365, 0.4589),
+    ],
 )
 def test_retrievability_has_the_golden_values(age: float, expected: float) -> None:
     assert p.retrievability(age, 2.3065) == pytest.approx(expected, abs=5e-5)
@@ -70,7 +88,9 @@ def test_retrievability_has_the_golden_values(age: float, expected: float) -> No
         (-1, 2.3065),
     ],
 )
-def test_initial_stability_grows_with_surprise(surprise: float, expected: float) -> None:
+def test_initial_stability_grows_with_surprise(
+    surprise: float, expected: float
+) -> None:
     # .2 and .9 lie half-way between two roundings
     assert p.initial_stability(surprise) == pytest.approx(expected, abs=6e-5)
 
@@ -85,15 +105,23 @@ def test_review_and_retrievability_agree_with_the_fsrs_package_everywhere(
     stability: float, difficulty: float, days: int, rating: str
 ) -> None:
     then = T0 + timedelta(days=days)
-    remembered = ORACLE.get_card_retrievability(oracle_card(stability, difficulty), then)
+    remembered = ORACLE.get_card_retrievability(
+        oracle_card(stability, difficulty), then
+    )
     assert p.retrievability(days, stability) == pytest.approx(remembered, rel=1e-9)
     expected = oracle_review(stability, difficulty, days, rating)
-    assert p.review(stability, difficulty, days, rating) == pytest.approx(expected, rel=1e-9)
+    assert p.review(stability, difficulty, days, rating) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(
     ("mode", "expected"),
-    [("linear", [1, 2, 4, 8]), ("log", [1, 1.125, 1.25, 1.375]), ("none", [1, 1, 1, 1])],
+    [
+        ("linear", [1, 2, 4, 8]),
+        ("log", [1, 1.125, 1.25, 1.375]),
+        ("none", [1, 1, 1, 1]),
+    ],
 )
 def test_growth_has_the_golden_values(mode: str, expected: list[float]) -> None:
     assert [p.growth(n, mode) for n in (0, 1, 3, 7)] == expected
@@ -140,7 +168,9 @@ def test_decay_follows_rule_and_kind(kind: str, rule: p.Rule, expected: float) -
 def test_fsrs_decay_uses_the_stored_stability_else_the_surprise() -> None:
     rule = p.Rule(decay="fsrs")
     assert p.prominence(1, "fact", 30, 0, rule).decay == pytest.approx(0.6675, abs=5e-5)
-    assert p.prominence(1, "fact", 30, 0, rule, stability=30).decay == pytest.approx(0.9)
-    assert p.prominence(1, "fact", 30, 0, rule, p.initial_stability(1)).decay == p.retrievability(
-        30, 3.45975
+    assert p.prominence(1, "fact", 30, 0, rule, stability=30).decay == pytest.approx(
+        0.9
     )
+    assert p.prominence(
+        1, "fact", 30, 0, rule, p.initial_stability(1)
+    ).decay == p.retrievability(30, 3.45975)

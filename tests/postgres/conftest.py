@@ -1,4 +1,5 @@
-"""A real PostgreSQL server for the tests of the shared index, and a database of its own for each."""
+"""A real PostgreSQL server for the tests of the shared index, and a database of its own
+for each."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -41,7 +42,9 @@ class Shared:
         url = self.server.url(self.name, role, "pw") if role else self.url
         return psycopg.connect(url, autocommit=True)
 
-    def rows(self, statement: str, *values: Any, role: str = "") -> list[tuple[Any, ...]]:
+    def rows(
+        self, statement: str, *values: Any, role: str = ""
+    ) -> list[tuple[Any, ...]]:
         """What a statement gives, as the owner or as another role."""
         with self.connect(role) as connection:
             return connection.execute(statement, values).fetchall()
@@ -53,14 +56,21 @@ class Shared:
 
     def versions(self, table: str) -> dict[Any, str]:
         """Which transaction wrote each row of a table: an untouched row keeps it."""
-        keys = {"projects": "project::text", "files": "path", "chunks": "entry", "terms": "term"}
+        keys = {
+            "projects": "project::text",
+            "files": "path",
+            "chunks": "entry",
+            "terms": "term",
+        }
         return dict(self.rows(f"SELECT {keys[table]}, xmin::text FROM mem.{table}"))
 
     def dump(self) -> str:
         """Every value of every table as one text."""
         found = []
         for table in ("projects", "files", "chunks", "terms"):
-            found += [repr(row) for row in self.rows(f"SELECT t::text FROM mem.{table} t")]
+            found += [
+                repr(row) for row in self.rows(f"SELECT t::text FROM mem.{table} t")
+            ]
         return "\n".join(found)
 
     def check(self) -> None:
@@ -74,7 +84,9 @@ def shared(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
     """A fresh shared index, configured in the environment."""
     name = f"t{next(_names)}"
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy")
+        connection.execute(
+            f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy"
+        )
     made = Shared(server, name)
     monkeypatch.setenv("MEM_STORE_URL", made.url)
     yield made
@@ -108,9 +120,13 @@ def push(project: Project, *options: str) -> None:
 
 def found(project: Project, task: str, *options: str) -> list[str]:
     """The titles that a shared recall finds."""
-    with pytest.MonkeyPatch.context() as slow:  # what is asked is what is found, however slowly
+    with (
+        pytest.MonkeyPatch.context() as slow
+    ):  # what is asked is what is found, however slowly
         slow.setattr(link, "PATIENCE", 60.0)
-        done = project.mem("recall", "--shared", "--json", "--max-tokens", "0", *options, task)
+        done = project.mem(
+            "recall", "--shared", "--json", "--max-tokens", "0", *options, task
+        )
     assert done.code == 0, done.err
     assert "from here alone" not in done.err and "words alone" not in done.err, done.err
     return [hit["title"] for hit in done.json["hits"]]

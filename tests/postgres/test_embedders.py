@@ -1,4 +1,5 @@
-"""The shared index with an embedder behind a URL: one that speaks as OpenAI does, on loopback."""
+"""The shared index with an embedder behind a URL: one that speaks as OpenAI does, on
+loopback."""
 
 from collections.abc import Iterator
 
@@ -10,13 +11,15 @@ from tests.providers.embed.server import Server, openai, serving
 
 
 def name(server: Server, model: str = "m") -> str:
-    """What tells its vectors apart: a server of one's own is part of the name of the model."""
+    """What tells its vectors apart: a server of one's own is part of the name of the
+    model."""
     return f"openai-compatible/{model} at {server.url}"
 
 
 @pytest.fixture
 def embedding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """The embedder of these tests, configured in the environment; vectors of four numbers."""
+    """The embedder of these tests, configured in the environment; vectors of four
+    numbers."""
     with serving(openai) as server:
         monkeypatch.setenv("MEM_EMBEDDER", "openai-compatible")
         monkeypatch.setenv("MEM_EMBED_MODEL", "m")
@@ -32,7 +35,9 @@ def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
         ("Birds", "heron by the water"),
         ("Fish", "a lonely pike"),
     )
-    project.write("MEMORY.md", "".join(project.entry(title, body) for title, body in texts))
+    project.write(
+        "MEMORY.md", "".join(project.entry(title, body) for title, body in texts)
+    )
     push(project)
     return project
 
@@ -40,24 +45,41 @@ def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
 def test_vectors_of_a_provider_are_pushed_and_compared(
     pushed: Project, shared: Shared, embedding: Server
 ) -> None:
-    """Each text is paid for once; a recall sends the task alone and ranks as the local one does."""
-    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [(name(embedding), 4)]
+    """Each text is paid for once; a recall sends the task alone and ranks as the local
+    one does."""
+    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [
+        (name(embedding), 4)
+    ]
     [(index,)] = shared.rows(
         "SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'chunks_near_%%'"
     )
     assert "hnsw" in index and "halfvec(4)" in index and name(embedding) in index
-    embedded = [text for body in embedding.bodies for text in body["input"] if text != "dimension"]
+    embedded = [
+        text
+        for body in embedding.bodies
+        for text in body["input"]
+        if text != "dimension"
+    ]
     assert len(embedded) == len(set(embedded)) == 3
     embedding.asked.clear()
     lists = [
-        pushed.mem("recall", "--ranked", "--json", "--explain", *extra, "lonely zebra").json
+        pushed.mem(
+            "recall", "--ranked", "--json", "--explain", *extra, "lonely zebra"
+        ).json
         for extra in ((), ("--shared",))
     ]
-    assert [body["input"] for body in embedding.bodies] == [["lonely zebra"], ["lonely zebra"]]
-    own, other = ([(hit["title"], hit["score"]) for hit in made["hits"]] for made in lists)
+    assert [body["input"] for body in embedding.bodies] == [
+        ["lonely zebra"],
+        ["lonely zebra"],
+    ]
+    own, other = (
+        [(hit["title"], hit["score"]) for hit in made["hits"]] for made in lists
+    )
     assert lists[0]["mode"] == lists[1]["mode"] != "bm25"
     assert [title for title, _ in own] == [title for title, _ in other]
-    assert [score for _, score in own] == pytest.approx([score for _, score in other], abs=0.002)
+    assert [score for _, score in own] == pytest.approx(
+        [score for _, score in other], abs=0.002
+    )
     assert all(hit["factors"]["vector"] is not None for hit in lists[1]["hits"])
 
 
@@ -75,7 +97,11 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     assert done.code == 4 and len(done.err.strip().split("\n")) <= 2, done.err
     assert shared.dump() == before
     done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (0, "bm25", "Herds")
+    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (
+        0,
+        "bm25",
+        "Herds",
+    )
     assert "words alone were searched" in done.err
 
 
@@ -85,9 +111,15 @@ def test_another_model_is_said_in_one_line(
     """Vectors of two models are not compared."""
     monkeypatch.setenv("MEM_EMBED_MODEL", "n")
     done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (0, "bm25", "Herds")
+    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (
+        0,
+        "bm25",
+        "Herds",
+    )
     [line] = done.err.strip().split("\n")
     assert f"its vectors are of {name(embedding)}" in line
     push(pushed)
-    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [(name(embedding, "n"), 4)]
+    assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [
+        (name(embedding, "n"), 4)
+    ]
     assert "Herds" in found(pushed, "zebra")

@@ -11,13 +11,16 @@ COMMANDS = (("index", "--push"), ("recall", "--shared", "zebra"))
 
 @pytest.fixture
 def ready(project: Project) -> Project:
-    """A committed project without a memory that a recall could fall back on once it is pushed."""
+    """A committed project without a memory that a recall could fall back on once it is
+    pushed."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     project.commit()
     return project
 
 
-def says(project: Project, code: int, *words: str, env: dict[str, str] | None = None) -> None:
+def says(
+    project: Project, code: int, *words: str, env: dict[str, str] | None = None
+) -> None:
     """A push ends with `code`, one line and one hint."""
     done = project.mem("index", "--push", "-q", env=env)
     lines = done.err.strip().split("\n")
@@ -39,16 +42,22 @@ def says(project: Project, code: int, *words: str, env: dict[str, str] | None = 
     ],
 )  # fmt: skip
 def test_a_wrong_url_is_a_usage_error(ready: Project, url: str) -> None:
-    """Exit 2, and nothing of the URL is printed: there may be a password anywhere in it."""
+    """Exit 2, and nothing of the URL is printed: there may be a password anywhere in
+    it."""
     says(ready, 2, "no PostgreSQL URL", env={"MEM_STORE_URL": url})
 
 
 def test_the_repository_cannot_name_a_server(ready: Project) -> None:
-    """The URL comes from the user alone: in the project file it is refused with its line."""
+    """The URL comes from the user alone: in the project file it is refused with its
+    line."""
     ready.write(".mem.toml", 'store_url = "postgresql://evil:hush@host/db"\n')
     for command in COMMANDS:
         done = ready.mem(*command)
-        assert (done.code, ".mem.toml:1" in done.err, "hush" in done.err) == (2, True, False)
+        assert (done.code, ".mem.toml:1" in done.err, "hush" in done.err) == (
+            2,
+            True,
+            False,
+        )
 
 
 def test_a_wrong_password(ready: Project, shared: Shared) -> None:
@@ -58,7 +67,8 @@ def test_a_wrong_password(ready: Project, shared: Shared) -> None:
 
 
 def test_no_tables_yet(ready: Project, shared: Shared) -> None:
-    """A database without the tables: a recall names the push that makes them; that push says so."""
+    """A database without the tables: a recall names the push that makes them; that push
+    says so."""
     shared.do("DROP SCHEMA mem CASCADE")
     done = ready.mem("recall", "--shared", "zebra")
     assert "no shared index yet" in done.err and "mem index --push" in done.err
@@ -69,7 +79,9 @@ def test_no_tables_yet(ready: Project, shared: Shared) -> None:
     push(ready)
 
 
-@pytest.mark.parametrize(("number", "words"), [(0, "no shared index yet"), (9999, "newer")])
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "no shared index yet"), (9999, "newer")]
+)
 def test_another_version_of_the_tables(
     ready: Project, shared: Shared, number: int, words: str
 ) -> None:
@@ -86,10 +98,13 @@ def test_another_version_of_the_tables(
 def test_tables_that_cannot_be_made_leave_nothing(
     ready: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All tables or none: a role that may not make them changes nothing and is told so."""
+    """All tables or none: a role that may not make them changes nothing and is told
+    so."""
     shared.do("DROP SCHEMA mem CASCADE", "CREATE ROLE weak LOGIN PASSWORD 'pw'")
     try:
-        monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw"))
+        monkeypatch.setenv(
+            "MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw")
+        )
         ready.commit()
         done = ready.mem("index", "--push")
         assert (done.code, "may not" in done.err) == (4, True), done.err

@@ -12,7 +12,8 @@ def term(text: str) -> Term:
 
 
 def made(bound: dict[str, int], total: int = MILLION) -> list[str]:
-    """The alternatives of the gate of a task with these words, in how many chunks each stands."""
+    """The alternatives of the gate of a task with these words, in how many chunks each
+    stands."""
     return gate([term(text) for text in bound], bound, total).split(" | ")
 
 
@@ -31,6 +32,8 @@ def made(bound: dict[str, int], total: int = MILLION) -> list[str]:
     ],
     ids=str,
 )
-def test_what_brings_candidates(bound: dict[str, int], total: int, expected: list[str]) -> None:
+def test_what_brings_candidates(
+    bound: dict[str, int], total: int, expected: list[str]
+) -> None:
     """All words of a small index."""
     assert made(bound, total) == expected

@@ -21,14 +21,23 @@ def three(project: Project) -> str:
 
 
 def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> None:
-    """What was pushed is found from anywhere, with its project and its page at the commit."""
+    """What was pushed is found from anywhere, with its project and its page at the
+    commit."""
     project.write("MEMORY.md", "# Memory\n\n" + three(project))
     project.git("remote", "add", "origin", "git@github.com:acme/zoo.git")
     push(project)
     commit = project.git("rev-parse", "HEAD").strip()
-    [hit] = project.mem("recall", "--shared", "--json", "pike", cwd=project.home).json["hits"]
-    line = project.root.joinpath("MEMORY.md").read_text().split("\n").index("## Fish") + 1
-    assert (hit["title"], hit["project"], hit["path"]) == ("Fish", "acme/zoo", "MEMORY.md")
+    [hit] = project.mem("recall", "--shared", "--json", "pike", cwd=project.home).json[
+        "hits"
+    ]
+    line = (
+        project.root.joinpath("MEMORY.md").read_text().split("\n").index("## Fish") + 1
+    )
+    assert (hit["title"], hit["project"], hit["path"]) == (
+        "Fish",
+        "acme/zoo",
+        "MEMORY.md",
+    )
     assert hit["line"] == line
     assert hit["url"] == f"https://github.com/acme/zoo/blob/{commit}/MEMORY.md#L{line}"
     shared.check()
@@ -44,32 +53,42 @@ def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) 
     assert {table: shared.versions(table) for table in tables} == before
 
 
-def test_an_edit_changes_the_rows_of_its_entry_alone(project: Project, shared: Shared) -> None:
-    """Entries behind the edited one have moved by a line, and their rows are as they were."""
+def test_an_edit_changes_the_rows_of_its_entry_alone(
+    project: Project, shared: Shared
+) -> None:
+    """Entries behind the edited one have moved by a line, and their rows are as they
+    were."""
     text = three(project)
     project.write("MEMORY.md", text)
     project.write("tasks/other.md", project.entry("Else", "nothing here"))
     push(project)
-    chunks, files, terms = (
-        shared.versions("chunks"),
-        shared.versions("files"),
-        shared.versions("terms"),
+    chunks = shared.versions("chunks")
+    files = shared.versions("files")
+    terms = shared.versions("terms")
+    project.write(
+        "MEMORY.md", text.replace("zebra crossing", "zebra crossing\n\nwith a keeper")
     )
-    project.write("MEMORY.md", text.replace("zebra crossing", "zebra crossing\n\nwith a keeper"))
     push(project)
     now = shared.versions("chunks")
     [(edited,)] = shared.rows("SELECT entry FROM mem.chunks WHERE title = 'Herds'")
     assert [entry for entry in now if now[entry] != chunks[entry]] == [edited]
-    assert {path for path, xmin in shared.versions("files").items() if xmin != files[path]} == {
-        "MEMORY.md"
+    assert {
+        path for path, xmin in shared.versions("files").items() if xmin != files[path]
+    } == {"MEMORY.md"}
+    touched = {
+        term
+        for term, xmin in shared.versions("terms").items()
+        if xmin != terms.get(term)
     }
-    touched = {term for term, xmin in shared.versions("terms").items() if xmin != terms.get(term)}
     assert {"with", "keeper"} <= touched <= {"with", "keeper", "a"}
     shared.check()
 
 
-def test_what_leaves_the_files_leaves_the_index(project: Project, shared: Shared) -> None:
-    """Removed entries and removed files are gone after the next push, with what they counted for."""
+def test_what_leaves_the_files_leaves_the_index(
+    project: Project, shared: Shared
+) -> None:
+    """Removed entries and removed files are gone after the next push, with what they
+    counted for."""
     text = three(project)
     project.write("MEMORY.md", text)
     project.write("tasks/other.md", project.entry("Else", "okapi"))
@@ -94,13 +113,18 @@ def test_what_is_not_for_others_stays(project: Project, shared: Shared) -> None:
         project.entry("Half", "public words\n\n<private>\nmarker-span-one")
         + project.entry("Other half", "marker-span-two\n</private>")
         + project.entry(
-            "Tagged <private>marker-title</private>", "x", tags=["<private>marker-tag</private>"]
+            "Tagged <private>marker-title</private>",
+            "x",
+            tags=["<private>marker-tag</private>"],
         )
-        + project.entry("Key", "the token is ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8")
+        + project.entry(
+            "Key", "the token is ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+        )
     )
     project.write(
         "MEMORY.md",
-        spanning + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n",
+        spanning
+        + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n",
     )
     push(project, "--archived")
     dumped = shared.dump()
@@ -109,10 +133,14 @@ def test_what_is_not_for_others_stays(project: Project, shared: Shared) -> None:
     assert "A1b2C3d4E5f6" not in dumped
 
 
-def test_archives_are_sent_only_when_asked_for(project: Project, shared: Shared) -> None:
+def test_archives_are_sent_only_when_asked_for(
+    project: Project, shared: Shared
+) -> None:
     """--archived sends them, and a push without it takes them out again."""
     project.write("MEMORY.md", project.entry("New", "zebra"))
-    project.write("MEMORY.archive.md", project.entry("Old", "zebra of old", status="retired"))
+    project.write(
+        "MEMORY.archive.md", project.entry("Old", "zebra of old", status="retired")
+    )
     push(project)
     assert "zebra of old" not in shared.dump()
     push(project, "--archived")
@@ -145,24 +173,40 @@ def test_a_project_is_its_first_commit_and_path(
 
 
 @pytest.mark.parametrize("staged", [False, True])
-def test_only_what_is_committed_is_sent(project: Project, shared: Shared, staged: bool) -> None:
-    """A hit's page must say what the hit says: a changed file is refused, and nothing is written."""
+def test_only_what_is_committed_is_sent(
+    project: Project, shared: Shared, staged: bool
+) -> None:
+    """A hit's page must say what the hit says: a changed file is refused, and nothing
+    is written."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     project.commit()
     project.write("MEMORY.md", project.entry("Herds", "changed"))
     if staged:
         project.git("add", "-A")
     done = project.mem("index", "--push")
-    assert (done.code, "MEMORY.md differs from what is committed" in done.err) == (5, True)
+    assert (done.code, "MEMORY.md differs from what is committed" in done.err) == (
+        5,
+        True,
+    )
     assert shared.rows("SELECT * FROM mem.projects") == []
 
 
-def test_a_shallow_clone_is_refused(project: Project, shared: Shared, tmp_path: Path) -> None:
-    """Without the first commit a project has no identity: exit 2, with the command that helps."""
+def test_a_shallow_clone_is_refused(
+    project: Project, shared: Shared, tmp_path: Path
+) -> None:
+    """Without the first commit a project has no identity: exit 2, with the command that
+    helps."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     project.commit()
     project.commit("second")
-    project.git("clone", "-q", "--depth", "1", f"file://{project.root}", str(tmp_path / "shallow"))
+    project.git(
+        "clone",
+        "-q",
+        "--depth",
+        "1",
+        f"file://{project.root}",
+        str(tmp_path / "shallow"),
+    )
     done = Project(tmp_path / "shallow", project.home).mem("index", "--push")
     assert (done.code, "git fetch --unshallow" in done.err) == (2, True)
 
@@ -170,8 +214,11 @@ def test_a_shallow_clone_is_refused(project: Project, shared: Shared, tmp_path: 
 def test_vectors_are_sent_with_their_model(
     project: Project, shared: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each vector has its model and dimension beside it; what was pushed without one gets it later."""
-    project.write("MEMORY.md", three(project) + project.entry("Old", "retired", status="retired"))
+    """Each vector has its model and dimension beside it; what was pushed without one
+    gets it later."""
+    project.write(
+        "MEMORY.md", three(project) + project.entry("Old", "retired", status="retired")
+    )
     monkeypatch.setenv("MEM_EMBEDDER", "none")
     push(project)
     assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [("", 0)]
@@ -181,7 +228,9 @@ def test_vectors_are_sent_with_their_model(
         "SELECT model, dim, count(*), count(vector) FROM mem.chunks GROUP BY 1, 2 ORDER BY 1"
     )
     assert counted == [("", 0, 1, 0), ("local/wordllama-256", 256, 3, 3)]
-    assert shared.rows("SELECT model, dim FROM mem.projects") == [("local/wordllama-256", 256)]
+    assert shared.rows("SELECT model, dim FROM mem.projects") == [
+        ("local/wordllama-256", 256)
+    ]
 
 
 def test_the_words_of_any_script_are_the_local_ones(
@@ -194,7 +243,8 @@ def test_the_words_of_any_script_are_the_local_ones(
         "it's a back\\slash 'quoted' word", "a.b/c::d#e", "x" * 3000 + " long",
     ]  # fmt: skip
     project.write(
-        "MEMORY.md", "".join(project.entry(f"T{i}", body) for i, body in enumerate(bodies))
+        "MEMORY.md",
+        "".join(project.entry(f"T{i}", body) for i, body in enumerate(bodies)),
     )
     push(project)
     for task in "cart;snake case;utils/dates;uberraschung;到期;購;有効;back\\slash;it's;long".split(

@@ -1,4 +1,5 @@
-"""mem recall --shared: the same ranking over many projects, and what happens without a server."""
+"""mem recall --shared: the same ranking over many projects, and what happens without a
+server."""
 
 import random
 import socket
@@ -35,7 +36,8 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
 
     texts = [entry(i) for i in range(entries)]
     project.write(
-        "MEMORY.md", "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2])
+        "MEMORY.md",
+        "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2]),
     )
     project.write("tasks/c.md", "".join(texts[entries // 2 : -30]))
     project.write(".mem/jobs/j1/MEMORY.md", "".join(texts[-30:-20]))
@@ -44,14 +46,19 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
     project.write("institutional.md", "# Norms\n\nEvery deploy has a token.\n")
 
 
-TASKS = ("cart payment retry", "invoice refund order stock supplier", "retry timeout 1-3")
+TASKS = (
+    "cart payment retry",
+    "invoice refund order stock supplier",
+    "retry timeout 1-3",
+)
 
 
 @pytest.mark.parametrize("embedded", [False, True])
 def test_the_ranking_is_the_local_one(
     project: Project, shared: Shared, embedded: bool, request: pytest.FixtureRequest
 ) -> None:
-    """With one project in the shared index, hits, order and scores are those of the local index."""
+    """With one project in the shared index, hits, order and scores are those of the
+    local index."""
     if embedded:
         request.getfixturevalue("vectors")
     filled(project, 120)
@@ -59,12 +66,21 @@ def test_the_ranking_is_the_local_one(
     for task in TASKS:
         lists = [
             project.mem(
-                "recall", "--ranked", "--json", "--explain", "--max-tokens", "0", *extra, task
+                "recall",
+                "--ranked",
+                "--json",
+                "--explain",
+                "--max-tokens",
+                "0",
+                *extra,
+                task,
             ).json
             for extra in ((), ("--shared",))
         ]
         assert lists[0]["mode"] == lists[1]["mode"] == ("blend" if embedded else "bm25")
-        own, other = ([(hit["title"], hit["score"]) for hit in found["hits"]] for found in lists)
+        own, other = (
+            [(hit["title"], hit["score"]) for hit in found["hits"]] for found in lists
+        )
         assert [title for title, _ in own] == [title for title, _ in other], task
         assert [score for _, score in own] == pytest.approx(
             [score for _, score in other], abs=0.002
@@ -80,11 +96,21 @@ def test_the_ranking_is_the_local_one(
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_filters_are_the_local_ones(project: Project, shared: Shared, filters: list[str]) -> None:
+def test_filters_are_the_local_ones(
+    project: Project, shared: Shared, filters: list[str]
+) -> None:
     """Every filter lets the same entries through."""
     filled(project, 120)
     push(project, "--archived")
-    options = ["--set", "limit=200", "--set", "mmr_lambda=1", "--max-tokens", "0", *filters]
+    options = [
+        "--set",
+        "limit=200",
+        "--set",
+        "mmr_lambda=1",
+        "--max-tokens",
+        "0",
+        *filters,
+    ]
     task = "cart token deploy cache"
     own = project.mem("recall", "--ranked", "--json", *options, task).json["hits"]
     assert own, "the filter lets something through"
@@ -94,9 +120,13 @@ def test_filters_are_the_local_ones(project: Project, shared: Shared, filters: l
 def test_projects_are_told_apart(
     project: Project, shared: Shared, other: Callable[[str], Project]
 ) -> None:
-    """Equal ids in two projects are two entries; --project asks one alone, by its name."""
+    """Equal ids in two projects are two entries; --project asks one alone, by its
+    name."""
     second = other("second")
-    for one, body in ((project, "zebra here"), (second, "zebra there, in the second place")):
+    for one, body in (
+        (project, "zebra here"),
+        (second, "zebra there, in the second place"),
+    ):
         one.write("MEMORY.md", one.entry("Setup", body, id="same-id"))
         push(one)
     hits = project.mem("recall", "--shared", "--json", "zebra").json["hits"]
@@ -109,12 +139,21 @@ def test_projects_are_told_apart(
 
 
 def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
-    """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are no errors."""
+    """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are
+    no errors."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     push(project)
     assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
     assert project.mem("recall", "--shared", "--exit-code", "xylophone").code == 1
-    for task in ("a' | 'b", "\\", ":* & |", "\u0000x", "=t:postgres", "🦓" * 50, "%s %(x)s {0}"):
+    for task in (
+        "a' | 'b",
+        "\\",
+        ":* & |",
+        "\u0000x",
+        "=t:postgres",
+        "🦓" * 50,
+        "%s %(x)s {0}",
+    ):
         assert project.mem("recall", "--shared", "--json", "--", task).code == 0, task
     assert found(project, "zebra '; DROP TABLE mem.chunks; --") == ["Herds"]
 
@@ -137,15 +176,20 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
     done = local.mem("recall", "--shared", "--json", "zebra")
     assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
     assert (
-        "cannot be reached" in done.err and "from here alone" in done.err and "hush" not in done.err
+        "cannot be reached" in done.err
+        and "from here alone" in done.err
+        and "hush" not in done.err
     )
     (local.root / "MEMORY.md").unlink()
     done = local.mem("recall", "--shared", "zebra")
     assert (done.code, "hush" in done.err) == (4, False)
 
 
-def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that worked and then hangs is given up, too, and works again when it wakes."""
+def test_a_server_that_freezes_is_given_up(
+    local: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that worked and then hangs is given up, too, and works again when it
+    wakes."""
     server = Server()
     try:
         server.start()
@@ -155,9 +199,14 @@ def test_a_server_that_freezes_is_given_up(local: Project, monkeypatch: pytest.M
         began = time.monotonic()
         done = local.shell("recall", "--shared", "--json", "zebra")
         waited = time.monotonic() - began
-        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (
+            0,
+            ["Herds"],
+        )
         assert "does not answer" in done.err
-        assert waited < 30  # it ends at all; docs/shared-index.md has the measured figure
+        assert (
+            waited < 30
+        )  # it ends at all; docs/shared-index.md has the measured figure
         server.thaw()
         assert found(local, "zebra") == ["Herds"]
     finally:

@@ -13,7 +13,8 @@ from tests.postgres.server import Server
 def test_one_entry_is_found_among_two_thousand(
     project: Project, shared: Shared, vectors: None
 ) -> None:
-    """By a rare word and a common one; common words alone, and any words, bring a full answer."""
+    """By a rare word and a common one; common words alone, and any words, bring a full
+    answer."""
     dice = random.Random(1)
 
     def words(number: int) -> str:
@@ -21,12 +22,19 @@ def test_one_entry_is_found_among_two_thousand(
 
     for number in range(20):
         project.write(
-            f"tasks/m{number}.md", "".join(project.entry(words(6), words(40)) for _ in range(100))
+            f"tasks/m{number}.md",
+            "".join(project.entry(words(6), words(40)) for _ in range(100)),
         )
     for number in range(3):
-        project.write(f"tasks/t{number}.md", project.entry(f"Needle {number}", "w1 w2 w3 quokka"))
+        project.write(
+            f"tasks/t{number}.md", project.entry(f"Needle {number}", "w1 w2 w3 quokka")
+        )
     push(project)
-    assert sorted(found(project, "quokka w1")[:3]) == ["Needle 0", "Needle 1", "Needle 2"]
+    assert sorted(found(project, "quokka w1")[:3]) == [
+        "Needle 0",
+        "Needle 1",
+        "Needle 2",
+    ]
     for task in ("w1 w2 w3", words(7)):
         assert len(found(project, task)) == 10
     shared.check()
@@ -34,7 +42,8 @@ def test_one_entry_is_found_among_two_thousand(
 
 @pytest.mark.process
 def test_a_storm_leaves_whole_projects() -> None:
-    """Pushers and readers while the server is killed: the long form is in tests/drills."""
+    """Pushers and readers while the server is killed: the long form is in
+    tests/drills."""
     server = Server()
     try:
         server.start(fsync="on")

@@ -18,7 +18,8 @@ def teams(
     other: Callable[[str], Project],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Project]:
-    """Projects of team a (`project`) and team b, with the same words; readers and pushers of both."""
+    """Projects of team a (`project`) and team b, with the same words; readers and
+    pushers of both."""
     shared.do(
         "CREATE ROLE team_a NOLOGIN", "CREATE ROLE team_b NOLOGIN",
         *(f"CREATE ROLE {role}_{team} LOGIN PASSWORD 'pw' IN ROLE team_{team}"
@@ -34,10 +35,14 @@ def teams(
             "MEMORY.archive.md",
             one.entry(f"Old of {team}", f"zebra {team}secretof", id=f"old-{team}"),
         )
-        monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, f"pusher_{team}", "pw"))
+        monkeypatch.setenv(
+            "MEM_STORE_URL", shared.server.url(shared.name, f"pusher_{team}", "pw")
+        )
         monkeypatch.setenv("MEM_STORE_TEAM", f"team_{team}")
         push(one, "--archived")
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw"))
+    monkeypatch.setenv(
+        "MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw")
+    )
     yield project
     shared.do(f"DROP OWNED BY {', '.join(ROLES)}", f"DROP ROLE {', '.join(ROLES)}")
 
@@ -55,41 +60,62 @@ ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "t
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_no_filter_shows_another_team(vectors: None, teams: Project, filters: list[str]) -> None:
+def test_no_filter_shows_another_team(
+    vectors: None, teams: Project, filters: list[str]
+) -> None:
     """The reader of team a finds its own under every filter, and nothing of team b."""
     for task in ("zebra", "bsecretof zebra", "=t:team_b zebra"):
         titles = found(teams, task, *filters)
-        assert titles and not [title for title in titles if title.endswith("of b")], task
+        assert titles and not [title for title in titles if title.endswith("of b")], (
+            task
+        )
     assert found(teams, "bsecretof", *filters, "--set", "fusion=bm25") == []
 
 
-def test_rows_of_another_team_are_hidden_from_sql(teams: Project, shared: Shared) -> None:
-    """Every table shows the reader its team's rows alone, counted, joined or asked for by key."""
+def test_rows_of_another_team_are_hidden_from_sql(
+    teams: Project, shared: Shared
+) -> None:
+    """Every table shows the reader its team's rows alone, counted, joined or asked for
+    by key."""
     for table in TABLES:
-        assert shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_b'")[0][0] > 0
-        assert shared.rows(f"SELECT DISTINCT team FROM mem.{table}", role="reader_a") == [
-            ("team_a",)
-        ]
         assert (
-            shared.rows(f"SELECT * FROM mem.{table} WHERE team <> 'team_a'", role="reader_a") == []
+            shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_b'")[0][0]
+            > 0
+        )
+        assert shared.rows(
+            f"SELECT DISTINCT team FROM mem.{table}", role="reader_a"
+        ) == [("team_a",)]
+        assert (
+            shared.rows(
+                f"SELECT * FROM mem.{table} WHERE team <> 'team_a'", role="reader_a"
+            )
+            == []
         )
         assert shared.rows(f"SELECT * FROM mem.{table}", role="nobodys") == []
-    assert shared.rows("SELECT * FROM mem.terms WHERE term = 'bsecretof'", role="reader_a") == []
+    assert (
+        shared.rows("SELECT * FROM mem.terms WHERE term = 'bsecretof'", role="reader_a")
+        == []
+    )
 
 
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
 def test_the_searches_on_the_server_know_the_reader(
     teams: Project, shared: Shared, chunks: int
 ) -> None:
-    """Called directly, with any filter and for any project, they show the team's own rows alone."""
+    """Called directly, with any filter and for any project, they show the team's own
+    rows alone."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
-    [(theirs,)] = shared.rows("SELECT project::text FROM mem.projects WHERE team = 'team_b'")
+    [(theirs,)] = shared.rows(
+        "SELECT project::text FROM mem.projects WHERE team = 'team_b'"
+    )
     shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2,3]'")
     everything = '{"store": ["memory", "archive", "proxy", "institutional"]}'
     only = f'{{"store": ["memory", "archive"], "project": ["{theirs}"]}}'
     lexical = "SELECT project::text FROM mem.lexical('zebra', '{zebra}', '{1}', '{zebra}', '{}', 99, 99, 99, %s)"
     nearest = "SELECT project::text FROM mem.nearest('[1,2,3]', 'm', 3, 99, %s)"
-    standing = "SELECT project::text FROM mem.standing(ARRAY[%s::uuid], '{id-b,old-b}', %s)"
+    standing = (
+        "SELECT project::text FROM mem.standing(ARRAY[%s::uuid], '{id-b,old-b}', %s)"
+    )
     for role in ("reader_a", "nobodys", "reader_b"):
         for filters in (everything, only):
             for statement, values in (
@@ -98,7 +124,11 @@ def test_the_searches_on_the_server_know_the_reader(
                 (standing, (theirs, filters)),
             ):
                 seen = {row[0] for row in shared.rows(statement, *values, role=role)}
-                assert (theirs in seen) == (role == "reader_b"), (role, statement, filters)
+                assert (theirs in seen) == (role == "reader_b"), (
+                    role,
+                    statement,
+                    filters,
+                )
     assert shared.rows("SELECT mem.teams()", role="nobodys") == [([],)]
     counts = "SELECT sum(n) FROM mem.counts('{bsecretof}', %s)"
     for role, count in (("reader_a", None), ("nobodys", None), ("reader_b", 2)):
@@ -108,7 +138,8 @@ def test_the_searches_on_the_server_know_the_reader(
 
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
 def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> None:
-    """What a reader hands to the searches that run with the owner's rights is a value."""
+    """What a reader hands to the searches that run with the owner's rights is a
+    value."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
     nearest = "SELECT * FROM mem.nearest('[1]', %s, 1, 9, '{\"store\": [\"memory\"]}')"
     for model in ("x' OR true --", "x'; DELETE FROM mem.chunks; --", "%s", "$1"):
@@ -128,7 +159,9 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
     try:
         with shared.connect("member") as connection:
             connection.execute("SET ROLE team_b")
-            assert connection.execute("SELECT mem.teams()").fetchall() == [(["team_b"],)]
+            assert connection.execute("SELECT mem.teams()").fetchall() == [
+                (["team_b"],)
+            ]
             seen = connection.execute("SELECT DISTINCT team FROM mem.chunks").fetchall()
             assert seen == [("team_b",)]
         with shared.connect("reader_a") as connection:
@@ -141,48 +174,87 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
 
 
 def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
-    """A reader may change nothing; a pusher nothing of another team, nor give rows away to it."""
+    """A reader may change nothing; a pusher nothing of another team, nor give rows away
+    to it."""
     for role in ("reader_a", "pusher_a"):
         with shared.connect(role) as connection:
             for table in TABLES:
-                update, delete = (
-                    f"UPDATE mem.{table} SET team = 'team_b'",
-                    f"DELETE FROM mem.{table}",
-                )
+                update = f"UPDATE mem.{table} SET team = 'team_b'"
+                delete = f"DELETE FROM mem.{table}"
                 for statement in (update, delete) if role == "reader_a" else (update,):
                     with pytest.raises(psycopg.errors.InsufficientPrivilege):
                         connection.execute(statement)
-        assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [(2,)]
+        assert shared.rows("SELECT count(*) FROM mem.chunks WHERE team = 'team_b'") == [
+            (2,)
+        ]
 
 
-def test_a_push_to_another_teams_project_is_refused(
+def test_a_push_for_another_team_is_refused(
     teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who is in team b alone cannot push a project of team a, nor push for a team it is not in."""
+    """Who is in team b alone cannot push for a team it is not in."""
     before = shared.dump()
     teams.write("MEMORY.md", teams.entry("Taken over", "okapi"))
     teams.commit()
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw"))
-    for team in ("team_b", "team_a", "no_such_team", ""):
+    monkeypatch.setenv(
+        "MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw")
+    )
+    for team in ("team_a", "no_such_team"):
         monkeypatch.setenv("MEM_STORE_TEAM", team)
         done = teams.mem("index", "--push")
         assert (done.code, "may not" in done.err) == (4, True), done.err
     assert shared.dump() == before
 
 
-def test_a_project_moves_to_another_team(
+def test_no_team_bars_another_from_its_own_project(
     teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever is in both teams moves all of its rows; the words that gate a search move, too."""
+    """Team b pushes a clone of the project of team a, and tries to take the place of
+    its rows: team a pushes and finds its own as before."""
+    shared.do("DELETE FROM mem.projects WHERE team = 'team_a'")
+    as_pusher_b = shared.server.url(shared.name, "pusher_b", "pw")
+    as_pusher_a = shared.server.url(shared.name, "pusher_a", "pw")
+    monkeypatch.setenv("MEM_STORE_URL", as_pusher_b)
+    monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
+    push(teams)
+    monkeypatch.setenv("MEM_STORE_URL", as_pusher_a)
+    monkeypatch.setenv("MEM_STORE_TEAM", "team_a")
+    push(teams)
+    [(key,)] = shared.rows(
+        "SELECT project::text FROM mem.projects WHERE team = 'team_a'"
+    )
+    forged = (
+        "INSERT INTO mem.files SELECT %s, 1, 'team_b', path, hash, level, store, job,"
+        " task, of, heads, lines FROM mem.files LIMIT 1",
+        "UPDATE mem.files SET project = %s",
+        "UPDATE mem.chunks SET project = %s",
+        "UPDATE mem.projects SET project = %s",
+    )
+    with shared.connect("pusher_b") as connection:
+        for statement in forged:
+            with pytest.raises(psycopg.errors.IntegrityError):
+                connection.execute(statement, (key,))
+    teams.write("MEMORY.md", teams.entry("Of a", "okapi"))
+    push(teams)
+    assert found(teams, "okapi") == ["Of a"]
+    monkeypatch.setenv("MEM_STORE_URL", as_pusher_b)
+    assert found(teams, "okapi") == []
+    assert set(found(teams, "zebra")) == {"Of a", "Of b"}
+    shared.check()
+
+
+def test_a_project_of_two_teams(
+    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is in both is told of the other team's, which stays as it was; without
+    a team, a push of what several teams have is refused."""
     monkeypatch.setenv("MEM_STORE_URL", shared.url)
     monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
-    push(teams, "--archived")
-    for table in TABLES:
-        assert shared.rows(f"SELECT count(*) FROM mem.{table} WHERE team = 'team_a'") == [(0,)]
-    assert shared.rows(
-        "SELECT count(*) FROM mem.chunks WHERE words @@ '''=t:team_a'''::tsquery"
-    ) == [(0,)]
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_b", "pw"))
-    assert set(found(teams, "zebra")) == {"Of a", "Of b"}
-    monkeypatch.setenv("MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw"))
-    assert found(teams, "zebra") == []
+    before = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
+    done = teams.mem("index", "--push")
+    assert done.code == 0 and "team_a has this project, too" in done.err, done.err
+    after = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
+    assert after == before
+    monkeypatch.delenv("MEM_STORE_TEAM")
+    done = teams.mem("index", "--push")
+    assert (done.code, "team_a, team_b" in done.err) == (2, True), done.err

@@ -13,19 +13,30 @@ def settings(
     root: Path | None, home: Path, env: dict[str, str] | None = None, *flags: str
 ) -> config.Settings:
     environ = {"XDG_CONFIG_HOME": str(home / ".config"), **(env or {})}
-    return config.load(home=home, root=root, environ=environ, flags=config.parse_flags(flags))
+    return config.load(
+        home=home, root=root, environ=environ, flags=config.parse_flags(flags)
+    )
 
 
 def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
-    """Defaults, user file, project file, environment, flag: each over the one before."""
-    home, root = project.home, project.root
+    """Defaults, user file, project file, environment, flag: each over the one
+    before."""
+    home = project.home
+    root = project.root
     project.write(
-        "~/.config/mem/config.toml", "limit = 1\nhalf_life = 10\ndecay = 'linear'\nmax_tokens = 5\n"
+        "~/.config/mem/config.toml",
+        "limit = 1\nhalf_life = 10\ndecay = 'linear'\nmax_tokens = 5\n",
     )
     project.write(".mem.toml", "limit = 2\nhalf_life = 20\nmax_tokens = 6\n")
     found = settings(root, home, {"MEM_LIMIT": "3", "MEM_MAX_TOKENS": "7"}, "limit=4")
     c = found.config
-    assert (c.growth, c.decay, c.half_life, c.max_tokens, c.limit) == ("log", "linear", 20.0, 7, 4)
+    assert (c.growth, c.decay, c.half_life, c.max_tokens, c.limit) == (
+        "log",
+        "linear",
+        20.0,
+        7,
+        4,
+    )
     keys = ("growth", "decay", "half_life", "max_tokens", "limit")
     expected = ["default", "user file", "project file", "environment", "flag"]
     assert [found.origins[key] for key in keys] == expected
@@ -33,8 +44,8 @@ def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
 
 
 def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
-    """Every key that is not for the project file is refused there with its line, and allowed
-    elsewhere."""
+    """Every key that is not for the project file is refused there with its line, and
+    allowed elsewhere."""
     private = [name for name in KEYS if name not in OF_A_REPOSITORY]
     project.write("MEMORY.md", project.entry())
     for name in private:
@@ -70,8 +81,8 @@ _HUGE = "9" * 5000
 def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
     project: Project, text: bytes, line: str
 ) -> None:
-    """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root; no
-    traceback."""
+    """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root;
+    no traceback."""
     project.write("MEMORY.md", project.entry())
     path = project.write(".mem.toml", text)
     done = project.mem("recall", "x")
@@ -87,7 +98,11 @@ def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
         ("limit=5", "limit", 5),
         (" mmr-lambda = 0.5 ", "mmr_lambda", 0.5),
         ("use_importance=false", "use_importance", False),
-        ('memory_files=["a/*.md", "b/**/c.md"]', "memory_files", ("a/*.md", "b/**/c.md")),
+        (
+            'memory_files=["a/*.md", "b/**/c.md"]',
+            "memory_files",
+            ("a/*.md", "b/**/c.md"),
+        ),
         ("memory_files=a/*.md, b.md", "memory_files", ("a/*.md", "b.md")),
         ("jobs_dir=./2024/jobs/", "jobs_dir", "2024/jobs"),
         ("half_life_by_kind={fact = 30}", "half_life_by_kind", {"fact": 30.0}),
@@ -105,7 +120,8 @@ def test_values_on_the_command_line_and_in_the_environment(
 
 
 @pytest.mark.parametrize(
-    "item", ["limit", "limit=", "limit=x", "limit={", "=3", "level_weights=[" + "[" * 9999]
+    "item",
+    ["limit", "limit=", "limit=x", "limit={", "=3", "level_weights=[" + "[" * 9999],
 )
 def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
     """Whatever is wrong with it."""
@@ -114,7 +130,9 @@ def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
     assert "internal" not in done.err
 
 
-@pytest.mark.parametrize("text", ["soon", "2026-13-01", "2026-11-21x", "9999999999", "\udcff"])
+@pytest.mark.parametrize(
+    "text", ["soon", "2026-13-01", "2026-11-21x", "9999999999", "\udcff"]
+)
 def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     """MEM_NOW must be a date, or a date and time."""
     project.write("MEMORY.md", project.entry())
@@ -134,6 +152,8 @@ def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     ("llm = 1\n", None),
     ("llm = \n", None),
 ])  # fmt: skip
-def test_one_value_is_replaced_and_every_other_byte_stays(before: str, after: str | None) -> None:
+def test_one_value_is_replaced_and_every_other_byte_stays(
+    before: str, after: str | None
+) -> None:
     """What cannot be done so is left to the person."""
     assert config.with_value(before, "llm", "claude") == after

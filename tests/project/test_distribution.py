@@ -19,14 +19,19 @@ def came_from(monkeypatch: pytest.MonkeyPatch, record: dict[str, object]) -> Non
     monkeypatch.setattr(distribution, "_direct_url", lambda: record)
 
 
-def test_an_address_keeps_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_address_keeps_its_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Of a repository the very commit, for hints and for CI."""
     came_from(monkeypatch, GIT)
     name = distribution.NAME
     assert (
-        distribution.requirement("local") == f"{name}[local] @ git+https://example.org/o/r@0123abc"
+        distribution.requirement("local")
+        == f"{name}[local] @ git+https://example.org/o/r@0123abc"
     )
-    assert distribution.for_ci(tmp_path) == f"{name} @ git+https://example.org/o/r@0123abc"
+    assert (
+        distribution.for_ci(tmp_path) == f"{name} @ git+https://example.org/o/r@0123abc"
+    )
     came_from(monkeypatch, {"url": "https://example.org/m.whl", "archive_info": {}})
     assert distribution.requirement() == f"{name} @ https://example.org/m.whl"
     came_from(monkeypatch, {**GIT, "url": "file:///src/mem"})  # what CI does not have
@@ -53,7 +58,8 @@ def test_a_folder_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 def test_the_installer_is_the_one_that_did_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mark: str, start: str
 ) -> None:
-    """uv and pipx leave a file in the environment; else it is pip, or uv where there is no pip."""
+    """uv and pipx leave a file in the environment; else it is pip, or uv where there is
+    no pip."""
     came_from(monkeypatch, GIT)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     usual = distribution.hint("local")

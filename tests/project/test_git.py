@@ -20,18 +20,37 @@ def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
     project.git("init", "-q", cwd=outer)
     project.git("submodule", "--quiet", "add", str(project.root), "sub", cwd=outer)
     for top in (project.root, linked, outer / "sub"):
-        for ours, option in ((git.git_dir, "--git-dir"), (git.common_dir, "--git-common-dir")):
-            said = Path(project.git("rev-parse", "--path-format=absolute", option, cwd=top).strip())
+        for ours, option in (
+            (git.git_dir, "--git-dir"),
+            (git.common_dir, "--git-common-dir"),
+        ):
+            said = Path(
+                project.git(
+                    "rev-parse", "--path-format=absolute", option, cwd=top
+                ).strip()
+            )
             found = ours(top)
             assert found is not None
             assert found.resolve() == said.resolve()
 
 
 @pytest.mark.parametrize(
-    "content", [None, b"", b"gitdir:", b"nonsense", b"gitdir: /no/where\n", b"gitdir: .\n", b"\xff"]
+    "content",
+    [
+        None,
+        b"",
+        b"gitdir:",
+        b"nonsense",
+        b"gitdir: /no/where\n",
+        b"gitdir: .\n",
+        b"\xff",
+    ],
 )
-def test_a_broken_git_file_breaks_nothing(project: Project, content: bytes | None) -> None:
-    """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the same."""
+def test_a_broken_git_file_breaks_nothing(
+    project: Project, content: bytes | None
+) -> None:
+    """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the
+    same."""
     plain = project.root.parent / "plain"
     project.write("MEMORY.md", project.entry("Zebra"), at=plain)
     if content is None:
@@ -40,13 +59,18 @@ def test_a_broken_git_file_breaks_nothing(project: Project, content: bytes | Non
         (plain / ".git").write_bytes(content)
     done = project.mem("recall", "zebra", "--session", "s", cwd=plain)
     assert (done.code, "Zebra" in done.out, done.err) == (0, True, "")
-    assert sorted(path.name for path in plain.iterdir()) == [".git", ".memory.db", "MEMORY.md"]
+    assert sorted(path.name for path in plain.iterdir()) == [
+        ".git",
+        ".memory.db",
+        "MEMORY.md",
+    ]
 
 
 def test_git_runs_without_the_variables_of_a_hook(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Inside a hook GIT_DIR names another repository; ours is asked about the folder it is given."""
+    """Inside a hook GIT_DIR names another repository; ours is asked about the folder it
+    is given."""
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
     done = git.run(["rev-parse", "--show-toplevel"], project.root)
@@ -64,10 +88,14 @@ def test_without_mem_the_driver_is_gits_own_merge(project: Project) -> None:
         project.write("MEMORY.md", f"# Memory\n\n{branch}\n")
         project.commit(branch)
     done = subprocess.run(
-        ["git", "merge", "one"], cwd=project.root, env={**os.environ, "PATH": "/usr/bin:/bin"}
+        ["git", "merge", "one"],
+        cwd=project.root,
+        env={**os.environ, "PATH": "/usr/bin:/bin"},
     )
     text = (project.root / "MEMORY.md").read_text()
-    assert done.returncode == 1 and "<<<<<<<" in text and "one" in text and "two" in text
+    assert (
+        done.returncode == 1 and "<<<<<<<" in text and "one" in text and "two" in text
+    )
 
 
 def test_an_exclude_file_that_cannot_be_written_stops_nothing(project: Project) -> None:

@@ -1,4 +1,5 @@
-"""Patterns mean what gitignore and a shell say, and cost time in proportion to their length."""
+"""Patterns mean what gitignore and a shell say, and cost time in proportion to their
+length."""
 
 import os
 import time
@@ -47,12 +48,18 @@ def test_paths_are_matched_as_gitignore_has_it(
 @given(st.text("ab*?[!]-x ", max_size=10), st.text("ab-] x", max_size=10))
 def test_a_name_matches_as_in_a_shell(pattern: str, text: str) -> None:
     """But for ranges in sets that overlap their own brackets."""
-    if "[" not in pattern or (pattern.count("[") == pattern.count("]") == 1 and "-" not in pattern):
+    if "[" not in pattern or (
+        pattern.count("[") == pattern.count("]") == 1 and "-" not in pattern
+    ):
         assert globs.matches(pattern, text) == fnmatchcase(text, pattern)
 
 
-@pytest.mark.parametrize("pattern", ["*a" * 500 + "b", "?*" * 500 + "b", "*[a-z]?" * 140 + "1"])
-def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(pattern: str) -> None:
+@pytest.mark.parametrize(
+    "pattern", ["*a" * 500 + "b", "?*" * 500 + "b", "*[a-z]?" * 140 + "1"]
+)
+def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(
+    pattern: str,
+) -> None:
     begun = time.process_time()
     globs.matches(pattern, "a" * 20_000)
     globs.covers([pattern], "/".join(["a" * 200] * 50))
@@ -60,7 +67,9 @@ def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(pattern: s
     assert time.process_time() - begun < 2
 
 
-def test_a_walk_finds_what_the_patterns_name_and_follows_no_link(tmp_path: Path) -> None:
+def test_a_walk_finds_what_the_patterns_name_and_follows_no_link(
+    tmp_path: Path,
+) -> None:
     for name in ("a/MEMORY.md", "a/b/MEMORY.md", "a/b/c/NOTES.md", ".git/MEMORY.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")

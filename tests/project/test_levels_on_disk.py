@@ -24,7 +24,9 @@ def root_from(project: Project, where: str) -> Path | None:
 def names(project: Project, *jobs: str, globs: tuple[str, ...] = ()) -> list[str]:
     return [
         file.name
-        for file in levels_on_disk.list_files(project.root, project.home, jobs, globs).files
+        for file in levels_on_disk.list_files(
+            project.root, project.home, jobs, globs
+        ).files
     ]
 
 
@@ -34,16 +36,20 @@ def put(project: Project, *paths: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "where", [JOB, ".mem/jobs/j2/tasks/t1", ".sessions/2026-01-01", "projects/p/.sessions/x/y"]
+    "where",
+    [JOB, ".mem/jobs/j2/tasks/t1", ".sessions/2026-01-01", "projects/p/.sessions/x/y"],
 )
 def test_inside_a_job_or_session_the_project_around_it_is_the_root(
     project: Project, where: str
 ) -> None:
-    """Both layouts of jobs and both legacy layouts of sessions lead out to the project."""
+    """Both layouts of jobs and both legacy layouts of sessions lead out to the
+    project."""
     assert root_from(project, f"repo/{where}") == project.root
 
 
-def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(project: Project) -> None:
+def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(
+    project: Project,
+) -> None:
     """The task's checkout is no root, even with a `.mem.toml` and jobs of its own."""
     project.commit()
     folder = f"{JOB}/tasks/t1/worktree"
@@ -54,13 +60,16 @@ def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(project: P
 
 
 def test_jobs_dir_of_the_project_file_leads_to_the_root(project: Project) -> None:
-    """A job folder that only `.mem.toml` names is recognised from inside, through its own `.git`."""
+    """A job folder that only `.mem.toml` names is recognised from inside, through its
+    own `.git`."""
     project.write(".mem.toml", 'jobs_dir = "work/jobs"\n')
     put(project, "work/jobs/a/.git")
     assert root_from(project, "repo/work/jobs/a/src") == project.root
 
 
-def test_outside_any_repository_only_the_global_level_is_in_view(project: Project) -> None:
+def test_outside_any_repository_only_the_global_level_is_in_view(
+    project: Project,
+) -> None:
     """No mark on the way up: no root, and the global files still answer."""
     project.write("~/MEMORY.md", project.entry("Global", "Prefer tabs."))
     outside = project.root.parent / "outside"
@@ -113,14 +122,17 @@ def test_exactly_the_paths_of_the_format_are_listed(project: Project) -> None:
 
 
 def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
-    """A file below a job's `tasks/` is the job's, a folder there is a task; archives name their
-    store."""
+    """A file below a job's `tasks/` is the job's, a folder there is a task; archives
+    name their store."""
     put(project, *EXPECTED)
     found = {
-        f.name: tuple(f.place) for f in levels_on_disk.list_files(project.root, project.home).files
+        f.name: tuple(f.place)
+        for f in levels_on_disk.list_files(project.root, project.home).files
     }
     t1 = ".teaparty/jobs/j1/tasks/t1"
-    assert {name: found[name] for name in found if name.count("/") < 2 and "arch" in name} == {
+    assert {
+        name: found[name] for name in found if name.count("/") < 2 and "arch" in name
+    } == {
         "MEMORY.archive.md": ("project", "archive", "", "", "memory"),
         "institutional.archive.md": ("project", "archive", "", "", "institutional"),
         "proxy.archive.md": ("project", "archive", "", "", "proxy"),
@@ -129,39 +141,79 @@ def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
     }
     assert found["proxy-tasks/p.md"][:2] == ("project", "proxy")
     assert found["tasks/c.md"] == ("project", "memory", "", "", "memory")
-    assert found[".teaparty/jobs/j1/tasks/x.md"] == ("job", "memory", "j1", "", "memory")
+    assert found[".teaparty/jobs/j1/tasks/x.md"] == (
+        "job",
+        "memory",
+        "j1",
+        "",
+        "memory",
+    )
     assert found[f"{t1}/MEMORY.md"] == ("task", "memory", "j1", "t1", "memory")
-    assert found[f"{t1}/worktree/institutional.md"][:4] == ("task", "institutional", "j1", "t1")
-    assert found[".mem/jobs/j2/tasks/t.md/MEMORY.md"][:4] == ("task", "memory", "j2", "t.md")
+    assert found[f"{t1}/worktree/institutional.md"][:4] == (
+        "task",
+        "institutional",
+        "j1",
+        "t1",
+    )
+    assert found[".mem/jobs/j2/tasks/t.md/MEMORY.md"][:4] == (
+        "task",
+        "memory",
+        "j2",
+        "t.md",
+    )
     assert found[".sessions/s1/tasks/z.md"][:4] == ("task", "memory", "", "s1")
-    assert found["projects/p/.sessions/s2/MEMORY.md"][:4] == ("task", "memory", "", "s2")
+    assert found["projects/p/.sessions/s2/MEMORY.md"][:4] == (
+        "task",
+        "memory",
+        "",
+        "s2",
+    )
 
 
 def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
     """`tree` names the folder with the `.git` that a file is committed to."""
-    put(project, "MEMORY.md", "~/MEMORY.md", f"{JOB}/MEMORY.md", f"{JOB}/tasks/t/MEMORY.md")
+    put(
+        project,
+        "MEMORY.md",
+        "~/MEMORY.md",
+        f"{JOB}/MEMORY.md",
+        f"{JOB}/tasks/t/MEMORY.md",
+    )
     put(project, f"{JOB}/tasks/t/worktree/MEMORY.md", f"{JOB}/tasks/t/worktree/.git")
     put(project, ".mem/jobs/k/.git", ".mem/jobs/k/tasks/u/MEMORY.md")
-    found = {f.name: f.tree for f in levels_on_disk.list_files(project.root, project.home).files}
+    found = {
+        f.name: f.tree
+        for f in levels_on_disk.list_files(project.root, project.home).files
+    }
     own = f"{JOB}/tasks/t/worktree"
     trees = {f"{own}/MEMORY.md": own, ".mem/jobs/k/tasks/u/MEMORY.md": ".mem/jobs/k"}
-    inner = dict.fromkeys(("MEMORY.md", f"{JOB}/MEMORY.md", f"{JOB}/tasks/t/MEMORY.md"), "")
+    inner = dict.fromkeys(
+        ("MEMORY.md", f"{JOB}/MEMORY.md", f"{JOB}/tasks/t/MEMORY.md"), ""
+    )
     assert found == {**inner, **trees, "~/MEMORY.md": "~"}
 
 
 def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:
-    """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none is
-    followed."""
+    """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none
+    is followed."""
     put(project, "../out/MEMORY.md", "../out/jobs/j/MEMORY.md", "MEMORY.md")
     out = project.root.parent / "out"
     (project.root / ".mem/jobs").mkdir(parents=True)
     for link in ("institutional.md", "tasks", ".mem/jobs/bad", ".teaparty", "linked"):
         target = out / "MEMORY.md" if link.endswith(".md") else out
         (project.root / link).symlink_to(target)
-    listing = levels_on_disk.list_files(project.root, project.home, (), ("linked/*.md",))
+    listing = levels_on_disk.list_files(
+        project.root, project.home, (), ("linked/*.md",)
+    )
     assert [file.name for file in listing.files] == ["MEMORY.md"]
     refused = {problem.path for problem in listing.problems}
-    assert refused == {"institutional.md", "tasks", ".mem/jobs/bad", ".teaparty", "linked"}
+    assert refused == {
+        "institutional.md",
+        "tasks",
+        ".mem/jobs/bad",
+        ".teaparty",
+        "linked",
+    }
     assert {(p.line, p.severity) for p in listing.problems} == {(1, "unreadable")}
     done = project.mem("index")
     assert done.code == 3
@@ -175,12 +227,16 @@ def test_a_link_that_stays_in_the_root_is_followed(project: Project) -> None:
     (project.root / ".mem").mkdir()
     (project.root / ".mem/jobs").symlink_to(project.root / "jobs-live-here")
     listing = levels_on_disk.list_files(project.root, project.home)
-    assert [file.name for file in listing.files] == ["MEMORY.md", ".mem/jobs/j/MEMORY.md"]
+    assert [file.name for file in listing.files] == [
+        "MEMORY.md",
+        ".mem/jobs/j/MEMORY.md",
+    ]
     assert listing.problems == []
 
 
 def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
-    """`latest` beside the real job, one jobs folder linked to the other, a file linked to a file."""
+    """`latest` beside the real job, one jobs folder linked to the other, a file linked
+    to a file."""
     put(project, f"{JOB}/MEMORY.md", "MEMORY.md")
     (project.root / ".teaparty/jobs/a-latest").symlink_to("j1")
     (project.root / ".mem").mkdir()
@@ -190,7 +246,8 @@ def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
 
 
 def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) -> None:
-    """Edited in place, replaced at the same time and size, renamed, gone; a link in it counts."""
+    """Edited in place, replaced at the same time and size, renamed, gone; a link in it
+    counts."""
     put(project, *(f"tasks/{name}.md" for name in "abc"))
     folder = project.root / "tasks"
     (folder / "l.md").symlink_to("a.md")
@@ -199,7 +256,9 @@ def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) ->
         return levels_on_disk.list_files(project.root, project.home).files.seen
 
     known = [seen()]
-    assert seen() == known[0] and names(project) == [f"tasks/{name}.md" for name in "abc"]
+    assert seen() == known[0] and names(project) == [
+        f"tasks/{name}.md" for name in "abc"
+    ]
     for change in (
         lambda: os.utime(folder / "a.md", ns=(0, 7)),
         lambda: (folder / "new").write_text((folder / "b.md").read_text()),
@@ -214,8 +273,16 @@ def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) ->
 
 
 def test_memory_files_globs_add_project_files(project: Project) -> None:
-    """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and each once."""
-    put(project, "MEMORY.md", "a/MEMORY.md", "a/b/proxy.md", "a/b/x.txt", f"{JOB}/src/MEMORY.md")
+    """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and
+    each once."""
+    put(
+        project,
+        "MEMORY.md",
+        "a/MEMORY.md",
+        "a/b/proxy.md",
+        "a/b/x.txt",
+        f"{JOB}/src/MEMORY.md",
+    )
     put(project, ".git/MEMORY.md", ".sessions/s/deep/MEMORY.md")
     globs = ("**/*.md", "a/*.md", "a/b/x.txt")
     found = levels_on_disk.list_files(project.root, project.home, (), globs).files
@@ -244,7 +311,9 @@ def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
     done = project.mem("index", "--json")
     assert done.code == 0, done.err
     assert r"tasks/bad\xff\xfe.md" in [file["path"] for file in done.json["files"]]
-    found = project.mem("recall", "zebra", "--json", "--max-tokens=0", "--set", "mmr_lambda=1")
+    found = project.mem(
+        "recall", "zebra", "--json", "--max-tokens=0", "--set", "mmr_lambda=1"
+    )
     assert len(found.json["hits"]) == 7
     assert project.mem("recall", "zebra", cwd=job).code == 0
     assert project.mem("index", "--check").code == 0
@@ -289,7 +358,8 @@ def test_the_view_is_the_job_and_task_one_is_in(
 
 
 def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path: Path) -> None:
-    """mtime 0 stands for `look again`; a date in the future cannot be hit by the next edit."""
+    """mtime 0 stands for `look again`; a date in the future cannot be hit by the next
+    edit."""
     path = tmp_path / "MEMORY.md"
     path.write_text("x")
     now = time.time_ns() | 1  # no whole second

@@ -1,4 +1,5 @@
-"""Memory that people and other tools keep is found where it lies, bounded, and never leads out."""
+"""Memory that people and other tools keep is found where it lies, bounded, and never
+leads out."""
 
 import os
 import subprocess
@@ -43,7 +44,9 @@ def names(root: Path) -> list[str]:
     docs/decisions/0001-use-x.md docs/adr/0002-y.md docs/lessons/z.md
     """.split(),
 )
-def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(root: Path, name: str) -> None:
+def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(
+    root: Path, name: str
+) -> None:
     put(root, name)
     (file,) = look(root).files
     assert (file.name, file.found, *file.place[:2]) == (name, True, "project", "memory")
@@ -62,7 +65,13 @@ def test_what_is_no_memory_there_is_left_out(root: Path) -> None:
 
 @pytest.mark.unit
 def test_what_git_ignores_is_left_out(root: Path) -> None:
-    put(root, "memory/a.md", "memory/private/b.md", ".learnings/c.md", "memory-bank/d.md")
+    put(
+        root,
+        "memory/a.md",
+        "memory/private/b.md",
+        ".learnings/c.md",
+        "memory-bank/d.md",
+    )
     put(root, ".gitignore", text=".learnings/\nmemory/private\n")
     put(root, "memory-bank/.gitignore", text="*\n!d.md\n")
     put(root, ".git/info/exclude", text="/memory/a.md\n")
@@ -72,8 +81,17 @@ def test_what_git_ignores_is_left_out(root: Path) -> None:
 @pytest.mark.unit
 def test_a_link_of_the_memory_file_brings_its_target_one_hop(root: Path) -> None:
     put(root, "notes/a.md", text="[b](b.md)")
-    put(root, "notes/b.md", "proxy.md", "tasks/t.md", ".mem/jobs/j/MEMORY.md", "notes/proxy.md")
-    text = "[a](notes/a.md#x) [web](https://x.y/z.md) [out](../out.md) [p](notes/proxy.md)"
+    put(
+        root,
+        "notes/b.md",
+        "proxy.md",
+        "tasks/t.md",
+        ".mem/jobs/j/MEMORY.md",
+        "notes/proxy.md",
+    )
+    text = (
+        "[a](notes/a.md#x) [web](https://x.y/z.md) [out](../out.md) [p](notes/proxy.md)"
+    )
     text += "\n[b](<notes/d e.md> 'f') [g](notes/h%20(i).md) [j][k]\n[k]: notes/ä.md\n"
     put(root, "MEMORY.md", "notes/d e.md", "notes/h (i).md", "notes/ä.md", text=text)
     put(root.parent, "out.md")
@@ -94,11 +112,18 @@ def test_bad_files_are_named_and_the_rest_is_there(root: Path) -> None:
     listing = look(root)
     assert [file.name for file in listing.files] == ["memory/good.md"]
     told = {problem.path for problem in listing.problems}
-    assert told >= {"memory/big.md", "memory/pipe.md", "memory/out.md", "memory/null.md"}
+    assert told >= {
+        "memory/big.md",
+        "memory/pipe.md",
+        "memory/out.md",
+        "memory/null.md",
+    }
 
 
 @pytest.mark.unit
-def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(root: Path) -> None:
+def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(
+    root: Path,
+) -> None:
     days = [f"memory/{year}-{month:02}-{day:02}.md" for year in (2024, 2025) for month in
             range(1, 13) for day in range(1, 29)]  # fmt: skip
     put(root, *days, "memory/undated.md")
@@ -119,12 +144,18 @@ def test_a_folder_with_too_many_entries_is_cut_and_named_alone(
     listing = look(root)
     assert len(listing.files) == 10
     cut, left = listing.problems
-    assert (cut.path, cut.severity) == (left.path, left.severity) == ("memory", "defaulted")
+    assert (
+        (cut.path, cut.severity)
+        == (left.path, left.severity)
+        == ("memory", "defaulted")
+    )
     assert left.message.startswith("10 found files") and ": 20 more" in left.message
 
 
 @pytest.mark.unit
-def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(root: Path) -> None:
+def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(
+    root: Path,
+) -> None:
     slug = str(root).replace("/", "-").replace("_", "-").replace(".", "-")
     put(root.parent / "home", f".claude/projects/{slug}/memory/MEMORY.md", "secret.md")
     folder = root.parent / f"home/.claude/projects/{slug}/memory"
@@ -134,7 +165,9 @@ def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(root: Pat
     assert file.name == f"~/.claude/projects/{slug}/memory/MEMORY.md"
     assert file.tree == levels_on_disk.PRIVATE
     assert file.base == str(folder)
-    assert [problem.path.rpartition("/")[2] for problem in listing.problems] == ["out.md"]
+    assert [problem.path.rpartition("/")[2] for problem in listing.problems] == [
+        "out.md"
+    ]
 
 
 _COUNT = """
@@ -154,9 +187,15 @@ print("\\n".join(seen))
 def test_no_other_folder_is_opened(root: Path) -> None:
     """However large the tree is, only the folders of the table are listed."""
     put(root, "memory/a.md", *(f"src/p{i}/memory/x.md" for i in range(100)))
-    put(root, ".mem/jobs/j/tasks/t/MEMORY.md", *(f".mem/jobs/j/src{i}/x.md" for i in range(100)))
+    put(
+        root,
+        ".mem/jobs/j/tasks/t/MEMORY.md",
+        *(f".mem/jobs/j/src{i}/x.md" for i in range(100)),
+    )
     command = [sys.executable, "-c", _COUNT, str(root), str(root.parent / "home")]
-    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    seen = subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not [path for path in seen if "/src" in path or path == str(root)]
 
 
@@ -173,6 +212,9 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> 
         "kb/decisiones/**/*.md notes/ENTSCHEIDUNGEN.md 経験/教训.md"
     )
     assert elsewhere.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
-    for text, faults in ((elsewhere.line_for(["a/**/*.md"] * 99), 0), (f"a{'.a' * 101}=1", 1)):
+    for text, faults in (
+        (elsewhere.line_for(["a/**/*.md"] * 99), 0),
+        (f"a{'.a' * 101}=1", 1),
+    ):
         put(root, ".mem.toml", text=text)
         assert len(config.read_settings(root / ".mem.toml").faults) == faults

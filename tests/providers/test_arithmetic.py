@@ -20,7 +20,8 @@ def values(data: bytes) -> list[int]:
 
 @given(floats)
 def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None:
-    """Its bytes are within a half of the unit vector times 127; a vector of zeros stays one."""
+    """Its bytes are within a half of the unit vector times 127; a vector of zeros stays
+    one."""
     length = math.sqrt(sum(value * value for value in numbers))
     got = values(arithmetic.quantise(numbers))
     wanted = [value / length * 127 if length else 0.0 for value in numbers]
@@ -31,15 +32,20 @@ def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None
 def test_numpy_quantises_to_the_same_bytes(rows: list[list[int]]) -> None:
     """What is computed for many at once and for one alone is the same to the bit."""
     matrix, lengths = quantised(np.array(rows, np.int64))
-    assert [row.tobytes() for row in matrix] == [arithmetic.quantise(row) for row in rows]
-    assert lengths.tolist() == [math.sqrt(sum(value * value for value in row)) for row in rows]
+    assert [row.tobytes() for row in matrix] == [
+        arithmetic.quantise(row) for row in rows
+    ]
+    assert lengths.tolist() == [
+        math.sqrt(sum(value * value for value in row)) for row in rows
+    ]
 
 
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))
 def test_the_nearest_are_the_same_however_things_are_numbered(
     distance: dict[int, int], most: int
 ) -> None:
-    """As many as asked for and all that tie with the last of them, so that no number decides."""
+    """As many as asked for and all that tie with the last of them, so that no number
+    decides."""
     got = set(arithmetic.nearest(distance, most))
     assert len(got) >= min(most, len(distance))
     rest = distance.keys() - got

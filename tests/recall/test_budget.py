@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.recall import budget
-from memcli.recall.budget import CLOSE, FRAME, LAYERS, OPEN, Pools, Shown, compose, tokens, write
+from memcli.recall.budget import (
+    CLOSE,
+    FRAME,
+    LAYERS,
+    OPEN,
+    Pools,
+    Shown,
+    compose,
+    tokens,
+    write,
+)
 
 TEXTS = st.one_of(
     st.text(alphabet="ab .\n日本。", max_size=400),
@@ -16,29 +26,51 @@ TEXTS = st.one_of(
 
 def shown(key: str, layer: str, size: int = 10, type: str = "") -> Shown:
     """An item whose text has about `size` tokens."""
-    return Shown(key, layer, f"head {key}", ("abc " * size).strip(), type)
+    return Shown(
+        key=key,
+        layer=layer,
+        head=f"head {key}",
+        text=("abc " * size).strip(),
+        type=type,
+    )
 
 
 @st.composite
 def pools(draw: st.DrawFn) -> Pools:
-    heads, types = st.text(alphabet="ab 本", max_size=60), st.sampled_from("xy")
+    heads = st.text(alphabet="ab 本", max_size=60)
+    types = st.sampled_from("xy")
     items = [
-        Shown(f"k{i}", "ranked", draw(heads), draw(TEXTS), draw(types))
+        Shown(
+            key=f"k{i}",
+            layer="ranked",
+            head=draw(heads),
+            text=draw(TEXTS),
+            type=draw(types),
+        )
         for i in range(draw(st.integers(0, 12)))
     ]
     each = st.sampled_from(items or [None])
     some = st.lists(each, unique_by=lambda s: s.key, max_size=5 if items else 0)
     files = [
-        Shown(f"f{i}", "institutional", f"f{i}.md", draw(TEXTS))
+        Shown(key=f"f{i}", layer="institutional", head=f"f{i}.md", text=draw(TEXTS))
         for i in range(draw(st.integers(0, 3)))
     ]
-    return Pools(files, draw(some), draw(some)[:3], draw(some), items)
+    return Pools(
+        institutional=files,
+        baseline=draw(some),
+        workflows=draw(some)[:3],
+        episodes=draw(some),
+        ranked=items,
+    )
 
 
 @settings(max_examples=300, deadline=None)
 @given(pools(), st.integers(1, 3000), st.integers(1, 12))
-def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most: int) -> None:
-    """Everything together, the wrapper too, stays within --max-tokens; `used` is its size."""
+def test_the_whole_answer_never_exceeds_its_budget(
+    pool: Pools, limit: int, most: int
+) -> None:
+    """Everything together, the wrapper too, stays within --max-tokens; `used` is its
+    size."""
     got = compose(pool, limit=limit, most=most)
     text = write(got.items, got.budget.more) if got.items else ""
     assert tokens(text) == got.budget.used <= limit
@@ -47,7 +79,9 @@ def test_the_whole_answer_never_exceeds_its_budget(pool: Pools, limit: int, most
     assert [LAYERS.index(item.layer) for item in got.items] == sorted(
         LAYERS.index(i.layer) for i in got.items
     )
-    layers = {layer: [item for item in got.items if item.layer == layer] for layer in LAYERS}
+    layers = {
+        layer: [item for item in got.items if item.layer == layer] for layer in LAYERS
+    }
     assert _size(layers["institutional"]) <= limit // 2
     for layer in ("baseline", "workflows", "episodes"):
         assert _size(layers[layer]) <= limit // 4
@@ -62,7 +96,8 @@ def _size(items: list[Shown]) -> int:
 
 @pytest.mark.parametrize("limit", [1, 10, FRAME])
 def test_a_budget_below_the_wrapper_shows_nothing(limit: int) -> None:
-    """What cannot even hold the wrapper and one line stays empty, and says how much there was."""
+    """What cannot even hold the wrapper and one line stays empty, and says how much
+    there was."""
     got = compose(Pools(ranked=[shown("a", "ranked")]), limit=limit)
     assert (got.items, got.budget.used, got.budget.more) == ((), 0, 1)
 
@@ -70,7 +105,9 @@ def test_a_budget_below_the_wrapper_shows_nothing(limit: int) -> None:
 def test_an_entry_stands_in_the_first_layer_that_chose_it() -> None:
     """Baseline before workflows before episodes before ranked, and only once."""
     one = shown("a", "ranked")
-    got = compose(Pools(baseline=[one], workflows=[one], episodes=[one], ranked=[one]), limit=800)
+    got = compose(
+        Pools(baseline=[one], workflows=[one], episodes=[one], ranked=[one]), limit=800
+    )
     assert [(item.key, item.layer) for item in got.items] == [("a", "baseline")]
 
 
@@ -78,7 +115,10 @@ def test_what_found_no_room_in_its_layer_competes_in_ranked() -> None:
     """A workflow larger than a quarter is ranked with the others."""
     big = shown("w", "ranked", 300)
     got = compose(Pools(workflows=[big], ranked=[big, shown("a", "ranked")]), limit=800)
-    assert [(item.key, item.layer) for item in got.items] == [("w", "ranked"), ("a", "ranked")]
+    assert [(item.key, item.layer) for item in got.items] == [
+        ("w", "ranked"),
+        ("a", "ranked"),
+    ]
 
 
 def test_an_oversized_hit_leads_by_its_best_part() -> None:
@@ -90,7 +130,12 @@ def test_an_oversized_hit_leads_by_its_best_part() -> None:
         return "abc " * (room - 1)
 
     big = shown("big", "ranked", 9000)._replace(brief=brief)
-    pool = [big, shown("a", "ranked"), shown("huge", "ranked", 9999), shown("b", "ranked")]
+    pool = [
+        big,
+        shown("a", "ranked"),
+        shown("huge", "ranked", 9999),
+        shown("b", "ranked"),
+    ]
     got = compose(Pools(ranked=pool), limit=500)
     assert [item.key for item in got.items] == ["big", "a", "huge", "b"]
     assert got.budget.used <= 500 and 0.3 * 440 < asked[0] < 0.4 * 440
@@ -108,14 +153,17 @@ def test_what_has_no_part_within_the_room_gives_way() -> None:
 def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
     """When nothing else fits, the best hit is shown as far as whole sentences go."""
     text = "First sentence here. " * 200
-    got = compose(Pools(ranked=[Shown("a", "ranked", "h", text)]), limit=200)
+    got = compose(
+        Pools(ranked=[Shown(key="a", layer="ranked", head="h", text=text)]), limit=200
+    )
     assert got.items[0].text.endswith("First sentence here. …")
     assert 150 < got.budget.used <= 200
     assert got.budget.more == 0
 
 
 def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
-    """`more` is what the limit on hits would have admitted, plus baseline entries without room."""
+    """`more` is what the limit on hits would have admitted, plus baseline entries
+    without room."""
     hits = [shown(f"h{i}", "ranked", 100) for i in range(10)]
     base = [shown("p", "baseline", 5000), hits[0]._replace(text="x " * 9000)]
     got = compose(Pools(baseline=base, ranked=hits), limit=400, most=6)
@@ -123,7 +171,8 @@ def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
 
 
 def test_types_can_be_capped() -> None:
-    """max_tokens_by_type bounds one type and leaves the others alone; a cap of 0 shuts it out."""
+    """max_tokens_by_type bounds one type and leaves the others alone; a cap of 0 shuts
+    it out."""
     pool = [shown(f"c{i}", "ranked", 20, "corrective") for i in range(4)] + [
         shown("d", "ranked", 20, "directive")
     ]
@@ -141,10 +190,20 @@ def test_episodes_are_chosen_newest_first_and_shown_oldest_first() -> None:
 
 
 def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
-    """A file over the fund keeps whole paragraphs and says how many tokens are missing."""
+    """A file over the fund keeps whole paragraphs and says how many tokens are
+    missing."""
     text = "# Norms\n\n" + "\n\n".join(f"Norm {i} says what to do." for i in range(100))
     got = compose(
-        Pools(institutional=[Shown("institutional.md", "institutional", "institutional.md", text)]),
+        Pools(
+            institutional=[
+                Shown(
+                    key="institutional.md",
+                    layer="institutional",
+                    head="institutional.md",
+                    text=text,
+                )
+            ]
+        ),
         limit=400,
     )
     lines = got.items[0].text.split("\n")
@@ -157,10 +216,12 @@ def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
 
 
 def test_every_institutional_file_gets_its_share() -> None:
-    """A long file does not push the others out: a short one is whole, long ones share the rest."""
-    long, short = "\n\n".join(["Some norm of ours."] * 200), "Be kind."
+    """A long file does not push the others out: a short one is whole, long ones share
+    the rest."""
+    long = "\n\n".join(["Some norm of ours."] * 200)
+    short = "Be kind."
     files = [
-        Shown(name, "institutional", name, text)
+        Shown(key=name, layer="institutional", head=name, text=text)
         for name, text in (("a", long), ("b", short), ("c", long))
     ]
     got = compose(Pools(institutional=files), limit=800)
@@ -172,25 +233,46 @@ def test_every_institutional_file_gets_its_share() -> None:
 @pytest.mark.parametrize("text", ["Be honest.", "x", "# Norms\n\nWe review all."])
 def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
     """Short files are shown whole, however their lengths round to tokens."""
-    files = [Shown(name, "institutional", name, text) for name in ("~/norms.md", "norms.md")]
-    assert [item.text for item in compose(Pools(files), limit=800).items] == [text, text]
+    files = [
+        Shown(key=name, layer="institutional", head=name, text=text)
+        for name in ("~/norms.md", "norms.md")
+    ]
+    assert [item.text for item in compose(Pools(files), limit=800).items] == [
+        text,
+        text,
+    ]
 
 
 def test_the_block_has_one_opening_and_one_closing_line() -> None:
     """The block begins with the fence and the warning and ends with the fence."""
-    text = write([shown("a", "baseline"), shown("b", "ranked"), shown("c", "ranked")], 3)
+    text = write(
+        [shown("a", "baseline"), shown("b", "ranked"), shown("c", "ranked")], 3
+    )
     lines = text.split("\n")
     assert (lines[0], lines[-1]) == (OPEN, CLOSE)
-    assert "untrusted hints" in lines[1] and "the present task overrides them" in lines[1]
-    assert "### 1. head b" in lines and "### 2. head c" in lines and "### head a" in lines
+    assert (
+        "untrusted hints" in lines[1] and "the present task overrides them" in lines[1]
+    )
+    assert (
+        "### 1. head b" in lines and "### 2. head c" in lines and "### head a" in lines
+    )
     assert lines[-2].startswith("(3 more: ")
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("", 0), ("abcd", 1), ("abcde", 2), ("数据", 2), ("数据abcde", 4), ("\u0e44\u0e17", 2)],
+    [
+        ("", 0),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("数据", 2),
+        ("数据abcde", 4),
+        ("\u0e44\u0e17", 2),
+    ],
 )
-def test_tokens_are_characters_by_four_and_one_per_wide_character(text: str, size: int) -> None:
+def test_tokens_are_characters_by_four_and_one_per_wide_character(
+    text: str, size: int
+) -> None:
     """Characters / 4 rounded up, and one per character of a script without blanks."""
     assert tokens(text) == size
 

@@ -1,5 +1,5 @@
-"""`query = "llm"`: the model condenses the task, its words are what is searched, a failure costs
-nothing."""
+"""`query = "llm"`: the model condenses the task, its words are what is searched, a
+failure costs nothing."""
 
 import json
 from collections.abc import Iterator
@@ -42,8 +42,17 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
 
 def scripted(project: Project, *replies: object) -> tuple[str, ...]:
     """Options that let a model answer from a file."""
-    path = project.write("~/replies", "".join(json.dumps(reply) + "\n" for reply in replies))
-    return ("--set", "query=llm", "--set", "llm=scripted", "--set", f"llm_replies={path}")
+    path = project.write(
+        "~/replies", "".join(json.dumps(reply) + "\n" for reply in replies)
+    )
+    return (
+        "--set",
+        "query=llm",
+        "--set",
+        "llm=scripted",
+        "--set",
+        f"llm_replies={path}",
+    )
 
 
 def recall(project: Project, *options: str, task: str = TASK) -> Result:
@@ -57,14 +66,18 @@ def titles(found: Result) -> list[str]:
 def test_the_terms_are_searched_not_the_task(project: Project) -> None:
     """The report's query says so; without the key the task stands."""
     found = recall(project, *scripted(project, "zebra stripes index"))
-    assert found.json["query"] == "zebra stripes index" and titles(found) == ["Zebra index"]
+    assert found.json["query"] == "zebra stripes index" and titles(found) == [
+        "Zebra index"
+    ]
     plain = recall(project)
     assert plain.json["query"] == TASK and titles(plain) == ["Walrus pool"]
 
 
 def test_a_task_is_asked_once(project: Project) -> None:
     """The answer is remembered, by task and model."""
-    assert recall(project, *scripted(project, "zebra", "walrus")).json["query"] == "zebra"
+    assert (
+        recall(project, *scripted(project, "zebra", "walrus")).json["query"] == "zebra"
+    )
     other = scripted(project, "walrus")
     assert recall(project, *other).json["query"] == "zebra"
     assert recall(project, *other, task="another task").json["query"] == "walrus"
@@ -80,7 +93,11 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
     history.remember_condensed("new", "t")
     history.remember_condensed("1", "again")
     kept = {row[0] for row in history.db.execute("SELECT task FROM condensed")}
-    assert len(kept) <= CONDENSED and {"new", "1", f"{CONDENSED - 1}"} <= kept and "0" not in kept
+    assert (
+        len(kept) <= CONDENSED
+        and {"new", "1", f"{CONDENSED - 1}"} <= kept
+        and "0" not in kept
+    )
     assert history.condensed("1") == "again" and history.condensed("0") == ""
     history.close()
 
@@ -98,7 +115,8 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
     ],
 )
 def test_only_words_are_taken(reply: str, terms: str) -> None:
-    """Punctuation, controls and repetition stay out; more than a few words are no query."""
+    """Punctuation, controls and repetition stay out; more than a few words are no
+    query."""
     assert condense.terms_of(reply) == terms
 
 
@@ -112,7 +130,10 @@ def test_only_words_are_taken(reply: str, terms: str) -> None:
     ],
 )
 def test_without_a_model_the_task_stands(
-    options: tuple[str, ...], why: str, project: Project, monkeypatch: pytest.MonkeyPatch
+    options: tuple[str, ...],
+    why: str,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first 500 characters of it, exit 0, and one line that says why."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
@@ -125,7 +146,8 @@ def test_without_a_model_the_task_stands(
 
 
 def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
-    """The task goes as fenced data, without its secrets; the call stands in the ledger."""
+    """The task goes as fenced data, without its secrets; the call stands in the
+    ledger."""
     api.answer = lambda body: "zebra\nstripes"
     task = f"{TASK} </task> password = 'hunter2-0123456789abcdef'"
     found = recall(project, "--set", "query=llm", "--set", "llm=anthropic", task=task)
@@ -136,14 +158,19 @@ def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
     assert project.mem("health", "--json").json["llm"]["calls"] == 1
 
 
-@pytest.mark.parametrize("step", [Step(401), Step(200, text="")], ids=["refused", "empty"])
+@pytest.mark.parametrize(
+    "step", [Step(401), Step(200, text="")], ids=["refused", "empty"]
+)
 def test_a_failing_api_costs_nothing(step: Step, project: Project, api: Api) -> None:
-    """The task is searched plainly, and nothing is remembered: the next recall asks again."""
+    """The task is searched plainly, and nothing is remembered: the next recall asks
+    again."""
     api.steps.append(step)
     api.answer = lambda body: "zebra"
     on = ("--set", "query=llm", "--set", "llm=anthropic")
     found = recall(project, *on)
-    assert found.code == 0 and found.json["query"] == TASK and "not condensed" in found.err
+    assert (
+        found.code == 0 and found.json["query"] == TASK and "not condensed" in found.err
+    )
     assert recall(project, *on).json["query"] == "zebra"
 
 
@@ -158,12 +185,21 @@ def test_a_slow_api_is_not_waited_for(
     assert "the model took longer than 0.05 s" in found.err
 
 
-def test_hooks_never_ask(project: Project, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hooks_never_ask(
+    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever the user's own configuration says."""
     monkeypatch.setenv("MEM_QUERY", "llm")
     monkeypatch.setenv("MEM_LLM", "anthropic")
-    event = {"session_id": "s", "cwd": str(project.root), "prompt": "zebra index stripes"}
-    assert project.mem("hook", "prompt", input=json.dumps(event)).code == 0 and not api.seen
+    event = {
+        "session_id": "s",
+        "cwd": str(project.root),
+        "prompt": "zebra index stripes",
+    }
+    assert (
+        project.mem("hook", "prompt", input=json.dumps(event)).code == 0
+        and not api.seen
+    )
 
 
 def test_a_repository_may_not_choose_it(project: Project) -> None:

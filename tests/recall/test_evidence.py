@@ -21,19 +21,23 @@ def counts(words: Sequence[str]) -> list[int]:
 
 def test_one_shared_word_is_little() -> None:
     """However rare it is; two that are rare say much, and a third more."""
-    assert strength([1.0]) == 0.0 < 0.9 < strength([1.0, 0.9]) < strength([1.0, 0.9, 0.5])
+    assert (
+        strength([1.0]) == 0.0 < 0.9 < strength([1.0, 0.9]) < strength([1.0, 0.9, 0.5])
+    )
     assert strength([]) == 0.0
 
 
 def test_words_are_believed_sooner_where_the_vector_agrees() -> None:
-    """Measured by the middle of the hits; where vectors say nothing, words decide alone."""
+    """Measured by the middle of the hits; where vectors say nothing, words decide
+    alone."""
     assert wanted([0.6, 0.3, None, 0.2, 0.3]) == [0.5, 1.0, 1.0, 1.5, 1.0]
     assert wanted([None, None]) == [1.0, 1.0]
     assert wanted([]) == []
 
 
 def test_words_of_any_conversation_count_little() -> None:
-    """By their own measure, even where they are rare in this memory; what is unknown counts nothing."""
+    """By their own measure, even where they are rare in this memory; what is unknown
+    counts nothing."""
     found = weights(["midnight", "tests", "unknown", "two words"], [1, 1, 0, 5], 100)
     assert found == {"midnight": 1.0, "tests": 0.3}
 
@@ -52,23 +56,44 @@ def test_the_sentence_that_matters_is_searched() -> None:
     text, weighed = focus(prompt, counts, 100, 0.38, 1.25)
     assert text == "Why does the checkout fail at midnight?"
     assert set(weighed) == {"checkout", "midnight"}
-    assert focus("早上好。数据库在哪里？谢谢。", counts, 100, 0.38, 1.25)[0] == "数据库在哪里？"
+    assert (
+        focus("早上好。数据库在哪里？谢谢。", counts, 100, 0.38, 1.25)[0]
+        == "数据库在哪里？"
+    )
 
 
 def test_what_joins_words_in_other_languages_is_no_evidence() -> None:
     """However rare "tu" and "peux" are in a memory."""
-    for prompt in ("est-ce que tu peux répéter ?", "¿puedes hacer esto, por favor?", "c'est bon"):
+    for prompt in (
+        "est-ce que tu peux répéter ?",
+        "¿puedes hacer esto, por favor?",
+        "c'est bon",
+    ):
         assert not any(focus(prompt, counts, 100, 0.0, 0.5)[1].values())
 
 
-LONG = "\n\n".join(f"Paragraph {i} says nothing of interest to anybody at all." for i in range(60))
+LONG = "\n\n".join(
+    f"Paragraph {i} says nothing of interest to anybody at all." for i in range(60)
+)
 
 
 def test_what_asks_is_told_from_what_is_ordered() -> None:
-    """By its words where it has no mark; what questions name in a heading answers them sooner."""
-    asks = ["how do I run it", "So, on which port?", "部署应该怎么做", "wo liegt das", "Is it?"]
-    assert evidence.questions("\n".join([*asks, "can you rename it?", "rename it"])) == asks
-    shop, late = (evidence.favour(["why is it late?"], t, 1.0) for t in ("Shop", "Shop > Late"))
+    """By its words where it has no mark; what questions name in a heading answers them
+    sooner."""
+    asks = [
+        "how do I run it",
+        "So, on which port?",
+        "部署应该怎么做",
+        "wo liegt das",
+        "Is it?",
+    ]
+    assert (
+        evidence.questions("\n".join([*asks, "can you rename it?", "rename it"]))
+        == asks
+    )
+    shop, late = (
+        evidence.favour(["why is it late?"], t, 1.0) for t in ("Shop", "Shop > Late")
+    )
     assert late > shop == evidence.AHEAD > evidence.favour(asks, "Shop", 1.0)
 
 
@@ -84,16 +109,25 @@ def test_the_paragraph_that_has_the_words_is_shown() -> None:
 def test_terms_that_stand_together_win() -> None:
     """One item of a list with both words, over two far apart with one each."""
     asked = terms({"cache": 1.0, "deploy": 1.0})
-    items = ["- the cache is warm", *["- filler line"] * 30, "- clear the cache on deploy"]
+    items = [
+        "- the cache is warm",
+        *["- filler line"] * 30,
+        "- clear the cache on deploy",
+    ]
     text = "\n".join([*items, *["- more filler"] * 30, "- deploy on Monday"])
     assert "clear the cache" in best(text, asked, 12)[0]
-    assert "The cache is warm." in best("Filler. " * 40 + "The cache is warm.", asked, 12)[0]
+    assert (
+        "The cache is warm."
+        in best("Filler. " * 40 + "The cache is warm.", asked, 12)[0]
+    )
 
 
 def test_text_without_blanks_is_found_by_its_pairs() -> None:
     """A sentence of a Chinese text that has the pairs of the question."""
     text = "\n\n".join(
-        ["这是无关的内容。" * 3] * 20 + ["数据库连接必须使用代理。"] + ["其他说明。" * 4] * 20
+        ["这是无关的内容。" * 3] * 20
+        + ["数据库连接必须使用代理。"]
+        + ["其他说明。" * 4] * 20
     )
     assert "代理" in best(text, terms({"数据": 1.0, "据库": 1.0, "连接": 1.0}), 40)[0]
 

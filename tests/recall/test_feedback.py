@@ -11,8 +11,8 @@ WORDS = "cache retry timeout lock index token batch schema header limit".split()
 
 
 def small() -> Set:
-    """Eighty documents of one store with words of their own, and forty questions that many could
-    answer."""
+    """Eighty documents of one store with words of their own, and forty questions that
+    many could answer."""
     rng = random.Random(7)
     docs = []
     for i in range(80):
@@ -20,13 +20,18 @@ def small() -> Set:
         text = f"{SUBJECTS[i % 8]} {words} own{i} only{i} mark{i}"
         docs.append({"group": "g", "id": f"d{i}", "title": f"Lesson {i}", "text": text})
     texts = [(i, docs[i]["text"].rsplit(" ", 2)[0]) for i in range(0, 80, 2)]
-    return Set("s", docs, [{"group": "g", "query": t, "relevant": [f"d{i}"]} for i, t in texts])
+    return Set(
+        "s", docs, [{"group": "g", "query": t, "relevant": [f"d{i}"]} for i, t in texts]
+    )
 
 
 def test_the_loop_shows() -> None:
-    """What is shown and reinforced keeps others down with linear growth, hardly by default."""
-    data, words = small(), ("embedder=none",)
+    """What is shown and reinforced keeps others down with linear growth, hardly by
+    default."""
+    data = small()
+    words = ("embedder=none",)
     pure, default, _, runaway = (
-        100 * fmean(played(data, (*words, *setting), 12)) for setting in (PURE, *SETTINGS)
+        100 * fmean(played(data, (*words, *setting), 12))
+        for setting in (PURE, *SETTINGS)
     )
     assert abs(default - pure) <= 2 and runaway < pure - 5

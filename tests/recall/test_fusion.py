@@ -1,39 +1,62 @@
-"""How signals of relevance become one, and what entries that stand together lend each other."""
+"""How signals of relevance become one, and what entries that stand together lend each
+other."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.recall import fusion
-from memcli.recall.fusion import Signals, lend, linear, reciprocal_rank, scale, stem, titles
+from memcli.recall.fusion import (
+    Signals,
+    lend,
+    linear,
+    reciprocal_rank,
+    scale,
+    stem,
+    titles,
+)
 
 scores = st.dictionaries(st.integers(0, 30), st.floats(1e-6, 1e6), min_size=1)
 
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(1e-6, 1e6), min_size=1))
-def test_relevance_is_scaled_to_the_best_and_is_never_zero(found: dict[str, float]) -> None:
-    """The best has 1.0, every other its share of it (W11: min-max made the last one 0)."""
+def test_relevance_is_scaled_to_the_best_and_is_never_zero(
+    found: dict[str, float],
+) -> None:
+    """The best has 1.0, every other its share of it (W11: min-max made the last one
+    0)."""
     scaled = scale(found)
     assert max(scaled.values()) == 1.0
     assert all(value > 0 for value in scaled.values())
-    assert sorted(scaled, key=scaled.__getitem__) == sorted(found, key=found.__getitem__)
+    assert sorted(scaled, key=scaled.__getitem__) == sorted(
+        found, key=found.__getitem__
+    )
 
 
 def test_the_golden_numbers_of_linear_fusion() -> None:
     """Cosine .6 and BM25 .5, both scaled to their best, make .57."""
-    assert linear(Signals({1: 10.0, 2: 5.0}, {1: 0.9, 2: 0.54})) == pytest.approx({1: 1.0, 2: 0.57})
+    assert linear(Signals({1: 10.0, 2: 5.0}, {1: 0.9, 2: 0.54})) == pytest.approx(
+        {1: 1.0, 2: 0.57}
+    )
 
 
 def test_the_golden_numbers_of_reciprocal_rank_fusion() -> None:
     """First in one lane, first in both, first and tenth."""
-    assert reciprocal_rank(Signals({1: 3.0}, {}))[1] == pytest.approx(0.016393, abs=5e-7)
-    assert reciprocal_rank(Signals({1: 3.0}, {1: 0.5}))[1] == pytest.approx(0.032787, abs=5e-7)
+    assert reciprocal_rank(Signals({1: 3.0}, {}))[1] == pytest.approx(
+        0.016393, abs=5e-7
+    )
+    assert reciprocal_rank(Signals({1: 3.0}, {1: 0.5}))[1] == pytest.approx(
+        0.032787, abs=5e-7
+    )
     cosine = {i: 1.0 - i / 20 for i in range(10)}
-    assert reciprocal_rank(Signals({9: 3.0}, cosine))[9] == pytest.approx(0.030679, abs=5e-7)
+    assert reciprocal_rank(Signals({9: 3.0}, cosine))[9] == pytest.approx(
+        0.030679, abs=5e-7
+    )
 
 
 def test_equal_scores_have_equal_ranks() -> None:
-    """Which of two equals was read first does not matter; what has a negative cosine has no rank."""
+    """Which of two equals was read first does not matter; what has a negative cosine
+    has no rank."""
     got = reciprocal_rank(Signals({1: 2.0, 2: 2.0, 3: 1.0}, {4: -0.1}))
     assert got == {1: 1 / 61, 2: 1 / 61, 3: 1 / 63}
 
@@ -42,9 +65,11 @@ def test_equal_scores_have_equal_ranks() -> None:
 def test_every_fusion_ranks_all_candidates_and_nothing_else(
     words: dict[int, float], near: dict[int, float]
 ) -> None:
-    """Both lanes bring candidates, and the best of both lanes at once is never beaten."""
+    """Both lanes bring candidates, and the best of both lanes at once is never
+    beaten."""
     top = 99
-    words, near = {**words, top: 2e6}, {**near, top: 2e6}
+    words = {**words, top: 2e6}
+    near = {**near, top: 2e6}
     for name in ("linear", "rrf", "blend"):
         got = fusion.FUSIONS[name](Signals(words, near))
         assert got.keys() == words.keys() | near.keys()
@@ -53,27 +78,47 @@ def test_every_fusion_ranks_all_candidates_and_nothing_else(
 
 def test_signals_are_those_of_the_candidates_that_are_left() -> None:
     """Every signal is narrowed, so that what is left out is no best to scale by."""
-    got = Signals({1: 1.0, 2: 2.0}, {2: 0.5}, {2: 1.0}, {1: 0.1}, {1: 1.0}).among({1})
-    assert got == Signals({1: 1.0}, {}, {}, {1: 0.1}, {1: 1.0})
+    got = Signals(
+        lexical={1: 1.0, 2: 2.0},
+        cosine={2: 0.5},
+        words={2: 1.0},
+        density={1: 0.1},
+        title={1: 1.0},
+    ).among({1})
+    assert got == Signals(
+        lexical={1: 1.0}, cosine={}, words={}, density={1: 0.1}, title={1: 1.0}
+    )
 
 
 def test_each_word_of_a_task_counts_by_its_best_match() -> None:
     """The mean by idf of the best likeness of each word; nothing alike is 0."""
     alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
-    got = fusion.met(alike, [3.0, 1.0], {"both": [8, 9, 7], "half": [8], "none": [5], "empty": []})
-    assert got == pytest.approx({"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0})
+    got = fusion.met(
+        alike, [3.0, 1.0], {"both": [8, 9, 7], "half": [8], "none": [5], "empty": []}
+    )
+    assert got == pytest.approx(
+        {"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0}
+    )
     assert fusion.met([], [], {"a": [1]}) == {"a": 0.0}
 
 
 def test_density_is_the_share_of_a_text_that_meets_the_task() -> None:
-    """The mean over the words of a text of their best likeness to any word of the task."""
-    got = fusion.density([{7: 1.0, 8: 0.2}, {8: 0.6}], {"a": [7, 8], "b": [5, 7], "c": []})
+    """The mean over the words of a text of their best likeness to any word of the
+    task."""
+    got = fusion.density(
+        [{7: 1.0, 8: 0.2}, {8: 0.6}], {"a": [7, 8], "b": [5, 7], "c": []}
+    )
     assert got == {"a": pytest.approx(0.8), "b": 0.5, "c": 0.0}
 
 
 @pytest.mark.parametrize(
     ("title", "share"),
-    [("Lock timeouts", 1.0), ("The locking of carts", 0.5), ("Colours", 0.0), ("The", 0.0)],
+    [
+        ("Lock timeouts", 1.0),
+        ("The locking of carts", 0.5),
+        ("Colours", 0.0),
+        ("The", 0.0),
+    ],
 )
 def test_a_title_counts_as_far_as_the_task_names_it(title: str, share: float) -> None:
     """By stems, without stop words; a title without words counts nothing."""
@@ -83,11 +128,17 @@ def test_a_title_counts_as_far_as_the_task_names_it(title: str, share: float) ->
 def test_stems_keep_three_letters() -> None:
     """Forms of one word meet; short words stay whole."""
     assert stem("Locking") == stem("locks") == stem("locked") == "lock"
-    assert [stem(word) for word in ("bed", "sing", "is", "es")] == ["bed", "sing", "is", "es"]
+    assert [stem(word) for word in ("bed", "sing", "is", "es")] == [
+        "bed",
+        "sing",
+        "is",
+        "es",
+    ]
 
 
 def test_a_section_gains_by_its_file_and_a_scrap_loses() -> None:
-    """Of equal sections the one whose file is about the task comes first; entries stay."""
+    """Of equal sections the one whose file is about the task comes first; entries
+    stay."""
     files = {1: (7, 400), 2: (7, 400), 3: (8, 400), 4: (8, 400), 5: (8, 15)}
     got = fusion.of_files({1: 0.5, 2: 0.4, 3: 0.5, 5: 0.5, 6: 0.5}, files)
     assert got[1] > got[3] > got[5] > got[4] == 0.0
@@ -95,7 +146,8 @@ def test_a_section_gains_by_its_file_and_a_scrap_loses() -> None:
 
 
 def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
-    """A strong neighbour lends, a weak one next to nothing, one two places away half."""
+    """A strong neighbour lends, a weak one next to nothing, one two places away
+    half."""
     own = {"a": 1.0, "b": 0.1, "c": 0.1}
     got = lend(own, {"a": [("b", 1), ("c", 2)]}, {}, {})
     assert got["a"] == 1.0
@@ -107,13 +159,16 @@ def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
 
 def test_a_named_title_takes_more_of_what_is_lent() -> None:
     """What a task names by its title takes three times as much."""
-    own, beside = {"a": 1.0, "b": 0.1}, {"a": [("b", 1)]}
-    plain, named = lend(own, beside, {}, {})["b"], lend(own, beside, {}, {"b": 1.0})["b"]
+    own = {"a": 1.0, "b": 0.1}
+    beside = {"a": [("b", 1)]}
+    plain = lend(own, beside, {}, {})["b"]
+    named = lend(own, beside, {}, {"b": 1.0})["b"]
     assert named - 0.1 == pytest.approx(3 * (plain - 0.1))
 
 
 def test_a_group_of_one_lends_nothing() -> None:
-    """What was written together adds to all of it; alone, nor without a group, nothing changes."""
+    """What was written together adds to all of it; alone, nor without a group, nothing
+    changes."""
     own = {"a": 1.0, "b": 0.5, "c": 0.5}
     got = lend(own, {}, {"a": "s", "b": "s", "c": "t"}, {})
     assert got["a"] > 1.0
@@ -123,11 +178,14 @@ def test_a_group_of_one_lends_nothing() -> None:
 
 @given(st.dictionaries(st.text(max_size=2), st.floats(0, 1), min_size=1))
 def test_nothing_loses_by_context_and_no_order_matters(own: dict[str, float]) -> None:
-    """Lending only adds, and without weight it adds nothing, whatever the order of the input."""
+    """Lending only adds, and without weight it adds nothing, whatever the order of the
+    input."""
     keys = list(own)
     beside = {key: [(keys[i - 1], 1)] for i, key in enumerate(keys) if i}
     groups = {key: i % 2 for i, key in enumerate(keys)}
     got = lend(own, beside, groups, {})
     assert all(got[key] >= own[key] for key in own)
-    assert got == lend(dict(reversed(own.items())), dict(reversed(beside.items())), groups, {})
+    assert got == lend(
+        dict(reversed(own.items())), dict(reversed(beside.items())), groups, {}
+    )
     assert lend(own, beside, groups, {}, 0.0) == own

@@ -39,13 +39,17 @@ def noted(project: Project) -> Project:
 def test_words_of_two_bullets_find_their_list_once_and_show_it(noted: Project) -> None:
     first, *rest = _ranked(noted, "announce the wheel before or after Firefox")
     assert first["title"] == "Deployment notes > Release checklist"
-    assert all(word in first["text"] for word in ("wheel", "Firefox", "Announce", "Bump"))
+    assert all(
+        word in first["text"] for word in ("wheel", "Firefox", "Announce", "Bump")
+    )
     assert "Coffee" not in first["text"]
     assert first["title"] not in [hit["title"] for hit in rest]
 
 
 def test_the_heading_of_a_list_is_shown_once(project: Project) -> None:
-    project.write("MEMORY.md", LIST.replace("checklist\n", "checklist\n\nIn this order:\n"))
+    project.write(
+        "MEMORY.md", LIST.replace("checklist\n", "checklist\n\nIn this order:\n")
+    )
     first = _ranked(project, "announce the wheel before or after Firefox")[0]
     assert first["title"] == "Deployment notes > Release checklist"
     assert first["text"].startswith("In this order:\n")
@@ -58,7 +62,10 @@ def test_a_hit_is_named_by_its_best_bullet(noted: Project) -> None:
 
 
 def test_a_topic_file_is_named_by_the_line_of_its_text(project: Project) -> None:
-    project.write("memory/a.md", "---\nname: a\nmetadata:\n  type: x\n---\n\nFreeze the turbine.\n")
+    project.write(
+        "memory/a.md",
+        "---\nname: a\nmetadata:\n  type: x\n---\n\nFreeze the turbine.\n",
+    )
     assert _ranked(project, "turbine")[0]["line"] == 7
 
 
@@ -79,25 +86,36 @@ def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
     assert "pump" not in _ranked(project, "gate mended")[0]["text"]
 
 
-def test_what_a_bullet_stands_among_does_not_make_its_words_common(noted: Project) -> None:
+def test_what_a_bullet_stands_among_does_not_make_its_words_common(
+    noted: Project,
+) -> None:
     noted.mem("index")
     with opened(Options(str(noted.root))) as app:
         assert app.index.words.counts(["firefox", "coffee"]) == [1, 1]
 
 
-def test_prose_of_one_file_lends_what_its_sections_have_in_common(project: Project) -> None:
+def test_prose_of_one_file_lends_what_its_sections_have_in_common(
+    project: Project,
+) -> None:
     """A section is found sooner beside others about the task than alone in a file."""
     section = "## Rollback\n\nThe turbine is stopped by hand.\n"
     about = "## Turbine valves\n\nOpen the turbine valves slowly, then the turbine gate.\n\n"
     project.write("memory/a.md", f"# Plant\n\n{about}{section}")
-    project.write("memory/b.md", f"# Office\n\n## Plants\n\nWater them on Monday.\n\n{section}")
-    hits = [hit for hit in _ranked(project, "turbine gate valves") if "Rollback" in hit["title"]]
+    project.write(
+        "memory/b.md", f"# Office\n\n## Plants\n\nWater them on Monday.\n\n{section}"
+    )
+    hits = [
+        hit
+        for hit in _ranked(project, "turbine gate valves")
+        if "Rollback" in hit["title"]
+    ]
     assert [hit["path"] for hit in hits][:1] == ["memory/a.md"]
 
 
 def test_age_says_nothing_of_prose(project: Project) -> None:
     project.write(
-        "docs/decisions/2019-01-01-cache.md", "# Cache\n\nThe cache is keyed by tenant.\n"
+        "docs/decisions/2019-01-01-cache.md",
+        "# Cache\n\nThe cache is keyed by tenant.\n",
     )
     project.write("MEMORY.md", "# Notes\n\nThe tenant list is long.\n")
     assert _ranked(project, "how is the cache keyed by tenant")[0]["title"] == "Cache"

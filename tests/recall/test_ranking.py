@@ -11,7 +11,14 @@ from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.memory.words import overlap
 from memcli.project.config import Config
 from memcli.recall import ranking
-from memcli.recall.ranking import Match, RankedItem, diversify, phrase_shares, weigh, words
+from memcli.recall.ranking import (
+    Match,
+    RankedItem,
+    diversify,
+    phrase_shares,
+    weigh,
+    words,
+)
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
 
@@ -19,7 +26,18 @@ SEED = Config(growth="linear", prominence_weight=1.0)
 
 
 def item(name: str = "a", **values: object) -> RankedItem:
-    base = RankedItem(name, f"text of {name}", "", "global", (name, 0), 0.5, 0, 0, 0.0, None)
+    base = RankedItem(
+        id=name,
+        text=f"text of {name}",
+        kind="",
+        level="global",
+        place=(name, 0),
+        importance=0.5,
+        reinforced=0,
+        age=0,
+        surprise=0.0,
+        stability=None,
+    )
     return base._replace(**values)  # type: ignore[arg-type]
 
 
@@ -40,7 +58,9 @@ def alike(a: str, b: str) -> bool:
         ({"age": 30}, 0.3969),
     ],
 )
-def test_the_golden_prominences_reach_the_score(values: dict[str, object], wanted: float) -> None:
+def test_the_golden_prominences_reach_the_score(
+    values: dict[str, object], wanted: float
+) -> None:
     """With linear growth and w = 1 a score is importance × decay × (1 + n)."""
     assert score(item(**values)) == pytest.approx(wanted, abs=5e-5)
 
@@ -54,11 +74,14 @@ def test_levels_weigh(level: str) -> None:
 def test_the_exponent_softens_prominence() -> None:
     """w = 0 ranks by relevance alone, w = 0.3 takes prominence to that power."""
     assert score(item(age=400), SEED._replace(prominence_weight=0)) == 1.0
-    assert score(item(), SEED._replace(prominence_weight=0.3)) == pytest.approx(0.5**0.3)
+    assert score(item(), SEED._replace(prominence_weight=0.3)) == pytest.approx(
+        0.5**0.3
+    )
 
 
 def test_importance_can_be_left_out() -> None:
-    """With use_importance = false, fsrs and no growth a score is retrievability alone."""
+    """With use_importance = false, fsrs and no growth a score is retrievability
+    alone."""
     rule = SEED._replace(decay="fsrs", growth="none", use_importance=False)
     assert score(item(age=7), rule) == pytest.approx(0.8083, abs=5e-5)
     surprised = item(age=30, surprise=1.0, importance=0.1)
@@ -75,7 +98,9 @@ def test_ties_go_by_place(order: list[int]) -> None:
 
 def ranked(*texts: str) -> list[ranking.Scored]:
     items = [item(f"e{i}", text=text, place=("f", i)) for i, text in enumerate(texts)]
-    return weigh(items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, SEED)
+    return weigh(
+        items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, SEED
+    )
 
 
 LONG = "Always run the migration with a lock timeout of three seconds before the deploy begins on friday"
@@ -83,25 +108,36 @@ LONG = "Always run the migration with a lock timeout of three seconds before the
 
 def test_near_duplicates_collapse_into_the_best() -> None:
     """The lower hit that says the same is named in `duplicates` and not shown."""
-    got = diversify(ranked(LONG, "something else", LONG + "."), limit=10, weight=1.0, alike=alike)
-    assert [(hit.item.id, hit.duplicates) for hit in got] == [("e0", ("e2",)), ("e1", ())]
+    got = diversify(
+        ranked(LONG, "something else", LONG + "."), limit=10, weight=1.0, alike=alike
+    )
+    assert [(hit.item.id, hit.duplicates) for hit in got] == [
+        ("e0", ("e2",)),
+        ("e1", ()),
+    ]
 
 
 def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
-    """With a low lambda a different hit overtakes one that repeats the words of the first."""
+    """With a low lambda a different hit overtakes one that repeats the words of the
+    first."""
     texts = ("alpha beta gamma delta", "alpha beta gamma epsilon", "one two three four")
-    assert [h.item.id for h in diversify(ranked(*texts), limit=2, weight=0.5, alike=alike)] == [
+    assert [
+        h.item.id for h in diversify(ranked(*texts), limit=2, weight=0.5, alike=alike)
+    ] == [
         "e0",
         "e2",
     ]
-    assert [h.item.id for h in diversify(ranked(*texts), limit=2, weight=1.0, alike=alike)] == [
+    assert [
+        h.item.id for h in diversify(ranked(*texts), limit=2, weight=1.0, alike=alike)
+    ] == [
         "e0",
         "e1",
     ]
 
 
 def test_unrelated_bodies_do_not_overlap() -> None:
-    """Jaccard is over the words of bodies alone: 0 for unrelated ones, 1 for the same (W6)."""
+    """Jaccard is over the words of bodies alone: 0 for unrelated ones, 1 for the same
+    (W6)."""
     assert overlap(words("lock timeout"), words("stripe webhook")) == 0.0
     assert overlap(words("Lock, timeout!"), words("timeout lock")) == 1.0
     assert overlap(frozenset(), frozenset()) == 0.0
@@ -118,7 +154,8 @@ def test_unrelated_bodies_do_not_overlap() -> None:
     ],
 )
 def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> None:
-    """Whole words in a row make a phrase; hyphens and line ends between them do not matter."""
+    """Whole words in a row make a phrase; hyphens and line ends between them do not
+    matter."""
     assert [*phrase_shares([text], ["lock timeout"])] == [share]
 
 
@@ -130,7 +167,8 @@ def test_a_task_asks_for_kinds_of_things() -> None:
 
 
 def test_age_comes_from_the_first_date_there_is() -> None:
-    """last_reinforced, created_at, the date of the entry, else 30 days; the future is 0."""
+    """last_reinforced, created_at, the date of the entry, else 30 days; the future is
+    0."""
     now = datetime.date(2026, 11, 21)
     values = {"reinforced": "2026-11-20", "created": "2026-11-11", "date": "2026-01-01"}
     assert ranking.age_of(values, now) == 1
@@ -157,7 +195,9 @@ def test_an_own_match_stands_before_a_better_one_that_is_only_lent() -> None:
         "own": Match(0.2, lexical=1.0),
         "near": Match(0.1, cosine=0.4),
     }
-    hits = weigh([item(name) for name in matches], matches, SEED._replace(prominence_weight=0.04))
+    hits = weigh(
+        [item(name) for name in matches], matches, SEED._replace(prominence_weight=0.04)
+    )
     assert [hit.item.id for hit in hits] == ["own", "near", "lent"]
     assert hits[2].score > hits[0].score
     picked = diversify(hits, limit=3, weight=0.5, alike=lambda a, b: False)

@@ -1,4 +1,5 @@
-"""What is found by meaning: paraphrase yes, nonsense no, and never what the scope leaves out."""
+"""What is found by meaning: paraphrase yes, nonsense no, and never what the scope
+leaves out."""
 
 import os
 import sys
@@ -23,7 +24,15 @@ SALAD = (
 
 def recalled(project: Project, task: str, *args: str, **options: Any) -> list[str]:
     got = project.mem(
-        "recall", "--json", "--ranked", "--max-tokens", "0", *args, "--", task, **options
+        "recall",
+        "--json",
+        "--ranked",
+        "--max-tokens",
+        "0",
+        *args,
+        "--",
+        task,
+        **options,
     )
     assert got.code == 0, got.err
     assert got.json["mode"] == "blend", got.err
@@ -52,14 +61,18 @@ def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
 
 
 def test_scripts_without_spaces_are_searched_by_words_alone(garage: Project) -> None:
-    """The table knows their characters, not their words: all their texts would be near."""
+    """The table knows their characters, not their words: all their texts would be
+    near."""
     garage.write("tasks/ui.md", garage.entry("界面规则", "每天刷新预算约五十次。"))
-    (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "多久更新一次").json["hits"]
+    (hit,) = garage.mem(
+        "recall", "--ranked", "--json", "--explain", "多久更新一次"
+    ).json["hits"]
     assert (hit["title"], hit["factors"]["vector"]) == ("界面规则", None)
 
 
 def test_explain_shows_the_cosine(garage: Project) -> None:
-    """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the best is 1."""
+    """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the
+    best is 1."""
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
     assert hit["factors"]["vector"] >= vector_lane.MIN_COSINE["local"]
     assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
@@ -99,17 +112,21 @@ def test_any_task_is_answered(garage: Project, task: str) -> None:
     assert recalled(garage, task[:5000].replace("\0", "")) is not None
 
 
-def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(garage: Project) -> None:
+def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(
+    garage: Project,
+) -> None:
     """Of a long task those words are compared that are searched for, too."""
     filler = " ".join(f"filler{i}" for i in range(100))
     assert recalled(garage, f"{filler} automobile")[0] == "Automobile"
 
 
 def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
-    """What it leaves out does not come back by its vector; what it keeps is found by it."""
+    """What it leaves out does not come back by its vector; what it keeps is found by
+    it."""
     e = garage.entry
     garage.write(
-        "~/MEMORY.md", e("Car policy", "A vehicle.", type="directive", created_at="2026-10-01")
+        "~/MEMORY.md",
+        e("Car policy", "A vehicle.", type="directive", created_at="2026-10-01"),
     )
     assert recalled(garage, "automobiles") == ["Automobile", "Car policy"]
     assert recalled(garage, "automobiles", "--type", "directive") == ["Car policy"]
@@ -123,11 +140,13 @@ def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
 def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
     """However many entries outside of it are nearer."""
     near = "".join(
-        project.entry(f"Car {i}", f"The car number {i}.") for i in range(vector_lane.NEAREST + 60)
+        project.entry(f"Car {i}", f"The car number {i}.")
+        for i in range(vector_lane.NEAREST + 60)
     )
     project.write("MEMORY.md", near)
     project.write(
-        "~/MEMORY.md", project.entry("Automobile", "The vehicle is parked.", type="directive")
+        "~/MEMORY.md",
+        project.entry("Automobile", "The vehicle is parked.", type="directive"),
     )
     assert recalled(project, "car", "--type", "directive") == ["Automobile"]
     assert recalled(project, "car", "--level", "global") == ["Automobile"]
@@ -155,7 +174,8 @@ def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
     """Every chunk has a vector; the best counts."""
     tea = "Green tea is steeped at eighty degrees in a small pot. " * 60
     project.write(
-        "MEMORY.md", project.entry("Notes", tea + "The automobile vehicle is parked. " * 30)
+        "MEMORY.md",
+        project.entry("Notes", tea + "The automobile vehicle is parked. " * 30),
     )
     assert recalled(project, "cars") == ["Notes"]
 
@@ -163,8 +183,13 @@ def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
 @pytest.mark.parametrize("mode", ["linear", "rrf", "blend"])
 def test_every_fusion_can_be_chosen(garage: Project, mode: str) -> None:
     """All of them find by vector alone, and say which they are."""
-    got = garage.mem("recall", "--ranked", "--json", "--set", f"fusion={mode}", "car").json
-    assert (got["mode"], [hit["title"] for hit in got["hits"]]) == (mode, ["Automobile"])
+    got = garage.mem(
+        "recall", "--ranked", "--json", "--set", f"fusion={mode}", "car"
+    ).json
+    assert (got["mode"], [hit["title"] for hit in got["hits"]]) == (
+        mode,
+        ["Automobile"],
+    )
 
 
 def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
@@ -176,7 +201,8 @@ def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
 
 
 def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
-    """Neither numpy nor the package of the table: the whole lane runs on the standard library."""
+    """Neither numpy nor the package of the table: the whole lane runs on the standard
+    library."""
     recalled(garage, "car")
     import subprocess
 
@@ -189,7 +215,9 @@ def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
     assert "Automobile" in out and out.splitlines()[-1] == "[]"
 
 
-def test_a_cache_that_cannot_be_written_is_no_obstacle(garage: Project, world: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_no_obstacle(
+    garage: Project, world: Path
+) -> None:
     """Hybrid recall works, for a process that permissions hold for."""
     cache = world / "cache" / "mem"
     for path in cache.iterdir():
@@ -213,9 +241,11 @@ def test_a_damaged_table_does_not_cost_the_index(garage: Project, world: Path) -
     assert not list(garage.root.glob("*.aside-*"))
 
 
-def test_without_a_usable_table_words_answer(garage: Project, world: Path, tmp_path: Path) -> None:
-    """A broken package costs one line and the vectors; `mem index` is exit 4, and the index is up
-    to date."""
+def test_without_a_usable_table_words_answer(
+    garage: Project, world: Path, tmp_path: Path
+) -> None:
+    """A broken package costs one line and the vectors; `mem index` is exit 4, and the
+    index is up to date."""
     for path in (world / "cache" / "mem").iterdir():
         path.unlink()
     weights = tmp_path / "broken" / "wordllama" / "weights"

@@ -16,7 +16,9 @@ def read(source: Any, **given: Any) -> Session:
 
 def position_of(session: Session) -> Position:
     """Where a session stopped."""
-    return Position(session.size, session.mtime, session.end, session.head)
+    return Position(
+        size=session.size, mtime=session.mtime, offset=session.end, head=session.head
+    )
 
 
 def said(session: Session) -> list[str]:

@@ -29,14 +29,22 @@ WORDS = st.just("\ud800") | st.sampled_from(
     """.split()
 )
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | WORDS
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6)
+    ),
     max_leaves=30,
 )
 
 
 def fed(data: bytes, format: str = "") -> None:
-    """Read; only what is documented may be raised, and what comes out can be written down."""
+    """Read; only what is documented may be raised, and what comes out can be written
+    down."""
     with contextlib.suppress(DataError):
         for session in read_all(io.BytesIO(data), format=format):
             for turn in session.turns:
@@ -46,8 +54,13 @@ def fed(data: bytes, format: str = "") -> None:
 
 
 @settings(max_examples=60)
-@given(st.lists(st.dictionaries(WORDS, VALUES), max_size=6), st.sampled_from(["", *FORMATS]))
-def test_no_json_makes_a_reader_raise(records: list[dict[str, Any]], format: str) -> None:
+@given(
+    st.lists(st.dictionaries(WORDS, VALUES), max_size=6),
+    st.sampled_from(["", *FORMATS]),
+)
+def test_no_json_makes_a_reader_raise(
+    records: list[dict[str, Any]], format: str
+) -> None:
     """Any shape under any known key, in any format."""
     if format != "opencode":
         fed("\n".join(map(json.dumps, records)).encode(), format)
@@ -62,7 +75,8 @@ def test_no_json_makes_a_reader_raise(records: list[dict[str, Any]], format: str
     ),
 )
 def test_reading_is_linear(piece: str) -> None:
-    """200,000 openings that are never closed: were each looked for to the end, it would take hours."""
+    """200,000 openings that are never closed: were each looked for to the end, it would
+    take hours."""
     text = piece * 200_000
     assert len(speakers.human(text)) < sum(speakers.SAID) + 100
     assert len(speakers.clean(text)) < sum(speakers.SAID) + 100
@@ -79,7 +93,9 @@ def test_a_deep_or_huge_record_is_counted_and_passed_over(tmp_path: Path) -> Non
         file.write(f'{begun}"x":"' + "y y" * 7_000_000 + '"}\n')
         file.write(f'{begun}"uuid":"u","message":{{"content":"still here"}}}}\n')
     session = read(path)
-    assert [turn.text for turn in session.turns] == ["still here"] and session.skipped == 2
+    assert [turn.text for turn in session.turns] == [
+        "still here"
+    ] and session.skipped == 2
 
 
 ODD = (
@@ -93,7 +109,9 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("text", [*ODD, "01", "[1,]", '"\x01"', "{'a':1}", "\ufeff[]", "[" * 9999])
+@pytest.mark.parametrize(
+    "text", [*ODD, "01", "[1,]", '"\x01"', "{'a':1}", "\ufeff[]", "[" * 9999]
+)
 def test_a_line_is_read_as_json_reads_it(text: str) -> None:
     """What the faster reader refuses, too: the same value, or none."""
     try:
@@ -122,15 +140,22 @@ def test_a_session_beyond_the_budget_keeps_the_persons_words(
 
 @pytest.mark.process
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its own."""
+    """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its
+    own."""
     path = tmp_path / "s.jsonl"
     write_session(path, 30_000_000)
     with path.open("ab") as file:
         file.write(
-            b'{"type":"user","sessionId":"s","message":{"content":"' + b"z" * 30_000_000 + b'"}}\n'
+            b'{"type":"user","sessionId":"s","message":{"content":"'
+            + b"z" * 30_000_000
+            + b'"}}\n'
         )
         file.write(b'{"type":"user","sessionId":"s","message":{"content":"the end"}}\n')
-    code = "import sys; from memcli.sessions.reader import read_all; read_all(sys.argv[1])"
-    assert cost([sys.executable, "-c", code, str(path)], os.environ, tmp_path).memory < 130
+    code = (
+        "import sys; from memcli.sessions.reader import read_all; read_all(sys.argv[1])"
+    )
+    assert (
+        cost([sys.executable, "-c", code, str(path)], os.environ, tmp_path).memory < 130
+    )
     session = read(path)
     assert (session.skipped, session.turns[-1].text) == (1, "the end")

@@ -11,7 +11,9 @@ from tests.sessions import FIXTURES, read, said
 def session_of(tmp_path: Path, *records: dict[str, Any]) -> Session:
     path = tmp_path / "s.jsonl"
     base = {"sessionId": "s-1", "cwd": "/w", "timestamp": "2026-03-04T10:00:00.000Z"}
-    lines = [json.dumps({**base, "uuid": f"u{n}", **each}) for n, each in enumerate(records)]
+    lines = [
+        json.dumps({**base, "uuid": f"u{n}", **each}) for n, each in enumerate(records)
+    ]
     path.write_text("\n".join([*lines, ""]))
     return read(path)
 
@@ -30,7 +32,9 @@ def words(text: str) -> dict[str, Any]:
 
 
 def turn(text: str) -> Turn:
-    return next(turn for turn in read(FIXTURES / "claude.jsonl").turns if text in turn.text)
+    return next(
+        turn for turn in read(FIXTURES / "claude.jsonl").turns if text in turn.text
+    )
 
 
 def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own() -> None:
@@ -46,12 +50,16 @@ def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own() -> No
 def test_results_have_the_name_of_their_tool_and_whose_words_they_are() -> None:
     """A command, a file, a page; an error is one."""
     assert turn("1 failed")[:3:2] == ("tool", "tool:Bash") and turn("1 failed").error
-    assert (turn("deploy on Friday").origin, turn("Never use UTC").origin) == ("file", "web")
+    assert (turn("deploy on Friday").origin, turn("Never use UTC").origin) == (
+        "file",
+        "web",
+    )
     assert not turn("Never use UTC").error
 
 
 def test_what_nobody_typed_is_injected() -> None:
-    """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions, errors."""
+    """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions,
+    errors."""
     turns = read(FIXTURES / "claude.jsonl").turns
     injected = "\n".join(turn.text for turn in turns if turn.origin == "injected")
     parts = (
@@ -78,23 +86,30 @@ def test_private_words_are_dropped_everywhere(tmp_path: Path) -> None:
 
 def test_images_are_dropped_and_the_words_beside_them_are_kept(tmp_path: Path) -> None:
     """A pasted screenshot of several megabytes does not cost the sentence above it."""
-    image = {"type": "image", "source": {"type": "base64", "data": "iVBOR" + "A" * 9_000_000}}
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "data": "iVBOR" + "A" * 9_000_000},
+    }
     session = session_of(tmp_path, user([words("always show totals like this"), image]))
     assert said(session) == ["always show totals like this"]
 
 
 def test_a_copy_in_another_file_is_not_read_again(tmp_path: Path) -> None:
-    """A resumed session begins with the events of the one before, under its own session id."""
+    """A resumed session begins with the events of the one before, under its own session
+    id."""
     copy = (FIXTURES / "claude.jsonl").read_text().replace("5f0e1a52", "99999999")
     more = user("go on", uuid="new", sessionId="9")
     (tmp_path / "resumed.jsonl").write_text(copy + json.dumps(more) + "\n")
     seen: set[str] = set()
     assert read(FIXTURES / "claude.jsonl", seen=seen).turns
-    assert [turn.text for turn in read(tmp_path / "resumed.jsonl", seen=seen).turns] == ["go on"]
+    assert [
+        turn.text for turn in read(tmp_path / "resumed.jsonl", seen=seen).turns
+    ] == ["go on"]
 
 
 def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path: Path) -> None:
-    """New types come every month; shapes that are not as they should be raise nothing."""
+    """New types come every month; shapes that are not as they should be raise
+    nothing."""
     session = session_of(
         tmp_path,
         {"type": "tomorrow", "message": {"role": "user", "content": "x"}},

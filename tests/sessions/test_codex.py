@@ -6,7 +6,8 @@ from tests.sessions import FIXTURES, read, said
 
 
 def test_words_that_come_twice_are_read_once() -> None:
-    """Of person and agent, in order; developer messages and context of the harness are neither."""
+    """Of person and agent, in order; developer messages and context of the harness are
+    neither."""
     session = read(FIXTURES / "codex.jsonl")
     own = [turn for turn in session.turns if turn.origin in ("user", "assistant")]
     assert [turn.text for turn in own if not turn.tool] == [
@@ -24,7 +25,10 @@ def test_tools_come_from_items_with_decoded_arguments_and_exit_codes() -> None:
         ("tool", "exec_command", False), ("assistant", "apply_patch", False), ("tool", "apply_patch", False),
         ("assistant", "web_search", False),
     ]  # fmt: skip
-    assert turns[0].input == {"command": ["rg", "retry"]} and turns[1].text == "rg: regex error"
+    assert (
+        turns[0].input == {"command": ["rg", "retry"]}
+        and turns[1].text == "rg: regex error"
+    )
     assert turns[4].input["input"].startswith("*** Begin Patch")
 
 
@@ -41,5 +45,6 @@ def test_two_sessions_that_begin_alike_are_two() -> None:
     seen: set[str] = set()
     text = (FIXTURES / "codex.jsonl").read_bytes()
     other = text.replace(b"000000000001", b"000000000077").replace(b'"c', b'"d')
-    first, second = read(io.BytesIO(text), seen=seen), read(io.BytesIO(other), seen=seen)
+    first = read(io.BytesIO(text), seen=seen)
+    second = read(io.BytesIO(other), seen=seen)
     assert len(said(first)) == len(said(second)) == 3

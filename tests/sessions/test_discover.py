@@ -46,7 +46,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def test_the_folder_in_the_records_decides(
     root: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """At the root or below it, wherever the file lies; a neighbour with the same beginning is none."""
+    """At the root or below it, wherever the file lies; a neighbour with the same
+    beginning is none."""
     projects = tmp_path / "home/.claude/projects"
     put(projects / "-misleading/1.jsonl", root, session="at", age=3)
     put(projects / "-misleading/2.jsonl", root / "src", session="below", age=2)
@@ -55,11 +56,19 @@ def test_the_folder_in_the_records_decides(
     put(projects / "-shop/5.jsonl", root / "../other", session="elsewhere")
     found = discover(environ, [root])
     assert names(found) == ["below", "at"]
-    assert found.found[0].mtime == (1_770_000_000 - 2) * 10**9 and found.found[0].format == "claude"
-    assert discover(environ, [root], newer=(1_770_000_000 - 2) * 10**9)[0] == found.found[:1]
+    assert (
+        found.found[0].mtime == (1_770_000_000 - 2) * 10**9
+        and found.found[0].format == "claude"
+    )
+    assert (
+        discover(environ, [root], newer=(1_770_000_000 - 2) * 10**9)[0]
+        == found.found[:1]
+    )
 
 
-def test_work_trees_and_links_count(root: Path, environ: dict[str, str], tmp_path: Path) -> None:
+def test_work_trees_and_links_count(
+    root: Path, environ: dict[str, str], tmp_path: Path
+) -> None:
     """Every folder given; a link to one is that folder."""
     tree = tmp_path / "trees/a"
     tree.mkdir(parents=True)
@@ -75,7 +84,10 @@ def test_the_folder_may_stand_behind_other_records(
     root: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
     """Summaries and snapshots come first, and half a line last."""
-    before = json.dumps({"type": "file-history-snapshot", "x": "y" * 90_000}) + '\nnot json "cwd"\n'
+    before = (
+        json.dumps({"type": "file-history-snapshot", "x": "y" * 90_000})
+        + '\nnot json "cwd"\n'
+    )
     path = put(tmp_path / "home/.claude/projects/x/1.jsonl", root, before=before)
     with path.open("a") as file:
         file.write('{"type":"user","cwd":"/else')
@@ -94,18 +106,31 @@ def test_sub_agents_follow_their_parent(
         ("p/subagents/agent-b2.jsonl", "p", "b2", 2),
         ("agent-c3.jsonl", "gone", "c3", 3),
     ):
-        put(projects / name, root, session=parent, isSidechain=True, agentId=agent, age=age)
+        put(
+            projects / name,
+            root,
+            session=parent,
+            isSidechain=True,
+            agentId=agent,
+            age=age,
+        )
     assert [(each.session, each.parent) for each in discover(environ, [root]).found] == [
         ("c3", "gone"), ("q", ""), ("p", ""), ("a1", "p"), ("b2", "p"),
     ]  # fmt: skip
 
 
 def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
-    """CLAUDE_CONFIG_DIR and CODEX_HOME; rollouts may be archived; other files are passed over."""
-    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "CODEX_HOME": str(tmp_path / "x")}
+    """CLAUDE_CONFIG_DIR and CODEX_HOME; rollouts may be archived; other files are
+    passed over."""
+    moved = {
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "c"),
+        "CODEX_HOME": str(tmp_path / "x"),
+    }
     environ = {"MEM_HOME": "/nowhere", **moved}
     put(tmp_path / "c/projects/x/1.jsonl", root, session="claude")
-    rollout = (FIXTURES / "codex.jsonl").read_text().replace("/home/ana/shop", str(root))
+    rollout = (
+        (FIXTURES / "codex.jsonl").read_text().replace("/home/ana/shop", str(root))
+    )
     day = "sessions/2026/03/04"
     names = f"{day}/rollout-2026-1.jsonl archived_sessions/rollout-2026-2.jsonl history.jsonl"
     for name in names.split():
@@ -113,19 +138,25 @@ def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
         (tmp_path / "x" / name).write_text(rollout)
     found = discover(environ, [root]).found
     assert sorted(each.format for each in found) == ["claude", "codex", "codex"]
-    assert {each.session for each in found} == {"claude", "0195e6a0-0000-7000-8000-000000000001"}
+    assert {each.session for each in found} == {
+        "claude",
+        "0195e6a0-0000-7000-8000-000000000001",
+    }
 
 
 def test_what_cannot_be_looked_into_is_named(
     root: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """A compressed rollout is skipped with its reason; beside a plain one it is not even mentioned."""
+    """A compressed rollout is skipped with its reason; beside a plain one it is not
+    even mentioned."""
     day = tmp_path / "home/.codex/sessions/2026/03/04"
     day.mkdir(parents=True)
     archive = b"\x28\xb5\x2f\xfd" + b"\xff" * 40
     (day / "rollout-1.jsonl.zst").write_bytes(archive)
     (day / "rollout-2.jsonl.zst").write_bytes(archive)
-    rollout = (FIXTURES / "codex.jsonl").read_text().replace("/home/ana/shop", str(root))
+    rollout = (
+        (FIXTURES / "codex.jsonl").read_text().replace("/home/ana/shop", str(root))
+    )
     (day / "rollout-2.jsonl").write_text(rollout)
     found = discover(environ, [root])
     assert [each.path.name for each in found.found] == ["rollout-2.jsonl"]

@@ -1,4 +1,5 @@
-"""Every format: told from the content, and read so that human turns are exactly the labelled ones."""
+"""Every format: told from the content, and read so that human turns are exactly the
+labelled ones."""
 
 import io
 import json
@@ -11,7 +12,9 @@ from memcli.errors import DataError
 from memcli.sessions.reader import FORMATS, Unknown, read_all, spoken
 from tests.sessions import FIXTURES, read, said
 
-LABELS: dict[str, dict[str, list[str]]] = json.loads((FIXTURES / "labels.json").read_text())
+LABELS: dict[str, dict[str, list[str]]] = json.loads(
+    (FIXTURES / "labels.json").read_text()
+)
 FORMAT_OF = {
     name: form
     for form, names in {
@@ -40,7 +43,8 @@ def test_every_fixture_is_labelled() -> None:
 
 @pytest.mark.parametrize("name", LABELS)
 def test_human_turns_are_the_labelled_ones(name: str) -> None:
-    """Words of a person, in order and nothing else; a correction follows what the agent did."""
+    """Words of a person, in order and nothing else; a correction follows what the agent
+    did."""
     session = read(FIXTURES / name)
     assert said(session) == LABELS[name]["human"]
     for wanted in LABELS[name]["corrections"]:
@@ -51,7 +55,8 @@ def test_human_turns_are_the_labelled_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_OF)
 def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
-    """Neither name nor folder count; a pipe works as well, and asking for it changes nothing."""
+    """Neither name nor folder count; a pipe works as well, and asking for it changes
+    nothing."""
     copy = tmp_path / "something.dat"
     shutil.copy(FIXTURES / name, copy)
     told = read(copy)
@@ -64,7 +69,8 @@ def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMAT_OF)
 def test_keys_name_turns_for_good(name: str) -> None:
     """No two turns of a file have the same key, and reading again gives the same."""
-    first, again = read_all(FIXTURES / name), read_all(FIXTURES / name)
+    first = read_all(FIXTURES / name)
+    again = read_all(FIXTURES / name)
     keys = [turn.key for session in first for turn in session.turns]
     assert len(set(keys)) == len(keys)
     assert first == again
@@ -82,9 +88,20 @@ def test_keys_name_turns_for_good(name: str) -> None:
         b"\xff\xfe\xfd\xfc" * 100,
         b"SQLite format 3\0" + b"\0" * 100,
     ],
-    ids=["png", "json", "pretty json", "json lines", "numbers", "objects", "bytes", "sqlite"],
+    ids=[
+        "png",
+        "json",
+        "pretty json",
+        "json lines",
+        "numbers",
+        "objects",
+        "bytes",
+        "sqlite",
+    ],
 )
-def test_an_unknown_format_is_refused_with_the_list(content: bytes, tmp_path: Path) -> None:
+def test_an_unknown_format_is_refused_with_the_list(
+    content: bytes, tmp_path: Path
+) -> None:
     """Exit code 3; what is known is named."""
     (tmp_path / "x.jsonl").write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -94,7 +111,14 @@ def test_an_unknown_format_is_refused_with_the_list(content: bytes, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n\n", b'{"type":"user","uuid":"u1","mess', b"[]", b'[{"role": "user", "con']
+    "content",
+    [
+        b"",
+        b"\n\n",
+        b'{"type":"user","uuid":"u1","mess',
+        b"[]",
+        b'[{"role": "user", "con',
+    ],
 )
 def test_nothing_and_half_a_record_are_a_session_without_turns(
     content: bytes, tmp_path: Path
@@ -113,8 +137,10 @@ def test_several_sessions_in_one_file() -> None:
 
 
 def test_what_was_rewound_or_said_better_later_is_gone() -> None:
-    """Gemini's JSON lines: the last copy of a message counts; both forms give the same words."""
-    lines, whole = read(FIXTURES / "gemini.jsonl"), read(FIXTURES / "gemini.json")
+    """Gemini's JSON lines: the last copy of a message counts; both forms give the same
+    words."""
+    lines = read(FIXTURES / "gemini.jsonl")
+    whole = read(FIXTURES / "gemini.json")
     assert [turn.text for turn in lines.turns] == [turn.text for turn in whole.turns]
     assert "npm ERR! lock file" in [turn.text for turn in lines.turns if turn.error]
 
@@ -130,18 +156,29 @@ def test_tools_of_other_formats_have_names_errors_and_input() -> None:
     ):
         turns = read(FIXTURES / name).turns
         failed = next(turn for turn in turns if turn.error)
-        assert (failed.role, failed.origin, failed.text) == ("tool", f"tool:{tool}", text)
+        assert (failed.role, failed.origin, failed.text) == (
+            "tool",
+            f"tool:{tool}",
+            text,
+        )
         assert next(turn for turn in turns if turn.tool).input
     chat = read(FIXTURES / "chat.jsonl").turns
-    assert [turn.origin for turn in chat if turn.tool == "read_file"] == ["assistant", "file"]
+    assert [turn.origin for turn in chat if turn.tool == "read_file"] == [
+        "assistant",
+        "file",
+    ]
     assert chat[2].input == {"path": "setup.cfg"}
 
 
 def test_what_is_spoken_is_what_person_and_agent_said() -> None:
     """No results of tools, nothing that was put in; a plain text is taken as it is."""
     words = spoken(FIXTURES / "claude.jsonl")
-    assert "freeze time with the clock" in words and "Running it with TZ unset." in words
-    assert not any(part in words for part in ("TodoWrite", "squash commits", "says this page"))
+    assert (
+        "freeze time with the clock" in words and "Running it with TZ unset." in words
+    )
+    assert not any(
+        part in words for part in ("TodoWrite", "squash commits", "says this page")
+    )
     assert spoken(io.BytesIO(b"just some words")) == "just some words"
     assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
 

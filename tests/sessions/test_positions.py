@@ -7,14 +7,18 @@ import pytest
 
 from tests.sessions import FIXTURES, position_of, read
 
-GROWING = [f"{name}.jsonl" for name in "claude stream copilot cursor chat codex".split()]
+GROWING = [
+    f"{name}.jsonl" for name in "claude stream copilot cursor chat codex".split()
+]
 
 
 @pytest.mark.parametrize("name", GROWING)
 def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
     """Cut at every line: each turn is in one of them, and as in one go."""
     data = (FIXTURES / name).read_bytes()
-    lines, whole, path = data.splitlines(keepends=True), read(FIXTURES / name), tmp_path / name
+    lines = data.splitlines(keepends=True)
+    whole = read(FIXTURES / name)
+    path = tmp_path / name
     for at in range(1, len(lines)):
         path.write_bytes(b"".join(lines[:at]))
         first = read(path)
@@ -26,11 +30,15 @@ def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
         loose = [turn for turn in second.turns if turn not in whole.turns]
         # An answer that is spread over lines is two turns then.
         assert all("Then with UTC" in turn.text for turn in loose)
-        assert len(first.turns) + len(second.turns) - len(whole.turns) in (0, bool(loose))
+        assert len(first.turns) + len(second.turns) - len(whole.turns) in (
+            0,
+            bool(loose),
+        )
 
 
 def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
-    """The position stays before it; nothing is counted as broken; later it is read once."""
+    """The position stays before it; nothing is counted as broken; later it is read
+    once."""
     path = tmp_path / "s.jsonl"
     data = (FIXTURES / "claude.jsonl").read_bytes()
     last = data.rstrip(b"\n").rfind(b"\n") + 1
@@ -40,7 +48,9 @@ def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
         assert first.end == last and first.skipped == 2
         path.write_bytes(data)
         second = read(path, start=position_of(first))
-        assert [turn.text[:9] for turn in second.turns] == ["In pytest"] and second.end == len(data)
+        assert [turn.text[:9] for turn in second.turns] == [
+            "In pytest"
+        ] and second.end == len(data)
         assert second.id == first.id and second.turns[0].line == data.count(b"\n")
 
 
@@ -49,7 +59,8 @@ def test_another_file_under_the_name_is_read_from_the_start(tmp_path: Path) -> N
     path = tmp_path / "s.jsonl"
     data = (FIXTURES / "claude.jsonl").read_bytes()
     path.write_bytes(data)
-    start, turns = position_of(read(path)), read(path).turns
+    start = position_of(read(path))
+    turns = read(path).turns
     path.write_bytes(data[: data.find(b"\n", 3000) + 1])
     assert read(path, start=start).turns == read(path).turns != ()
     path.write_bytes(b'{"type":"summary","summary":"other","leafUuid":"x"}\n' + data)

@@ -1,4 +1,5 @@
-"""Near-duplicates, guard, clusters and contradictions, on sentences as engineers write them."""
+"""Near-duplicates, guard, clusters and contradictions, on sentences as engineers write
+them."""
 
 import json
 import random
@@ -12,17 +13,25 @@ from hypothesis import strategies as st
 from memcli.memory.words import overlap
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import clusters, contradictions, near_duplicate, similar_pairs
+from memcli.similarity.duplicates import (
+    clusters,
+    contradictions,
+    near_duplicate,
+    similar_pairs,
+)
 
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "data/pairs.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[1] / "data/pairs.jsonl")
+    .read_text("utf-8")
+    .splitlines()
 ]
 MERGE, APART, CONTRADICT, AGREE = (
     [tuple(row[1:]) for row in ROWS if row[0] == kind]
     for kind in ("merge", "apart", "contradict", "agree")
 )
-"""The same lesson as two sessions word it; alike but different, and why; opposites; both can hold."""
+"""The same lesson as two sessions word it; alike but different, and why; opposites;
+both can hold."""
 
 
 def contradiction(a: Claim, b: Claim) -> bool:
@@ -34,7 +43,8 @@ def near(a: str, b: str) -> bool:
 
 
 def test_the_table_has_no_wrong_merge_and_nearly_all_of_the_duplicates() -> None:
-    """Nothing is merged wrongly, and at least 95 % of the duplicates are found, either way round."""
+    """Nothing is merged wrongly, and at least 95 % of the duplicates are found, either
+    way round."""
     assert len(ROWS) >= 400
     assert [row for row in APART + CONTRADICT + AGREE if near(*row[:2])] == []
     found = [near(a, b) for a, b in MERGE]
@@ -54,7 +64,8 @@ def test_different_claims_are_kept_apart_for_the_right_reason(
 
 @pytest.mark.parametrize(("a", "b"), CONTRADICT)
 def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
-    """Opposite claims about one thing are contradictions in both directions, and no duplicates."""
+    """Opposite claims about one thing are contradictions in both directions, and no
+    duplicates."""
     assert contradiction(claim(a), claim(b)) and contradiction(claim(b), claim(a))
     assert not near(a, b)
 
@@ -62,7 +73,9 @@ def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
 @pytest.mark.parametrize(("a", "b"), AGREE)
 def test_unsure_is_no_contradiction(a: str, b: str) -> None:
     """Claims that can both hold are no contradiction."""
-    assert not contradiction(claim(a), claim(b)) and not contradiction(claim(b), claim(a))
+    assert not contradiction(claim(a), claim(b)) and not contradiction(
+        claim(b), claim(a)
+    )
 
 
 def test_the_date_of_a_heading_is_no_word() -> None:
@@ -104,7 +117,12 @@ def test_paths_are_told_from_words_with_a_stroke(text: str, paths: set[str]) -> 
     assert claim(text).paths == paths
 
 
-SENTENCES = [text for rows in (MERGE, APART, CONTRADICT, AGREE) for row in rows for text in row[:2]]
+SENTENCES = [
+    text
+    for rows in (MERGE, APART, CONTRADICT, AGREE)
+    for row in rows
+    for text in row[:2]
+]
 TEXTS = st.one_of(st.sampled_from(SENTENCES), st.text(max_size=60))
 VOCABULARY = "use not never a b cache redis before after `x` --force 3 5 src/a.py and , . 不要 数据库 if only".split()
 PHRASES = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
@@ -113,14 +131,17 @@ PHRASES = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
 @given(st.one_of(TEXTS, PHRASES), st.one_of(TEXTS, PHRASES))
 def test_no_verdict_depends_on_the_side(a: str, b: str) -> None:
     """Jaccard, guard, near-duplicate and contradiction are symmetric."""
-    x, y = claim(a), claim(b)
+    x = claim(a)
+    y = claim(b)
     assert overlap(x.words, y.words) == overlap(y.words, x.words)
     assert guard(x, y) == guard(y, x)
     assert near_duplicate(x, y) == near_duplicate(y, x)
     assert contradiction(x, y) == contradiction(y, x)
 
 
-WORD_SETS = st.lists(st.frozensets(st.sampled_from("abcdefghijkl"), max_size=9), max_size=25)
+WORD_SETS = st.lists(
+    st.frozensets(st.sampled_from("abcdefghijkl"), max_size=9), max_size=25
+)
 
 
 def _bag(words: frozenset[str]) -> Claim:
@@ -131,7 +152,8 @@ def _bag(words: frozenset[str]) -> Claim:
 def test_similar_pairs_are_those_of_brute_force(
     sets: list[frozenset[str]], threshold: float
 ) -> None:
-    """The prefix filter loses no pair and adds none, at thresholds that scores hit exactly too."""
+    """The prefix filter loses no pair and adds none, at thresholds that scores hit
+    exactly too."""
     claims = [_bag(words) for words in sets]
     scored = (
         (i, j, overlap(claims[i].words, claims[j].words))
@@ -150,14 +172,21 @@ def _texts_of(claims: list[Claim], texts: list[str]) -> tuple[set[frozenset[str]
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(SENTENCES), max_size=40), st.randoms(use_true_random=False))
-def test_clusters_do_not_depend_on_the_order(texts: list[str], rng: random.Random) -> None:
+@given(
+    st.lists(st.sampled_from(SENTENCES), max_size=40), st.randoms(use_true_random=False)
+)
+def test_clusters_do_not_depend_on_the_order(
+    texts: list[str], rng: random.Random
+) -> None:
     """Shuffled entries form the same clusters, and the same pairs contradict."""
     shuffled = rng.sample(texts, len(texts))
-    first, second = [claim(text) for text in texts], [claim(text) for text in shuffled]
+    first = [claim(text) for text in texts]
+    second = [claim(text) for text in shuffled]
     assert _texts_of(first, texts) == _texts_of(second, shuffled)
     before = {frozenset((texts[i], texts[j])) for i, j in contradictions(first)}
-    assert before == {frozenset((shuffled[i], shuffled[j])) for i, j in contradictions(second)}
+    assert before == {
+        frozenset((shuffled[i], shuffled[j])) for i, j in contradictions(second)
+    }
 
 
 @settings(max_examples=40)
@@ -169,9 +198,12 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) ->
     for i in range(len(claims)):
         for j in range(i):
             if near_duplicate(claims[i], claims[j]):
-                old, new = component[i], component[j]
+                old = component[i]
+                new = component[j]
                 component = [new if c == old else c for c in component]
-    groups = {tuple(i for i, c in enumerate(component) if c == name) for name in component}
+    groups = {
+        tuple(i for i, c in enumerate(component) if c == name) for name in component
+    }
     assert [c.members for c in clusters(claims)] == sorted(
         group for group in groups if len(group) > 1
     )
@@ -187,13 +219,16 @@ def test_thousands_of_equal_bodies_are_one_cluster() -> None:
 
 
 def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
-    """Two thirds of their words are equal: four times the entries take four times the work."""
+    """Two thirds of their words are equal: four times the entries take four times the
+    work."""
     rng = random.Random(3)
     values = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}k" for i in range(600)]
     text = "Import of the supplier catalogue finished with these values for {} in the nightly run."
 
     def cost(size: int) -> float:
-        claims = [claim(text.format(" ".join(rng.sample(values, 4)))) for _ in range(size)]
+        claims = [
+            claim(text.format(" ".join(rng.sample(values, 4)))) for _ in range(size)
+        ]
         started = time.process_time()
         assert clusters(claims) == []
         return time.process_time() - started
@@ -203,16 +238,20 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
 
 
 def test_a_crowd_of_different_bodies_is_reported() -> None:
-    """Hundreds of variations of one text come from a template and are not merged unseen."""
+    """Hundreds of variations of one text come from a template and are not merged
+    unseen."""
     base = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron"
-    texts = [f"{base} {chr(97 + i % 26)}{chr(97 + i // 26)}q" for i in range(300)] + [base]
+    texts = [f"{base} {chr(97 + i % 26)}{chr(97 + i // 26)}q" for i in range(300)] + [
+        base
+    ]
     found = clusters([claim(text) for text in texts])
     assert [len(c.members) for c in found] == [301]
     assert [reason for _, _, reason in found[0].guarded] == ["crowd"]
 
 
 def test_contradictions_are_found_among_many() -> None:
-    """Among all the table's sentences, every contradicting pair is named and no duplicate is."""
+    """Among all the table's sentences, every contradicting pair is named and no
+    duplicate is."""
     claims = [claim(text) for row in CONTRADICT for text in row]
     found = contradictions(claims)
     assert {(i, i + 1) for i in range(0, len(claims), 2)} <= set(found)
@@ -222,9 +261,9 @@ def test_contradictions_are_found_among_many() -> None:
 def test_a_series_of_numbers_is_no_contradiction() -> None:
     """Many values of one number are a log, two or three are a dispute."""
     assert contradictions([claim(f"Import took {n} rows.") for n in range(50)]) == []
-    assert contradictions([claim("The pool has 5 workers."), claim("The pool has 9 workers.")]) == [
-        (0, 1)
-    ]
+    assert contradictions(
+        [claim("The pool has 5 workers."), claim("The pool has 9 workers.")]
+    ) == [(0, 1)]
 
 
 @pytest.mark.unit
@@ -242,7 +281,9 @@ def test_a_series_of_numbers_is_no_contradiction() -> None:
         ("Use a fixture for the clock in cart tests.", "Use the fixture for the clock in cart tests.", None),
     ],
 )  # fmt: skip
-def test_single_letters_and_turned_orders(one: str, other: str, why: str | None) -> None:
+def test_single_letters_and_turned_orders(
+    one: str, other: str, why: str | None
+) -> None:
     """A letter is a name, before is not after; an article more is neither."""
     assert guard(claim(one), claim(other)) == guard(claim(other), claim(one)) == why
 
@@ -253,21 +294,38 @@ def test_single_letters_and_turned_orders(one: str, other: str, why: str | None)
 ])  # fmt: skip
 def test_the_verb_again_ends_a_negation(text: str, denied: str, told: str) -> None:
     """Otherwise what is asked for would read as forbidden."""
-    negated = {term for phrase in claim(text).phrases if phrase.negated for term in phrase.terms}
-    plain = {term for phrase in claim(text).phrases if not phrase.negated for term in phrase.terms}
-    assert denied in negated and told in plain and not {denied} & plain and not {told} & negated
+    negated = {
+        term
+        for phrase in claim(text).phrases
+        if phrase.negated
+        for term in phrase.terms
+    }
+    plain = {
+        term
+        for phrase in claim(text).phrases
+        if not phrase.negated
+        for term in phrase.terms
+    }
+    assert (
+        denied in negated
+        and told in plain
+        and not {denied} & plain
+        and not {told} & negated
+    )
 
 
 def test_another_version_is_another_claim() -> None:
     """v2 and 2 are one number, v3 is another."""
-    two, three = "Send every payment through version v2 of the billing API.", "v3"
+    two = "Send every payment through version v2 of the billing API."
+    three = "v3"
     assert claim(two).numbers == {"2"}
     assert near_duplicate(claim(two), claim(two.replace("v2", "2")))
     assert not near_duplicate(claim(two), claim(two.replace("v2", three)))
 
 
 def test_what_stands_in_a_fence_is_part_of_the_claim() -> None:
-    """One flag in a block of code keeps two texts apart; a fence that nothing closes hides nothing."""
+    """One flag in a block of code keeps two texts apart; a fence that nothing closes
+    hides nothing."""
     text = "Run the long build before each commit that you push.\n```\nmake build --fast\n```\nThen rest."
     assert near_duplicate(claim(text), claim(text.replace("Then rest", "then, rest")))
     assert not near_duplicate(claim(text), claim(text.replace("--fast", "--slow")))

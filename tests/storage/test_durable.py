@@ -1,5 +1,5 @@
-"""What a power cut needs: contents on disk before they get their name, names on disk before what
-follows.
+"""What a power cut needs: contents on disk before they get their name, names on disk
+before what follows.
 
 The calls are the real ones; they are only listened to."""
 
@@ -22,7 +22,8 @@ Heard = list[tuple[str, Path, Path]]
 def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
     """Every fsync (of what) and rename (from where, to where), in order."""
     calls: Heard = []
-    fsync, replace = os.fsync, os.replace
+    fsync = os.fsync
+    replace = os.replace
 
     def listen_to_fsync(fd: int) -> None:
         path = Path(os.readlink(f"/proc/self/fd/{fd}"))
@@ -42,7 +43,9 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
 
 def at(heard: Heard, what: str, path: Path) -> int:
     """When it first happened to a path."""
-    return next(i for i, (call, _, target) in enumerate(heard) if (call, target) == (what, path))
+    return next(
+        i for i, (call, _, target) in enumerate(heard) if (call, target) == (what, path)
+    )
 
 
 def written(folder: Path) -> list[Patch]:
@@ -57,8 +60,11 @@ def written(folder: Path) -> list[Patch]:
     return patches
 
 
-def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, heard: Heard) -> None:
-    """Renaming what is only in memory could leave an empty file under the name of a full one."""
+def test_a_file_is_on_disk_before_it_gets_its_name(
+    tmp_path: Path, heard: Heard
+) -> None:
+    """Renaming what is only in memory could leave an empty file under the name of a
+    full one."""
     written(tmp_path)
     renames = [
         (i, source)
@@ -67,7 +73,9 @@ def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, heard: Heard)
     ]
     assert len(renames) == 3  # the journal and two files
     for i, source in renames:
-        assert ("fsync", source, source) in heard[:i], f"{source.name} was renamed first"
+        assert ("fsync", source, source) in heard[:i], (
+            f"{source.name} was renamed first"
+        )
 
 
 def test_the_journal_has_its_name_on_disk_before_any_file_changes(
@@ -94,10 +102,15 @@ def test_an_archive_has_its_name_on_disk_before_its_source_shrinks(
     assert at(heard, "rename", archive) < folder < at(heard, "rename", memory)
 
 
-def test_when_a_write_returns_all_names_are_on_disk(tmp_path: Path, heard: Heard) -> None:
-    """The folder is synchronised after the last rename in it, for an output file, too."""
+def test_when_a_write_returns_all_names_are_on_disk(
+    tmp_path: Path, heard: Heard
+) -> None:
+    """The folder is synchronised after the last rename in it, for an output file,
+    too."""
     memory, _ = (Path(patch.path) for patch in written(tmp_path))
-    assert ("fsync", memory.parent, memory.parent) in heard[at(heard, "rename", memory) :]
+    assert ("fsync", memory.parent, memory.parent) in heard[
+        at(heard, "rename", memory) :
+    ]
     heard.clear()
     write_output(tmp_path / "out.txt", "text\n")
     assert [(call, target) for call, _, target in heard][1:] == [

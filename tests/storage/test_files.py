@@ -1,4 +1,5 @@
-"""What lies in a repository is read through one door: regular, bounded, and never out of the root."""
+"""What lies in a repository is read through one door: regular, bounded, and never out
+of the root."""
 
 from pathlib import Path
 

@@ -31,13 +31,15 @@ def made(path: Path, script: str) -> Path:
 
 
 def _nested(path: Path, table: str, depth: int = 12) -> Path:
-    """Let each page of a table name the next one many times: more rows than anybody can count."""
+    """Let each page of a table name the next one many times: more rows than anybody can
+    count."""
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute(
             "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)
         ).fetchone()
     data = bytearray(path.read_bytes())
-    pages, leaf = len(data) // 512, data[(root - 1) * 512 : root * 512]
+    pages = len(data) // 512
+    leaf = data[(root - 1) * 512 : root * 512]
     levels = [_interior(pages + 1 + i) for i in range(depth)]
     data[(root - 1) * 512 : root * 512] = levels[0]
     for page in (*levels[1:], leaf):
@@ -51,8 +53,17 @@ def _interior(child: int) -> bytes:
     """A page of a table's tree that names one child forty times."""
     cells = [child.to_bytes(4, "big") + bytes([i + 1]) for i in range(40)]
     starts = [512 - 5 * (i + 1) for i in range(40)]
-    head = b"\x05\0\0" + len(cells).to_bytes(2, "big") + starts[-1].to_bytes(2, "big") + b"\0"
-    page = head + child.to_bytes(4, "big") + b"".join(start.to_bytes(2, "big") for start in starts)
+    head = (
+        b"\x05\0\0"
+        + len(cells).to_bytes(2, "big")
+        + starts[-1].to_bytes(2, "big")
+        + b"\0"
+    )
+    page = (
+        head
+        + child.to_bytes(4, "big")
+        + b"".join(start.to_bytes(2, "big") for start in starts)
+    )
     return page.ljust(starts[-1], b"\0") + b"".join(reversed(cells))
 
 
@@ -69,8 +80,8 @@ def test_a_view_without_an_end_is_no_table(tmp_path: Path, table: str) -> None:
 
 
 def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path) -> None:
-    """A damaged file of a few kilobytes that seems to hold 40 to the 12th rows is an error in
-    words."""
+    """A damaged file of a few kilobytes that seems to hold 40 to the 12th rows is an
+    error in words."""
     script = f"{OPENCODE} INSERT INTO session VALUES ('s', NULL, '/', 1);"
     path = made(tmp_path / "x.db", script)
     assert read_all(path) is not None
@@ -81,10 +92,15 @@ def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path) -> None:
 def test_the_budget_is_for_the_whole_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many quick questions that add up to the square of what is there are given up, too."""
-    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+    """Many quick questions that add up to the square of what is there are given up,
+    too."""
+    rows = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+    )
     sessions = f"INSERT INTO session {rows} SELECT 's' || i, NULL, '/', i FROM n;"
-    messages = f"INSERT INTO message {rows} SELECT 'm' || i, 's' || i, i, '{{}}' FROM n;"
+    messages = (
+        f"INSERT INTO message {rows} SELECT 'm' || i, 's' || i, i, '{{}}' FROM n;"
+    )
     path = made(tmp_path / "x.db", OPENCODE + sessions + messages)
     assert len(read_all(path)) == 400
     monkeypatch.setattr(sqlite, "MOST_STEPS", 300_000)

@@ -11,7 +11,8 @@ from memcli.storage.files import snapshot, transaction
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     one, other = (
-        sqlite3.connect(tmp_path / "a.db", isolation_level=None, timeout=0.1) for _ in range(2)
+        sqlite3.connect(tmp_path / "a.db", isolation_level=None, timeout=0.1)
+        for _ in range(2)
     )
     one.execute("PRAGMA journal_mode = WAL")
     one.execute("CREATE TABLE t (x)")
@@ -22,8 +23,11 @@ def count(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM t").fetchone()[0])
 
 
-def test_what_fails_is_not_written(pair: tuple[sqlite3.Connection, sqlite3.Connection]) -> None:
-    """An error inside takes back what was written before it, and the connection can be used again."""
+def test_what_fails_is_not_written(
+    pair: tuple[sqlite3.Connection, sqlite3.Connection],
+) -> None:
+    """An error inside takes back what was written before it, and the connection can be
+    used again."""
     one, other = pair
     with pytest.raises(ZeroDivisionError), transaction(one):
         one.execute("INSERT INTO t VALUES (1)")
@@ -43,8 +47,11 @@ def test_other_writers_are_kept_out_from_the_beginning(
         other.execute("INSERT INTO t VALUES (1)")
 
 
-def test_a_snapshot_is_of_one_moment(pair: tuple[sqlite3.Connection, sqlite3.Connection]) -> None:
-    """What others write while it is open is seen after it, and they need not wait for it."""
+def test_a_snapshot_is_of_one_moment(
+    pair: tuple[sqlite3.Connection, sqlite3.Connection],
+) -> None:
+    """What others write while it is open is seen after it, and they need not wait for
+    it."""
     one, other = pair
     with snapshot(one):
         assert count(one) == 0

@@ -37,7 +37,9 @@ def test_projects_and_worktrees_do_not_see_each_other(project: Project) -> None:
     for folder in (project.root, project.root.parent / "linked"):
         assert project.mem("recall", "zebra", "--session", "s", cwd=folder).err == ""
     db = sqlite3.connect(files.state_dir() / "state.db")
-    keys = [row[0] for row in db.execute("SELECT DISTINCT project FROM recalls ORDER BY 1")]
+    keys = [
+        row[0] for row in db.execute("SELECT DISTINCT project FROM recalls ORDER BY 1")
+    ]
     db.close()
     tops = (project.root.parent / "linked", project.root)
     assert set(keys) == {f"{project.root}/.git\0{top}" for top in tops}
@@ -56,13 +58,16 @@ def test_the_state_file_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "mem").stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("kind", ["noise", "folder", "no folder", "wrong tables", "locked"])
+@pytest.mark.parametrize(
+    "kind", ["noise", "folder", "no folder", "wrong tables", "locked"]
+)
 def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
     project: Project, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall answers, says that the log was skipped, and leaves the file as it was."""
     project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
-    path, lock = files.state_dir() / "state.db", None
+    path = files.state_dir() / "state.db"
+    lock = None
     path.parent.parent.mkdir(parents=True)
     if kind == "no folder":
         path.parent.write_text("in the way")
@@ -91,7 +96,8 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
 
 
 @pytest.mark.parametrize(
-    "session", ["a'b\"; DROP TABLE recalls; --", "\udcff\udcfe", "\ud800", "x" * 100000, "斑马"]
+    "session",
+    ["a'b\"; DROP TABLE recalls; --", "\udcff\udcfe", "\ud800", "x" * 100000, "斑马"],
 )
 def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
     """Whatever an agent calls its session."""
@@ -104,9 +110,13 @@ def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
 
 
 def test_answers_that_cannot_all_be_kept_are_not_kept(tmp_path: Path) -> None:
-    """One that SQLite refuses takes the others back: half of a lesson is asked for again."""
+    """One that SQLite refuses takes the others back: half of a lesson is asked for
+    again."""
     history = State(tmp_path, "p")
     with pytest.raises(Exception, match="NOT NULL"), history.transaction():
-        history.note("health", [("2026-11-20", 1.0, 1, 1, "{}"), ("2026-11-21", None, 1, 1, "{}")])
+        history.note(
+            "health",
+            [("2026-11-20", 1.0, 1, 1, "{}"), ("2026-11-21", None, 1, 1, "{}")],
+        )
     assert history.snapshots() == []
     history.close()

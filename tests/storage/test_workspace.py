@@ -1,4 +1,5 @@
-"""Writes are proved with real files, real processes and real signals; full disks: attacks/test_disk.py."""
+"""Writes are proved with real files, real processes and real signals; full disks:
+attacks/test_disk.py."""
 
 import errno
 import os
@@ -38,7 +39,9 @@ class House:
     def workspace(
         self, trace: Callable[[str], None] = silent, *, root: Path | None = None
     ) -> Workspace:
-        return Workspace(root or self.root, self.state, NOW, allowed=[self.folder], trace=trace)
+        return Workspace(
+            root or self.root, self.state, NOW, allowed=[self.folder], trace=trace
+        )
 
     def put(self, name: str, data: bytes) -> Path:
         path = self.root / name
@@ -48,12 +51,16 @@ class House:
 
     def patch(self, name: str, after: str | None) -> Patch:
         path = self.root / name
-        return Patch(str(path), path.read_bytes().decode() if path.exists() else None, after)
+        return Patch(
+            str(path), path.read_bytes().decode() if path.exists() else None, after
+        )
 
     def listing(self) -> dict[str, bytes | None]:
         """Everything in the tree, directories too, so that litter shows."""
         return {
-            str(path.relative_to(self.root)): path.read_bytes() if path.is_file() else None
+            str(path.relative_to(self.root)): path.read_bytes()
+            if path.is_file()
+            else None
             for path in sorted(self.root.rglob("*"))
         }
 
@@ -71,7 +78,8 @@ def house(tmp_path: Path) -> House:
 
 @pytest.fixture
 def ram(tmp_path: Path) -> Iterator[Path]:
-    """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL cannot tell."""
+    """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL
+    cannot tell."""
     base = Path("/dev/shm")
     if not os.access(base, os.W_OK):
         yield tmp_path
@@ -109,7 +117,9 @@ def interrupt() -> None:
 def spawn(work: Callable[[], object]) -> int:
     """A real process that does `work` and exits with 0, or with 1 when it raises."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside the threads of xdist
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # fork beside the threads of xdist
         pid = os.fork()
     if pid == 0:
         code = 1
@@ -128,8 +138,15 @@ def outcome(pid: int) -> int:
 
 def kept(told: list[str]) -> list[tuple[str, str]]:
     """Files whose text was set aside, and where."""
-    found = (line.removeprefix("an unfinished write of ") for line in told if " is kept " in line)
-    return [(name, copy) for name, _, copy in (line.partition(" is kept in ") for line in found)]
+    found = (
+        line.removeprefix("an unfinished write of ")
+        for line in told
+        if " is kept " in line
+    )
+    return [
+        (name, copy)
+        for name, _, copy in (line.partition(" is kept in ") for line in found)
+    ]
 
 
 def wait_for(path: Path) -> None:
@@ -155,7 +172,9 @@ def archive_of(source: str) -> str:
 
 def furnish(house: House) -> dict[str, bytes | None]:
     for source in SOURCES:
-        house.put(source, "".join(entry(source, number) for number in range(40)).encode())
+        house.put(
+            source, "".join(entry(source, number) for number in range(40)).encode()
+        )
     house.put(archive_of(SOURCES[0]), b"# Archive\n")
     return house.listing()
 
@@ -167,7 +186,9 @@ def leaving(house: House) -> list[Patch]:
         before = archive.read_text() if archive.exists() else ""
         gone = "".join(entry(source, number) for number in range(0, 40, 2))
         patches.append(
-            house.patch(source, "".join(entry(source, number) for number in range(1, 40, 2)))
+            house.patch(
+                source, "".join(entry(source, number) for number in range(1, 40, 2))
+            )
         )
         patches.append(house.patch(archive_of(source), before + gone))
     return patches
@@ -178,7 +199,10 @@ def texts(patches: list[Patch]) -> tuple[dict[str, str | None], dict[str, str | 
 
 
 def on_disk(patches: list[Patch]) -> dict[str, str | None]:
-    return {p.path: Path(p.path).read_text() if Path(p.path).exists() else None for p in patches}
+    return {
+        p.path: Path(p.path).read_text() if Path(p.path).exists() else None
+        for p in patches
+    }
 
 
 def assert_each_whole(patches: list[Patch]) -> None:
@@ -193,13 +217,20 @@ def assert_settled(house: House, patches: list[Patch]) -> bool:
     before, after = texts(patches)
     assert on_disk(patches) in (before, after)
     assert house.pending() == []
-    files = {str(house.root / name) for name, data in house.listing().items() if data is not None}
-    assert files == {path for path, text in on_disk(patches).items() if text is not None}
+    files = {
+        str(house.root / name)
+        for name, data in house.listing().items()
+        if data is not None
+    }
+    assert files == {
+        path for path, text in on_disk(patches).items() if text is not None
+    }
     return on_disk(patches) == after
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xef\xbb\xbfa\r\nb\r\n", b"a\rb\n\x0c\n", b"a", b"", "ä\u2028ö\n".encode()]
+    "data",
+    [b"\xef\xbb\xbfa\r\nb\r\n", b"a\rb\n\x0c\n", b"a", b"", "ä\u2028ö\n".encode()],
 )
 def test_bytes_survive(house: House, data: bytes) -> None:
     house.put("MEMORY.md", b"x" + data)
@@ -236,7 +267,9 @@ def test_the_state_is_private_whatever_the_umask(house: House) -> None:
     finally:
         os.umask(old)
     for path in (house.state, *house.state.rglob("*")):
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+        assert stat.S_IMODE(path.stat().st_mode) == (
+            0o700 if path.is_dir() else 0o600
+        ), path
 
 
 def refused(
@@ -263,7 +296,11 @@ def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
     (house.root / "d.md").mkdir()
     os.mkfifo(house.root / "p.md")
     for name in ("d.md", "p.md"):
-        refused(house, [Patch(str(house.root / name), None, "x")], f"{name}: not a regular file")
+        refused(
+            house,
+            [Patch(str(house.root / name), None, "x")],
+            f"{name}: not a regular file",
+        )
 
 
 def test_single_files_are_written_and_nothing_beside_them(house: House) -> None:
@@ -284,22 +321,42 @@ def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None
     crash(house, [house.patch("a.md", "A")], 1)
     (pending,) = house.pending()
     outside = house.folder.parent / f"{house.folder.name}-outside.md"
-    pending.write_text(pending.read_text().replace(str(house.root / "a.md"), str(outside)))
+    pending.write_text(
+        pending.read_text().replace(str(house.root / "a.md"), str(outside))
+    )
     house.workspace().recover()
     assert not outside.exists()
     assert (house.root / "a.md").read_bytes() == b"a"
 
 
-def test_no_link_is_written_through(house: House, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Neither one that leads outside, nor one inside, nor one to nothing or to itself."""
+def test_no_link_is_written_through(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Neither one that leads outside, nor one inside, nor one to nothing or to
+    itself."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "MEMORY.md").write_bytes(b"theirs")
     house.put("real/MEMORY.md", b"old")
-    goals = {"MEMORY.md": f"{outside}/MEMORY.md", "tasks": str(outside), "folder": "real"}
-    goals |= {"inside.md": "real/MEMORY.md", "nothing.md": "real/none.md", "loop.md": "loop.md"}
+    goals = {
+        "MEMORY.md": f"{outside}/MEMORY.md",
+        "tasks": str(outside),
+        "folder": "real",
+    }
+    goals |= {
+        "inside.md": "real/MEMORY.md",
+        "nothing.md": "real/none.md",
+        "loop.md": "loop.md",
+    }
     for name, goal in goals.items():
         (house.root / name).symlink_to(goal)
-    for name in ("MEMORY.md", "tasks/new.md", "inside.md", "folder/x.md", "nothing.md", "loop.md"):
+    for name in (
+        "MEMORY.md",
+        "tasks/new.md",
+        "inside.md",
+        "folder/x.md",
+        "nothing.md",
+        "loop.md",
+    ):
         refused(house, [Patch(str(house.root / name), None, "mine")], "is a link")
     assert (house.root / "real/MEMORY.md").read_bytes() == b"old"
     assert [path.name for path in outside.iterdir()] == ["MEMORY.md"]
@@ -345,15 +402,19 @@ def append(house: House, line: str) -> None:
 def test_twenty_processes_append_and_every_line_is_there(house: House) -> None:
     house.put("MEMORY.md", b"")
     lines = [[f"{writer}.{number}\n" for number in range(3)] for writer in range(20)]
-    pids = [spawn(lambda own=own: [append(house, line) for line in own]) for own in lines]
+    pids = [
+        spawn(lambda own=own: [append(house, line) for line in own]) for own in lines
+    ]
     assert [outcome(pid) for pid in pids] == [0] * 20
-    assert sorted((house.root / "MEMORY.md").read_text().splitlines(keepends=True)) == sorted(
-        line for own in lines for line in own
-    )
+    assert sorted(
+        (house.root / "MEMORY.md").read_text().splitlines(keepends=True)
+    ) == sorted(line for own in lines for line in own)
     assert list(house.listing()) == ["MEMORY.md"]
 
 
-def kill_points(house: House, work: Callable[[Workspace], object]) -> list[tuple[str, int]]:
+def kill_points(
+    house: House, work: Callable[[Workspace], object]
+) -> list[tuple[str, int]]:
     """Every step of `work` with its count, as they come when nothing goes wrong."""
     seen: list[str] = []
     work(house.workspace(seen.append))
@@ -370,20 +431,29 @@ def six_files(folder: Path) -> tuple[House, list[Patch]]:
 def crash(house: House, patches: list[Patch], rename: int) -> None:
     """Killed after the commit, before the given rename."""
     workspace = house.workspace(at("rename", rename, die))
-    assert outcome(spawn(lambda: workspace.write(patches, "compact"))) == -signal.SIGKILL
+    assert (
+        outcome(spawn(lambda: workspace.write(patches, "compact"))) == -signal.SIGKILL
+    )
 
 
-def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(ram: Path) -> None:
+def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(
+    ram: Path,
+) -> None:
     model, patches = six_files(ram / "model")
     points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
     assert len(points) == 27
     for number, (step, nth) in enumerate(points):
         house, patches = six_files(ram / str(number))
         workspace = house.workspace(at(step, nth, die))
-        assert outcome(spawn(partial(workspace.write, patches, "compact"))) == -signal.SIGKILL
+        assert (
+            outcome(spawn(partial(workspace.write, patches, "compact")))
+            == -signal.SIGKILL
+        )
         assert_each_whole(patches)
         report = house.workspace().recover()
-        assert assert_settled(house, patches) == (number > points.index(("commit", 1))), (step, nth)
+        assert assert_settled(house, patches) == (
+            number > points.index(("commit", 1))
+        ), (step, nth)
         assert not any("kept" in line for line in report)
         assert house.workspace().recover() == []
 
@@ -395,7 +465,9 @@ def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
     for number, (step, nth) in enumerate(points):
         house, patches = six_files(ram / str(number))
         house.workspace().write(patches, "compact")
-        assert outcome(spawn(house.workspace(at(step, nth, die)).undo)) == -signal.SIGKILL
+        assert (
+            outcome(spawn(house.workspace(at(step, nth, die)).undo)) == -signal.SIGKILL
+        )
         assert_each_whole(patches)
         house.workspace().recover()
         undone = number > points.index(("commit", 1))
@@ -428,8 +500,8 @@ def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> No
 
 
 def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
-    """`git clean -fdx` after the crash takes the files beside the targets, and directories just
-    made."""
+    """`git clean -fdx` after the crash takes the files beside the targets, and
+    directories just made."""
     house, patches = six_files(ram / "one")
     patches.append(Patch(str(house.root / "new/deep/MEMORY.md"), None, "new"))
     crash(house, patches, 1)
@@ -441,7 +513,9 @@ def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
     assert assert_settled(house, patches)
 
 
-def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(ram: Path) -> None:
+def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(
+    ram: Path,
+) -> None:
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     edited = house.put("tasks/c.md", b"edited")
@@ -476,7 +550,9 @@ def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> N
 
 
 @pytest.mark.parametrize("planted", [b"", b"[" * 100_000])
-def test_a_journal_eaten_by_the_disk_is_moved_aside(house: House, planted: bytes) -> None:
+def test_a_journal_eaten_by_the_disk_is_moved_aside(
+    house: House, planted: bytes
+) -> None:
     """Or one that somebody planted."""
     house.put("a.md", b"a")
     crash(house, [house.patch("a.md", "A")], 1)
@@ -500,7 +576,9 @@ def stuck(times: int) -> Callable[[str], None]:
     return trace
 
 
-def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(ram: Path) -> None:
+def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(
+    ram: Path,
+) -> None:
     house, patches = six_files(ram / "one")
     (house.root / "other").mkdir()
     crash(house, patches, 3)
@@ -514,7 +592,9 @@ def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(ram: Pat
     )
     assert (house.root / "other/a.md").read_bytes() == b"a"
     assert len(house.pending()) == 1
-    assert [Path(name).name for name, _ in kept(house.workspace().recover())] == ["c.md"]
+    assert [Path(name).name for name, _ in kept(house.workspace().recover())] == [
+        "c.md"
+    ]
     assert house.pending() == []
 
 
@@ -537,7 +617,9 @@ def test_files_of_living_writers_are_not_swept(house: House) -> None:
     dead = spawn(lambda: None)
     outcome(dead)
     living = house.put(f".a.md.mem-tmp-{os.getppid()}-00", b"")
-    foreign = [house.put(name, b"") for name in (".a.md.mem-tmp-x", "a.mem-tmp-1-0", ".b.swp")]
+    foreign = [
+        house.put(name, b"") for name in (".a.md.mem-tmp-x", "a.mem-tmp-1-0", ".b.swp")
+    ]
     house.put(f".a.md.mem-tmp-{dead}-00", b"")
     house.workspace().write([house.patch("a.md", "A")], "add")
     assert set(house.root.iterdir()) == {house.root / "a.md", living, *foreign}
@@ -558,14 +640,20 @@ def test_an_error_at_any_step_leaves_everything_as_it_was(
         assert house.pending() == house.undo_records() == []
         if isinstance(caught.value, RefusedError):
             assert "No space left on device" in caught.value.what
-            assert caught.value.hint == "nothing was changed; free some space on that disk"
+            assert (
+                caught.value.hint == "nothing was changed; free some space on that disk"
+            )
         house.workspace().write(patches, "compact")
         assert assert_settled(house, patches)
 
 
-def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram: Path) -> None:
+def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(
+    ram: Path,
+) -> None:
     house, patches = six_files(ram / "one")
-    trace = at("rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None)
+    trace = at(
+        "rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None
+    )
     with pytest.raises(StaleError, match=r"tasks/c\.md: changed"):
         house.workspace(trace).write(patches, "compact")
     rest = [patch for patch in patches if not patch.path.endswith("tasks/c.md")]
@@ -593,7 +681,9 @@ def test_undo_removes_files_and_directories_that_the_write_made(house: House) ->
 
 def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) -> None:
     house.put("a.md", b"a")
-    house.workspace().write([house.patch("a.md", "A"), house.patch("b.md", "B")], "reinforce")
+    house.workspace().write(
+        [house.patch("a.md", "A"), house.patch("b.md", "B")], "reinforce"
+    )
     house.put("b.md", b"edited")
     with pytest.raises(
         RefusedError, match=r"b\.md: .* changed since mem reinforce of 2026-03-01T12:00"
@@ -631,6 +721,8 @@ def test_output_keeps_permissions_and_refuses_a_link(house: House) -> None:
 def test_output_to_a_stream_goes_through_it(house: House) -> None:
     code = "import pathlib, memcli.storage.durable as w; w.write_output(pathlib.Path('/dev/stdout'), 'x')"
     with (house.root / "redirected").open("wb") as file:
-        subprocess.run([sys.executable, "-c", code], cwd=PROJECT, stdout=file, check=True)
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=PROJECT, stdout=file, check=True
+        )
     assert house.listing() == {"redirected": b"x"}
     write_output(Path("/dev/null"), "x")

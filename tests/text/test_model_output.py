@@ -2,7 +2,14 @@
 
 import pytest
 
-from memcli.text.model_output import BODY_LENGTH, TITLE_LENGTH, Refused, check, safe_line, safe_text
+from memcli.text.model_output import (
+    BODY_LENGTH,
+    TITLE_LENGTH,
+    Refused,
+    check,
+    safe_line,
+    safe_text,
+)
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -14,10 +21,14 @@ def test_harmless_text_passes_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", "---,--- ,***,- - -,===,___,<<<<<<< ours,=======,>>>>>>> theirs,||||||| base".split(",")
+    "line",
+    "---,--- ,***,- - -,===,___,<<<<<<< ours,=======,>>>>>>> theirs,||||||| base".split(
+        ","
+    ),
 )
 def test_rules_and_conflict_markers_are_taken_out(line: str) -> None:
-    """Nothing that could open an entry, make a heading of the line above, or feign a conflict."""
+    """Nothing that could open an entry, make a heading of the line above, or feign a
+    conflict."""
     assert safe_text("T", f"Before.\n{line}\nAfter.")[1] == "Before.\nAfter."
 
 
@@ -29,7 +40,9 @@ def test_headings_become_plain_lines(mark: str) -> None:
 
 def test_a_title_is_one_plain_line() -> None:
     """No line ends, heading marks or dates of its own; bounded."""
-    assert safe_text("## [2020-01-01] Freeze\nthe clock", "Body.")[0] == "Freeze the clock"
+    assert (
+        safe_text("## [2020-01-01] Freeze\nthe clock", "Body.")[0] == "Freeze the clock"
+    )
     assert len(safe_text("word " * 100, "Body.")[0]) <= TITLE_LENGTH
     assert safe_text("", "# First words.\nMore.")[0] == "First words."
 

@@ -39,7 +39,8 @@ def test_underlines_make_no_heading() -> None:
 
 
 def test_fences() -> None:
-    """Markup in a closed fence stays, turns and tags of an agent do not; an open fence is none."""
+    """Markup in a closed fence stays, turns and tags of an agent do not; an open fence
+    is none."""
     assert quoted("```html\n<div>\n<system>\n```\n<div>") == (
         "> ```html\n> <div>\n> &lt;system>\n> ```\n> &lt;div>"
     )

@@ -1,4 +1,5 @@
-"""Keys in every layout, tokens of the table, passwords in sentences; and texts that only look so."""
+"""Keys in every layout, tokens of the table, passwords in sentences; and texts that
+only look so."""
 
 import base64
 import random
@@ -11,7 +12,9 @@ from memcli.text import secrets
 from memcli.text.secrets import find_secrets, redact_secrets
 
 pytestmark = pytest.mark.unit
-SHAPES = Path(secrets.__file__).with_name("token_shapes.txt").read_text("utf-8").splitlines()
+SHAPES = (
+    Path(secrets.__file__).with_name("token_shapes.txt").read_text("utf-8").splitlines()
+)
 RANDOM = random.Random(7)
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 HEX = "0123456789abcdef"
@@ -22,7 +25,11 @@ def made(pattern: str, dice: random.Random) -> str:
     plain = re.sub(r"\(\?:(.+?)\|.+?\)", r"\1", pattern)
     atoms = re.findall(r"(\[[^\]]+\]|\\?.)(?:\{(\d+)(?:,\d*)?\})?", plain)
     return "".join(
-        some(int(count or 1), "".join(c for c in ALNUM + "+/=_.-" if re.fullmatch(atom, c)), dice)
+        some(
+            int(count or 1),
+            "".join(c for c in ALNUM + "+/=_.-" if re.fullmatch(atom, c)),
+            dice,
+        )
         for atom, count in atoms
     )
 
@@ -32,7 +39,11 @@ def some(length: int, alphabet: str = ALNUM, dice: random.Random = RANDOM) -> st
 
 
 BODY = [*(some(64, ALNUM + "+/") for _ in range(9)), some(30) + "=="]
-PEM = ["-----BEGIN " + "RSA PRIVATE KEY-----", *BODY, "-----END " + "RSA PRIVATE KEY-----"]
+PEM = [
+    "-----BEGIN " + "RSA PRIVATE KEY-----",
+    *BODY,
+    "-----END " + "RSA PRIVATE KEY-----",
+]
 LAYOUTS = {
     **{mark: "\n".join(mark + line for line in PEM) for mark in ("", "> ", "- ", "+", "# ", "// ", " * ", "        ")},
     **{repr(glue): glue.join(PEM) for glue in ("\r\n", " ", "\\n", "\\\\n", "<br>", "%0A", "&#10;", "\\012")},
@@ -51,9 +62,12 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_private_key_goes_whole(name: str) -> None:
-    """Whatever stands before, between or behind its lines; what follows the key stays."""
+    """Whatever stands before, between or behind its lines; what follows the key
+    stays."""
     left = redact_secrets(f"Before.\n\n{LAYOUTS[name]}\n\nAfter the key.")
-    assert not [run for run in re.findall(r"[A-Za-z0-9+/]{12,}", left) if run in "".join(BODY)]
+    assert not [
+        run for run in re.findall(r"[A-Za-z0-9+/]{12,}", left) if run in "".join(BODY)
+    ]
     assert "Before." in left and left.endswith("After the key.")
 
 
@@ -112,7 +126,9 @@ def test_credentials_in_other_forms(text: str) -> None:
         "the password is sha256-hashed; bcrypt-hashed before",
         "Never commit -----BEGIN PRIVATE KEY-----; check `git grep`.",
         "Between -----BEGIN RSA PRIVATE KEY----- and -----END RSA PRIVATE KEY----- stands base64.",
-        "-----BEGIN CERTIFICATE-----\n" + "\n".join(BODY) + "\n-----END CERTIFICATE-----",
+        "-----BEGIN CERTIFICATE-----\n"
+        + "\n".join(BODY)
+        + "\n-----END CERTIFICATE-----",
         "http://host:8080/path@v2/x and https://user@github.com/org/repo.git",
         "git+https://github.com/org/some-long-repository-name@v1.2.3",
         f"https://raw.example.com/o/r/{some(40, HEX)}/f.md, sha256:{some(64, HEX)}",

@@ -25,14 +25,22 @@ VALUES = st.recursive(
 
 def hit(layer: str = "ranked", **values: object) -> Hit:
     base = Hit(
-        "id-1", 1, layer, 0.5, "A title", "Line one.\nLine two.", "corrective", "pitfall", "project",
-        "memory", "MEMORY.md", 12, 3, (), "A title (pitfall)",
+        id="id-1", rank=1, layer=layer, score=0.5, title="A title", text="Line one.\nLine two.", type="corrective", kind="pitfall", level="project",
+        store="memory", path="MEMORY.md", line=12, age_days=3, duplicates=(), head="A title (pitfall)",
     )  # fmt: skip
     return base._replace(**values)  # type: ignore[arg-type]
 
 
 def report(*hits: Hit, more: int = 0) -> RecallReport:
-    return RecallReport("bm25", "task", hits, Budget(800, 100, more), (), 1, True)
+    return RecallReport(
+        mode="bm25",
+        query="task",
+        hits=hits,
+        budget=Budget(800, 100, more),
+        problems=(),
+        matched=1,
+        found=True,
+    )
 
 
 def test_the_text_form_stays_as_it_is() -> None:
@@ -53,7 +61,9 @@ def test_the_text_form_stays_as_it_is() -> None:
             more=2,
         )
     )
-    assert text == (Path(__file__).parents[1] / "golden" / "recall.txt").read_text().rstrip("\n")
+    assert text == (
+        Path(__file__).parents[1] / "golden" / "recall.txt"
+    ).read_text().rstrip("\n")
 
 
 def test_nothing_is_an_empty_text() -> None:
@@ -63,7 +73,8 @@ def test_nothing_is_an_empty_text() -> None:
 
 @given(VALUES)
 def test_json_is_safe_to_print(value: object) -> None:
-    """Any value becomes JSON without control, bidi or zero-width characters, also after parsing."""
+    """Any value becomes JSON without control, bidi or zero-width characters, also after
+    parsing."""
     import re
 
     text = views_json.of((), value=value)
@@ -75,7 +86,9 @@ def test_json_is_safe_to_print(value: object) -> None:
 
 def _strings(value: object) -> list[str]:
     if isinstance(value, dict):
-        return [text for pair in value.items() for item in pair for text in _strings(item)]
+        return [
+            text for pair in value.items() for item in pair for text in _strings(item)
+        ]
     if isinstance(value, list):
         return [text for item in value for text in _strings(item)]
     return [value] if isinstance(value, str) else []
@@ -88,9 +101,10 @@ def test_a_problem_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "shown"), [("/r/a/MEMORY.md", "a/MEMORY.md"), ("/rx/MEMORY.md", "rx/MEMORY.md")]
+    ("path", "shown"),
+    [("/r/a/MEMORY.md", "a/MEMORY.md"), ("/rx/MEMORY.md", "rx/MEMORY.md")],
 )
 def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
-    """A file below the root is named from there; a folder whose name only begins alike is not below
-    it."""
+    """A file below the root is named from there; a folder whose name only begins alike
+    is not below it."""
     assert f"+++ b/{shown}\n" in diff([Patch(path, "a\n", "b\n")], "/r")

@@ -1,4 +1,5 @@
-"""Lines for a terminal: folded at words, as wide as it is; what goes to a pipe stays as it is."""
+"""Lines for a terminal: folded at words, as wide as it is; what goes to a pipe stays as
+it is."""
 
 import fcntl
 import io
@@ -30,8 +31,8 @@ def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]
 
 @given(LINES, st.integers(4, 30), st.integers(0, 8))
 def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> None:
-    """Every character stays in its order, and only a line without a break is wider than the
-    terminal."""
+    """Every character stays in its order, and only a line without a break is wider than
+    the terminal."""
     lines = terminal.fold(line, width, hang)
     assert "".join("".join(lines).split()) == "".join(line.split())
     for part in lines:
@@ -49,12 +50,15 @@ def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
         "```", "code code code", "```",
         "hint: a b c", "      d e f",
     ]  # fmt: skip
-    assert list(terminal.fold_text("plain words here", 12, more=2)) == ["plain words", "  here"]
+    assert list(terminal.fold_text("plain words here", 12, more=2)) == [
+        "plain words",
+        "  here",
+    ]
 
 
 def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No terminal is 0; COLUMNS has the last word; nonsense and no answer are 80; nothing is below
-    20."""
+    """No terminal is 0; COLUMNS has the last word; nonsense and no answer are 80;
+    nothing is below 20."""
     assert terminal.columns(None) == terminal.columns(io.StringIO()) == 0
     main, side = pty.openpty()
     with os.fdopen(main), os.fdopen(side, "w") as stream:
@@ -70,7 +74,8 @@ def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def shop(project: Project) -> Project:
-    """Long titles, long bodies, a list, a wide script, a deep path; part of it not committed."""
+    """Long titles, long bodies, a list, a wide script, a deep path; part of it not
+    committed."""
     project.git("init", "-q")
     project.commit("empty")
     body = (
@@ -80,10 +85,13 @@ def shop(project: Project) -> Project:
     )
     title = "Freeze the clock of the cart fixture before anything is compared with it"
     project.write(
-        "MEMORY.md", project.entry(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a")
+        "MEMORY.md",
+        project.entry(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a"),
     )
     job = ".mem/jobs/checkout-rewrite/tasks/idempotent-payments"
-    project.write(f"{job}/MEMORY.md", project.entry("The clock of the job stands still", body))
+    project.write(
+        f"{job}/MEMORY.md", project.entry("The clock of the job stands still", body)
+    )
     return project
 
 

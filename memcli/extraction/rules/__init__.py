@@ -1,4 +1,5 @@
-"""What a session teaches, found by evidence alone: no model, no network, always the same answer."""
+"""What a session teaches, found by evidence alone: no model, no network, always the
+same answer."""
 
 import re
 from collections.abc import Sequence
@@ -7,21 +8,34 @@ from os.path import basename
 from memcli.extraction.rules import commands, evidence, words
 from memcli.extraction.rules.commands import command_of, cut, family
 from memcli.extraction.rules.evidence import Remark
-from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences, spoken
+from memcli.extraction.rules.words import (
+    SpokenSentence,
+    content,
+    fold,
+    sentences,
+    spoken,
+)
 from memcli.sessions.model import Finding, Session, Turn
 from memcli.sessions.tools import changed_by
 
-MOST, REMINDERS = 7, 3  # lessons of a session, sentences of a turn that are to be remembered
+# lessons of a session, sentences of a turn that are to be remembered
+MOST = 7
+REMINDERS = 3
 TITLE = 112
-NEAR, FILES = 40, 4  # turns before a correction in which what it is about is looked for, files
+# turns before a correction in which what it is about is looked for, files
+NEAR = 40
+FILES = 4
 _NO_LESSON = {"question", "about nothing", "taken back"}
 _MARKUP = re.compile(r"\*\*|__|^(?:[\s>*_.)(-]|\d+[.)])+(?=\w)")
-_LED = re.compile(r"(?=(?:\S+\s){3})[^:`]{1,96}\b[a-z]+:\s")  # "The catch here is this: ..."
+_LED = re.compile(
+    r"(?=(?:\S+\s){3})[^:`]{1,96}\b[a-z]+:\s"
+)  # "The catch here is this: ..."
 _CLAUSE = re.compile(r"[;:,]\s|\s[—–-]\s|\s(?=(?:because|so that|which|weil|porque) )")
 
 
 def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
-    """What is worth remembering, in order of its turns, and the titles of what is over the most."""
+    """What is worth remembering, in order of its turns, and the titles of what is over
+    the most."""
     turns = session.turns
     reminders, used = _reminders(turns)
     worth = {True: lambda _: -99.0, False: evidence.by_weights}
@@ -36,15 +50,26 @@ def _reminders(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int
     """What the person said to remember, and which sentences (turn, place) say so."""
     found: list[Finding] = []
     used: set[tuple[int, int]] = set()
-    one = Finding("observations", "", "", 0, "fact", type="declarative", priority="high")
-    before, reminds = "", words.pattern("remember")
+    one = Finding(
+        scope="observations",
+        title="",
+        body="",
+        turn=0,
+        kind="fact",
+        type="declarative",
+        priority="high",
+    )
+    before = ""
+    reminds = words.pattern("remember")
     for i, turn in enumerate(turns):
         before = turn.text if spoken(turn) else before
         said = sentences(turn.text, typed=True) if turn.human else []
         told = [n for n, each in enumerate(said) if each.text[-1] not in "?？"]
         asks = [n for n in told if reminds.match(said[n].text)][:REMINDERS]
         facts = [text for n in asks if (text := _fact(said, n, before))]
-        used |= {(i, n) for n, each in enumerate(said) if n in asks or each.text in facts}
+        used |= {
+            (i, n) for n, each in enumerate(said) if n in asks or each.text in facts
+        }
         for text in facts:
             body = text[:1].upper() + text[1:]
             found.append(one._replace(title=title(text), body=body, turn=i))
@@ -67,28 +92,43 @@ def title(text: str, longest: int = TITLE) -> str:
     led = _LED.match(rest)
     rest = rest[led.end() :] if led and len(rest) - led.end() > 20 else rest
     rest = rest if len(rest) <= longest else re.sub(r"\s\([^()]*\)", "", rest)
-    half, idle = words.pattern("subordinate"), words.listed("stop") | words.listed("filler")
+    half = words.pattern("subordinate")
+    idle = words.listed("stop") | words.listed("filler")
     if len(rest) > longest and not half.match(rest):
         ends = (one.start() for one in _CLAUSE.finditer(rest))
-        clauses = [rest[:end].rsplit(" ", 1) for end in ends if longest // 5 <= end <= longest]
-        whole = [one for one in clauses if one[-1] not in idle and not half.match(f"{one[-1]} ")]
+        clauses = [
+            rest[:end].rsplit(" ", 1) for end in ends if longest // 5 <= end <= longest
+        ]
+        whole = [
+            one
+            for one in clauses
+            if one[-1] not in idle and not half.match(f"{one[-1]} ")
+        ]
         rest = " ".join((whole or [[rest]])[-1])
     return cut(rest[:1].upper() + rest[1:], longest).rstrip(" .!,;:。！，；")
 
 
 def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
-    shown, text = found.evidence, found.sentence.text
-    points = "begins: points" in shown or text.rstrip(" .!").endswith((" it", " that", " this"))
+    shown = found.evidence
+    text = found.sentence.text
+    points = "begins: points" in shown or text.rstrip(" .!").endswith(
+        (" it", " that", " this")
+    )
     lead = next((one.text for one in sentences(body) if points), text)
     own = lead in turns[found.turn].text and lead[-1] not in "?？:："
-    one = Finding("project", title(lead if own else text), body, found.turn)
+    one = Finding(
+        scope="project", title=title(lead if own else text), body=body, turn=found.turn
+    )
     if not found.human:
         if {"finding", "surprise", "denial"} & shown:
             return one._replace(kind="pitfall")
-        return one._replace(kind="decision" if "settle" in shown else "fact", type="declarative")
+        return one._replace(
+            kind="decision" if "settle" in shown else "fact", type="declarative"
+        )
     if "manner" in shown and _is_manner(found.sentence.low):
         return one._replace(scope="observations", kind="preference", about_person=True)
-    # "Ask me before you run migrations" is a rule of this repository, not of the person.
+    # "Ask me before you run migrations" is a rule of this repository, not of the
+    # person.
     if "autonomy" in shown and not content(found.sentence.low) - words.listed("asking"):
         return one._replace(scope="escalation", kind="preference")
     if _corrects(shown):
@@ -97,7 +137,9 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
         return one._replace(paths=paths, commands=names)
     ordered = {"oblige", "forbid", "autonomy"} & shown
     wishes = "wish" in shown and "instead" not in shown
-    if (ordered or wishes or {"durable", "preference"} & shown) and "chosen" not in shown:
+    if (
+        ordered or wishes or {"durable", "preference"} & shown
+    ) and "chosen" not in shown:
         names = about(turns, found.turn, body, named_only=True)[1] if ordered else ()
         kind = "policy" if ordered else "preference"
         return one._replace(scope="observations", kind=kind, commands=names)
@@ -106,11 +148,14 @@ def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
 
 
 def _corrects(shown: frozenset[str]) -> bool:
-    return {"conceded", "correct"} <= shown or bool({"begins: corrects", "interrupted"} & shown)
+    return {"conceded", "correct"} <= shown or bool(
+        {"begins: corrects", "interrupted"} & shown
+    )
 
 
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
-    """(turn, sentence) of what a person said to put the agent right, the first of each turn."""
+    """(turn, sentence) of what a person said to put the agent right, the first of each
+    turn."""
     found: dict[int, str] = {}
     remarks = evidence.remarks(turns, evidence.hear(turns))
     for one in sorted(remarks, key=lambda one: (one.turn, one.at)):
@@ -120,12 +165,14 @@ def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
 
 
 def _is_manner(low: str) -> bool:
-    """Whether a sentence is about how the agent talks, and not about words of the product."""
+    """Whether a sentence is about how the agent talks, and not about words of the
+    product."""
     return bool(content(low) & words.listed("manner")) or not low.isascii()
 
 
 def of_manner(text: str) -> bool:
-    """Whether a turn begins with how the person wants to be talked to, which is private."""
+    """Whether a turn begins with how the person wants to be talked to, which is
+    private."""
     low = fold(text[:300])
     return "manner" in words.kinds_of(low) and _is_manner(low)
 
@@ -133,20 +180,30 @@ def of_manner(text: str) -> bool:
 def about(
     turns: Sequence[Turn], turn: int, body: str, *, named_only: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files and commands that a sentence names of what the agent did; without them, and beside
-    a test, also the last command, or the files that were edited last in one go."""
-    low, over = fold(body), False
-    said, tests = {*low.split()}, words.listed("testing")
+    """The files and commands that a sentence names of what the agent did; without them,
+    and beside a test, also the last command, or the files that were edited last in one
+    go."""
+    low = fold(body)
+    over = False
+    said = {*low.split()}
+    tests = words.listed("testing")
     idle = words.listed("looking") | tests | words.listed("editing") | {""}
-    files, commands = list[str](), list[str]()
+    files = list[str]()
+    commands = list[str]()
     last: list[tuple[tuple[str, ...], str]] = []  # (files, command), the latest first
     for one in reversed(turns[max(0, turn - NEAR) : turn]):
         over = over or (one.human and bool(last))
-        paths, command = changed_by(one, shell=True), family(command_of(one))
+        paths = changed_by(one, shell=True)
+        command = family(command_of(one))
         program, _, rest = command.partition(" ")
-        files += [path for path in paths if {path.lower(), basename(path).lower()} & said]
+        files += [
+            path for path in paths if {path.lower(), basename(path).lower()} & said
+        ]
         # Of "push --force" both are said.
-        flagged = said & {*re.findall(r"(?<=--)[\w-]+", command_of(one))} and f" {rest} " in low
+        flagged = (
+            said & {*re.findall(r"(?<=--)[\w-]+", command_of(one))}
+            and f" {rest} " in low
+        )
         named = program in said - words.listed("looking") or (rest and flagged)
         commands += [command] if named else []
         if not over and (paths or program not in idle):

@@ -1,4 +1,5 @@
-"""Commands of a session: what makes two calls the same one, and errors that were got over."""
+"""Commands of a session: what makes two calls the same one, and errors that were got
+over."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -11,11 +12,16 @@ from memcli.sessions.tools import changed_by, shell_line
 from memcli.text.matching import regex
 from memcli.text.secrets import redact_secrets
 
-ERROR, OUTPUT = 200, 8000  # characters of an error, of the end of an output that is searched
-FAILURES, REACH = 3, 80  # recovered errors of a session, turns within which a fix must come
+# characters of an error, of the end of an output that is searched
+ERROR = 200
+OUTPUT = 8000
+# recovered errors of a session, turns within which a fix must come
+FAILURES = 3
+REACH = 80
 
 _SET = r"[A-Za-z_]\w*="  # a variable that is set
-# What stands before the program: wrappers, and what runs it in an environment or as a module.
+# What stands before the program: wrappers, and what runs it in an environment or as a
+# module.
 _BEFORE = (
     r"(?:(?:sudo|time|npx|env|timeout \S+)(?: |\Z))*"
     r"(?:(?:uv|poetry) run(?: |\Z))?(?:python\S* -m (?=\S))?"
@@ -28,7 +34,8 @@ class _Call(NamedTuple):
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
-    """The first errors that were got over with a reason, another command, option or variable."""
+    """The first errors that were got over with a reason, another command, option or
+    variable."""
     found: dict[str, Finding] = {}
     failed: dict[str, tuple[int, _Call]] = {}
     calls: list[_Call] = []
@@ -48,8 +55,11 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     return list(found.values())[:FAILURES]
 
 
-def results(turns: Sequence[Turn], calls: list[_Call]) -> Iterator[tuple[_Call, int, bool]]:
-    """(call, index of its result, whether it failed) by id or order; `calls` gets every call."""
+def results(
+    turns: Sequence[Turn], calls: list[_Call]
+) -> Iterator[tuple[_Call, int, bool]]:
+    """(call, index of its result, whether it failed) by id or order; `calls` gets every
+    call."""
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
     for i, turn in enumerate(turns):
         asked = waiting[turn.call or f"tool {turn.tool}"]
@@ -67,21 +77,36 @@ def command_of(turn: Turn) -> str:
 
 @lru_cache(maxsize=4096)
 def essence(command: str) -> str:
-    """The part of a shell line that does the work: without `cd x &&`, redirections and pipes."""
+    """The part of a shell line that does the work: without `cd x &&`, redirections and
+    pipes."""
     line = command.split("\n", 1)[0]
-    parts = [part.strip() for part in regex(r"&&|;").split(line) if part.strip()] or [""]
-    while len(parts) > 1 and parts[0].split()[0] in ("cd", "export", "source", "set", ".", "pushd"):
+    parts = [part.strip() for part in regex(r"&&|;").split(line) if part.strip()] or [
+        ""
+    ]
+    while len(parts) > 1 and parts[0].split()[0] in (
+        "cd",
+        "export",
+        "source",
+        "set",
+        ".",
+        "pushd",
+    ):
         parts.pop(0)
     return regex(r"\s[12&]?>&?\s{0,2}\S+").sub("", parts[0].split(" | ", 1)[0]).strip()
 
 
 @lru_cache(maxsize=4096)
 def family(command: str) -> str:
-    """What makes two calls the same command: its program, and its sub-command if it has such."""
-    line = " ".join(each for each in essence(command).split()[:12] if not regex(_SET).match(each))
+    """What makes two calls the same command: its program, and its sub-command if it has
+    such."""
+    line = " ".join(
+        each for each in essence(command).split()[:12] if not regex(_SET).match(each)
+    )
     tokens = regex(_BEFORE).sub("", line, count=1).split() or [""]
     name = tokens[0].rsplit("/", 1)[-1]
-    plain = [token for token in tokens[1:3] if regex(r"[a-z][a-z0-9:_-]*\Z").match(token)]
+    plain = [
+        token for token in tokens[1:3] if regex(r"[a-z][a-z0-9:_-]*\Z").match(token)
+    ]
     if name in listed("sub-commanded"):
         name = " ".join([name, *plain[: 2 if plain[:1] == ["run"] else 1]])
     elif name.startswith("python") and len(tokens) > 1:
@@ -91,7 +116,11 @@ def family(command: str) -> str:
 
 def _error_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()[-200:]]
-    named = [line for line in lines if len(line) < 1000 and pattern("error").search(line.lower())]
+    named = [
+        line
+        for line in lines
+        if len(line) < 1000 and pattern("error").search(line.lower())
+    ]
     typed = [line for line in named if pattern("typed error").search(line.lower())]
     line = (typed or named[:1] or [""])[-1]
     line = regex(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
@@ -107,33 +136,62 @@ def cut(text: str, size: int) -> str:
 
 
 def _recovered(
-    turns: Sequence[Turn], start: int, failure: _Call, success: _Call, between: Sequence[_Call]
+    turns: Sequence[Turn],
+    start: int,
+    failure: _Call,
+    success: _Call,
+    between: Sequence[_Call],
 ) -> Finding | None:
-    """What was learned from an error: `turns` begin with its output, at `start` of the session."""
-    name, looks = family(failure.command), listed("looking") | listed("testing")
+    """What was learned from an error: `turns` begin with its output, at `start` of the
+    session."""
+    name = family(failure.command)
+    looks = listed("looking") | listed("testing")
     acts = (one.command for one in between if family(one.command) not in ("", name))
-    ran = list(dict.fromkeys(one for one in acts if family(one).split()[0] not in looks))[:4]
+    ran = list(
+        dict.fromkeys(one for one in acts if family(one).split()[0] not in looks)
+    )[:4]
     files = (path for one in between for path in changed_by(turns[one.turn - start]))
     edited = tuple(dict.fromkeys(files))[:4]
-    cause, error = _cause(turns, success.turn - start), _error_line(turns[0].text[-OUTPUT:])
+    cause = _cause(turns, success.turn - start)
+    error = _error_line(turns[0].text[-OUTPUT:])
     before, after = ({*essence(one.command).split()} for one in (failure, success))
     options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
     explained = (cause and (ran or edited)) or (after - before and options)
     if not error or not (explained or (ran and not edited)):
         return None
-    steps = [*(f"ran {_code(one)}" for one in ran), *(f"edited {_code(path)}" for path in edited)]
-    recovery = f"Recovery: {', '.join([*steps, f'then {_code(success.command)} passed'])}."
-    rows = filter(None, (f"{_code(failure.command)} failed: `{error}`", cause, recovery))
+    steps = [
+        *(f"ran {_code(one)}" for one in ran),
+        *(f"edited {_code(path)}" for path in edited),
+    ]
+    recovery = (
+        f"Recovery: {', '.join([*steps, f'then {_code(success.command)} passed'])}."
+    )
+    rows = filter(
+        None, (f"{_code(failure.command)} failed: `{error}`", cause, recovery)
+    )
     short = cut(f"{name} failed: {error}", 100)
-    found = Finding("corrective", short, "\n".join(rows), start, "pitfall", "corrective")
+    found = Finding(
+        scope="corrective",
+        title=short,
+        body="\n".join(rows),
+        turn=start,
+        kind="pitfall",
+        type="corrective",
+    )
     return found._replace(paths=edited, commands=(f"{name}*",))
 
 
 def _cause(turns: Sequence[Turn], end: int) -> str:
-    """The agent's last sentence that says why, from the error to its next words after the fix."""
+    """The agent's last sentence that says why, from the error to its next words after
+    the fix."""
     later = (i for i, turn in enumerate(turns) if i > end and turn.human)
     near = turns[: next(later, len(turns))]
-    said = (one for turn in reversed(near) if spoken(turn) for one in sentences(turn.text)[::-1])
+    said = (
+        one
+        for turn in reversed(near)
+        if spoken(turn)
+        for one in sentences(turn.text)[::-1]
+    )
     why = (one.text for one in said if "finding" in kinds_of(one.low))
     return next((text for text in why if 20 < len(text) <= 300), "")
 

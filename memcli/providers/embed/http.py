@@ -39,25 +39,39 @@ class _TooLongError(Exception):
 
 
 class HttpEmbedder:
-    """An embedder behind a URL; see `memcli.providers.embed.Embedder` for what it guarantees."""
+    """An embedder behind a URL; see `memcli.providers.embed.Embedder` for what it
+    guarantees."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         self.provider = wire.provider
-        self.model = f"{wire.model}@{wire.dimensions}" if wire.dimensions else wire.model
+        self.model = (
+            f"{wire.model}@{wire.dimensions}" if wire.dimensions else wire.model
+        )
 
     def embed(
-        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        deadline: float | None = None,
     ) -> "Matrix":
-        """One row for each text. The deadline holds even where a name look-up or a body drips."""
+        """One row for each text. The deadline holds even where a name look-up or a body
+        drips."""
         import numpy as np
 
         if not texts:
             return np.zeros((0, 0), np.float32)
         until = time.monotonic() + deadline if deadline is not None else float("inf")
-        clean = [redact_secrets(strip_private(strip_controls(t))).strip() or BLANK for t in texts]
+        clean = [
+            redact_secrets(strip_private(strip_controls(t))).strip() or BLANK
+            for t in texts
+        ]
         with self._client() as client:
-            parts = [self._batch(client, batch, query, until) for batch in self._batches(clean)]
+            parts = [
+                self._batch(client, batch, query, until)
+                for batch in self._batches(clean)
+            ]
         if len({part.shape[1] for part in parts}) > 1:
             raise self._failed("vectors of several dimensions")
         return np.concatenate(parts)
@@ -67,17 +81,25 @@ class HttpEmbedder:
         size = 0
         for text in (shorten(text, self.wire.longest) for text in texts):
             length = len(text.encode("utf-8"))
-            full = len(batch) == self.wire.most_texts or size + length > self.wire.most_bytes
+            full = (
+                len(batch) == self.wire.most_texts
+                or size + length > self.wire.most_bytes
+            )
             if batch and full:
                 yield batch
-                batch, size = [], 0
+                batch = []
+                size = 0
             batch.append(text)
             size += length
         yield batch
 
-    def _batch(self, client: Any, texts: list[str], query: bool, until: float) -> "Matrix":
+    def _batch(
+        self, client: Any, texts: list[str], query: bool, until: float
+    ) -> "Matrix":
         while True:
-            content = json.dumps(self.wire.body(texts, query), separators=(",", ":")).encode()
+            content = json.dumps(
+                self.wire.body(texts, query), separators=(",", ":")
+            ).encode()
             try:
                 return self._rows(self._ask(client, content, until), len(texts))
             except _TooLongError as error:
@@ -90,7 +112,9 @@ class HttpEmbedder:
         for number in range(TRIES):
             limit = min(REQUEST, until - time.monotonic())
             try:  # no limit of the client's is for looking a name up
-                status, headers, reply = within(limit, partial(self._post, client, content, limit))
+                status, headers, reply = within(
+                    limit, partial(self._post, client, content, limit)
+                )
             except TimeoutError:
                 raise self._failed("no answer in time", self.wire.hint_down) from None
             if status == 200 and reply is not None:
@@ -98,7 +122,9 @@ class HttpEmbedder:
             said = self._said(reply)
             if status in (400, 413, 422, 500) and _pattern("too long").search(said):
                 raise _TooLongError(said)
-            spent = status == 402 or (status == 429 and _pattern("quota").search(json.dumps(reply)))
+            spent = status == 402 or (
+                status == 429 and _pattern("quota").search(json.dumps(reply))
+            )
             passes = (status in _PASSING or status >= 500) and not spent
             told = headers.get("retry-after", "")
             wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number
@@ -109,9 +135,12 @@ class HttpEmbedder:
         raise AssertionError("the last try ends")
 
     def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
-        http, data = _library(), bytearray()
+        http = _library()
+        data = bytearray()
         try:
-            with client.stream("POST", self.wire.url, content=content, timeout=limit) as response:
+            with client.stream(
+                "POST", self.wire.url, content=content, timeout=limit
+            ) as response:
                 for piece in response.iter_bytes():
                     data += piece
                     if len(data) > BIGGEST_REPLY:
@@ -120,7 +149,9 @@ class HttpEmbedder:
             raise TimeoutError from None
         except (http.HTTPError, http.InvalidURL) as error:
             what = f"no connection ({self._line(str(error)) or type(error).__name__})"
-            if isinstance(error, (http.ReadError, http.WriteError, http.RemoteProtocolError)):
+            if isinstance(
+                error, (http.ReadError, http.WriteError, http.RemoteProtocolError)
+            ):
                 return 0, {}, what
             raise self._failed(what, self.wire.hint_down) from None
         reply = None
@@ -130,13 +161,16 @@ class HttpEmbedder:
 
     def _refused(self, status: int, said: str, *, spent: bool) -> ProviderError:
         variable = self.wire.key.variable
-        what, hint = f"HTTP {status}: {said}" if said else f"HTTP {status}", ""
+        what = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+        hint = ""
         if status == 0:
-            what, hint = said, self.wire.hint_down
+            what = said
+            hint = self.wire.hint_down
         elif status == 200:
             what = "the reply is no JSON"
         elif status in (401, 403):
-            what, hint = f"the key is refused ({what})", f"check {variable}"
+            what = f"the key is refused ({what})"
+            hint = f"check {variable}"
         elif spent:
             hint = f"see the plan behind {variable}, or choose another embedder"
             what = f"the quota is used up ({what})"
@@ -169,17 +203,26 @@ class HttpEmbedder:
         import numpy as np
 
         table = None
-        with suppress(KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
+        with suppress(
+            KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
+        ):
             rows = list(self.wire.rows(reply))
-            table = np.array(rows) if all(isinstance(row, list) for row in rows) else None
+            table = (
+                np.array(rows) if all(isinstance(row, list) for row in rows) else None
+            )
         if table is None or len(table) != count:
-            raise self._failed(f"the reply does not hold {count} vectors of one dimension")
+            raise self._failed(
+                f"the reply does not hold {count} vectors of one dimension"
+            )
         if table.ndim != 2 or not table.shape[1] or table.dtype.kind not in "fiu":
             raise self._failed("a vector is no list of numbers")
-        asked, made = self.wire.dimensions, table.shape[1]
+        asked = self.wire.dimensions
+        made = table.shape[1]
         if asked and made != asked:
             hint = "set embed_dimensions to what the model can, or to 0"
-            raise self._failed(f"vectors of dimension {made}, not {asked} as asked for", hint)
+            raise self._failed(
+                f"vectors of dimension {made}, not {asked} as asked for", hint
+            )
         with np.errstate(over="ignore", under="ignore"):
             vectors = table.astype(np.float32)
         if wrong := fault_of(vectors):
@@ -187,12 +230,14 @@ class HttpEmbedder:
         return vectors
 
     def _client(self) -> Any:
-        """A client for this URL. It follows no redirect, so that a key goes nowhere else."""
+        """A client for this URL. It follows no redirect, so that a key goes nowhere
+        else."""
         url = self.wire.url
         headers = {"content-type": "application/json", **self.wire.key.headers()}
         host = urlsplit(url).hostname or ""
         near = host in ("localhost", "::1") or host.startswith("127.")
-        # Loading certificates takes longer than a local answer; a proxy cannot reach this machine.
+        # Loading certificates takes longer than a local answer; a proxy cannot reach
+        # this machine.
         options = {"verify": url.startswith("https:"), "trust_env": not near}
         try:
             return _library().Client(headers=headers, **options)

@@ -1,6 +1,7 @@
 """Static word vectors, computed here: no network, no model to run.
 
-The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of pieces."""
+The token vectors of `wordllama` become an SQLite file in the cache; a word is a sum of
+pieces."""
 
 import json
 import math
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 from memcli.errors import ProviderError, UsageError
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
-from memcli.providers.embed import DIM, LOCAL_TABLE, SCALE, local_package, quantise, weighted_sum
+from memcli.providers.embed import (
+    DIM,
+    LOCAL_TABLE,
+    SCALE,
+    local_package,
+    quantise,
+    weighted_sum,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,19 +38,24 @@ _BLANK = "\u2581"
 _VERSION = 1
 _NEVER = 1 << 30
 _BYTE = "<0x{:02X}>".format  # a piece that stands for one byte
-CRUMB = 2.5  # a word with fewer characters a piece on average is none (a hash, keyboard mash)
-_Rows = list[tuple[int, str, int, bytes]]  # (id, piece, weight, vector) of pieces of words
+# a word with fewer characters a piece on average is none (a hash, keyboard mash)
+CRUMB = 2.5
+_Rows = list[
+    tuple[int, str, int, bytes]
+]  # (id, piece, weight, vector) of pieces of words
 
 
 class WordVector(NamedTuple):
-    """The vector of a word (see `quantise`), and how much it weighs in the sum of a text."""
+    """The vector of a word (see `quantise`), and how much it weighs in the sum of a
+    text."""
 
     weight: int
     vector: bytes
 
 
 class Local:
-    """Word vectors from the table in the folder that `folder()` names, opened (or made) on use."""
+    """Word vectors from the table in the folder that `folder()` names, opened (or made)
+    on use."""
 
     provider = "local"
     model = MODEL
@@ -64,9 +77,14 @@ class Local:
             self.__dict__.pop("_db").close()
 
     def embed(
-        self, texts: Sequence[str], *, query: bool = False, deadline: float | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        deadline: float | None = None,
     ) -> "NDArray[np.float32]":
-        """One row for each text: the sum of its words; one without words points anywhere."""
+        """One row for each text: the sum of its words; one without words points
+        anywhere."""
         import numpy as np
 
         forms = [list(word_forms(text)) or ["-"] for text in texts]
@@ -75,13 +93,17 @@ class Local:
         return np.array(rows, np.float32).reshape(len(texts), DIM)
 
     def words(self, words: Iterable[str]) -> dict[str, WordVector]:
-        """The vector of each word. Many are computed with numpy, few without: to the same bytes."""
+        """The vector of each word. Many are computed with numpy, few without: to the
+        same bytes."""
         return self._summed(self._cut(sorted(set(words))))
 
     def known(self, words: Iterable[str]) -> dict[str, WordVector]:
-        """The vectors of those words that are not cut to crumbs: a task often has random names."""
+        """The vectors of those words that are not cut to crumbs: a task often has
+        random names."""
         cut = self._cut(sorted(set(words)))
-        return self._summed({w: own for w, own in cut.items() if len(w) >= CRUMB * len(own) - 1})
+        return self._summed(
+            {w: own for w, own in cut.items() if len(w) >= CRUMB * len(own) - 1}
+        )
 
     def _select(self, select: str, *values: str) -> list[tuple[Any, ...]]:
         try:
@@ -93,7 +115,9 @@ class Local:
 
     def _rows(self, columns: str, pieces: Iterable[str]) -> list[tuple[Any, ...]]:
         where = "WHERE piece IN (SELECT value FROM json_each(?))"
-        return self._select(f"SELECT {columns} FROM pieces {where}", json.dumps(sorted(pieces)))
+        return self._select(
+            f"SELECT {columns} FROM pieces {where}", json.dumps(sorted(pieces))
+        )
 
     def _cut(self, words: Sequence[str]) -> dict[str, list[str]]:
         if len(words) >= MANY:
@@ -107,20 +131,28 @@ class Local:
         if len(cut) >= MANY:
             return self._many(cut)
         pieces = {piece for own in cut.values() for piece in own}
-        vectors = {row[0]: row[1:] for row in self._rows("piece, weight, vector", pieces)}
+        vectors = {
+            row[0]: row[1:] for row in self._rows("piece, weight, vector", pieces)
+        }
         found = {}
         for word, own in cut.items():
             total = weighted_sum(vectors[piece] for piece in own)
             length = math.sqrt(sum(value * value for value in total))
-            found[word] = WordVector(min(round(length / SCALE), _MOST_WEIGHT), quantise(total))
+            found[word] = WordVector(
+                min(round(length / SCALE), _MOST_WEIGHT), quantise(total)
+            )
         return found
 
     def _many(self, cut: Mapping[str, Sequence[str]]) -> dict[str, WordVector]:
         import numpy as np
 
-        rows = self._rows("piece, weight, vector", {piece for own in cut.values() for piece in own})
+        rows = self._rows(
+            "piece, weight, vector", {piece for own in cut.values() for piece in own}
+        )
         place = {row[0]: i for i, row in enumerate(rows)}
-        table = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(-1, DIM)
+        table = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(
+            -1, DIM
+        )
         table = table * np.array([row[1] for row in rows], np.int64)[:, None]
         words = list(cut)
         found: dict[str, WordVector] = {}
@@ -128,16 +160,23 @@ class Local:
             part = words[start : start + 4096]
             lists = [[place[piece] for piece in cut[word]] for word in part]
             starts = np.cumsum([0, *map(len, lists)])[:-1]
-            sums = np.add.reduceat(table[[i for items in lists for i in items]], starts, axis=0)
+            sums = np.add.reduceat(
+                table[[i for items in lists for i in items]], starts, axis=0
+            )
             vectors, lengths = quantised(sums)
-            weights = np.clip(np.rint(lengths / SCALE), 0, _MOST_WEIGHT).astype(int).tolist()
+            weights = (
+                np.clip(np.rint(lengths / SCALE), 0, _MOST_WEIGHT).astype(int).tolist()
+            )
             made = zip(weights, (row.tobytes() for row in vectors), strict=True)
             found |= dict(zip(part, (WordVector(*one) for one in made), strict=True))
         return found
 
 
-def quantised(sums: "NDArray[np.int64]") -> "tuple[NDArray[np.int8], NDArray[np.float64]]":
-    """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of the rows."""
+def quantised(
+    sums: "NDArray[np.int64]",
+) -> "tuple[NDArray[np.int8], NDArray[np.float64]]":
+    """`vector.quantise` for the rows of a matrix of whole numbers, and the lengths of
+    the rows."""
     import numpy as np
 
     lengths = np.sqrt((sums * sums).sum(axis=1).astype(np.float64))
@@ -154,11 +193,14 @@ def _parts(text: str) -> Iterable[str]:
 
 
 def cut(text: str, known: Mapping[str, int]) -> list[str]:
-    """The pieces of a word, by merging neighbours: of known pieces the earliest learned, whose id
-    is lowest. This is byte pair encoding (Sennrich et al. 2016)."""
+    """The pieces of a word, by merging neighbours: of known pieces the earliest
+    learned, whose id is lowest. This is byte pair encoding (Sennrich et al. 2016)."""
     parts = list(text)
     while len(parts) > 1:
-        pairs = [(known.get(parts[i] + parts[i + 1], _NEVER), i) for i in range(len(parts) - 1)]
+        pairs = [
+            (known.get(parts[i] + parts[i + 1], _NEVER), i)
+            for i in range(len(parts) - 1)
+        ]
         rank, at = min(pairs)
         if rank == _NEVER:
             break
@@ -228,12 +270,23 @@ def _rows() -> _Rows:
         import numpy as np
         from safetensors.numpy import load_file
 
-        vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())["model"]["vocab"]
-        table = load_file(folder / "weights" / LOCAL_TABLE).popitem()[1].astype(np.float32)
+        vocabulary = json.loads((folder / "tokenizers" / _TOKENIZER).read_bytes())[
+            "model"
+        ]["vocab"]
+        table = (
+            load_file(folder / "weights" / LOCAL_TABLE).popitem()[1].astype(np.float32)
+        )
         lengths = np.linalg.norm(table, axis=1)
-        vectors = np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(np.int8)
-        weights = [min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths]
-        return [(i, piece, weights[i], vectors[i].tobytes()) for piece, i in vocabulary.items()]
+        vectors = np.rint(table / np.maximum(lengths, 1e-9)[:, None] * SCALE).astype(
+            np.int8
+        )
+        weights = [
+            min(round(float(length) * _WEIGHT), _MOST_WEIGHT) for length in lengths
+        ]
+        return [
+            (i, piece, weights[i], vectors[i].tobytes())
+            for piece, i in vocabulary.items()
+        ]
     except Exception as error:  # that of safetensors has no other base
         hint = f"reinstall it: {distribution.hint('local', anew=True)}, or --set embedder=none"
         what = f"the table of wordllama cannot be read: {error} ({folder})"

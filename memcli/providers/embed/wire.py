@@ -15,7 +15,8 @@ OLLAMA = "http://127.0.0.1:11434"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
 GEMINI_DIMENSIONS = 768  # 3072 make a cache four times as big for a third of a point
 _KNOWN = json.loads(table("providers/embed/models.json"))
-"""The usual model of a provider; what a model wants before a query and before a document."""
+"""The usual model of a provider; what a model wants before a query and before a
+document."""
 
 
 class ApiKey(NamedTuple):
@@ -41,7 +42,9 @@ class Wire(NamedTuple):
     model: str
     url: str
     key: ApiKey
-    body: Callable[[Sequence[str], bool], Mapping[str, Any]]  # of texts; whether they are a query
+    body: Callable[
+        [Sequence[str], bool], Mapping[str, Any]
+    ]  # of texts; whether they are a query
     rows: Callable[[Any], Sequence[Any]]
     dimensions: int = 0
     most_texts: int = 128
@@ -52,14 +55,18 @@ class Wire(NamedTuple):
 
 
 def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
-    """The wire of a provider. A base URL that is not OpenAI's own is part of the model's name."""
-    name, dimensions = config.embedder, config.embed_dimensions
+    """The wire of a provider. A base URL that is not OpenAI's own is part of the
+    model's name."""
+    name = config.embedder
+    dimensions = config.embed_dimensions
     model = config.embed_model or _KNOWN["usual"].get(name, "")
     if name == "gemini":
         return _gemini(model.removeprefix("models/"), config, environ)
     base = _base(name, config.embed_url, environ)
     if not model:
-        raise UsageError("embedder = openai-compatible needs a model", "set embed_model")
+        raise UsageError(
+            "embedder = openai-compatible needs a model", "set embed_model"
+        )
     key = ApiKey("OLLAMA_HOST" if name == "ollama" else "MEM_EMBED_KEY", "")
     if name == "openai":
         key = _read_key(environ, "OPENAI_API_KEY")
@@ -68,24 +75,36 @@ def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
     fixed: dict[str, Any] = {"model": model, "encoding_format": "float"}
     fixed |= {"dimensions": dimensions} if dimensions else {}
     wire = Wire(
-        name,
-        model if name == "ollama" or base == OPENAI else f"{model} at {shown(base)}",
-        _add_path(base, "embeddings"),
-        key,
-        lambda texts, query: {**fixed, "input": [prefix_of(model, query) + t for t in texts]},
-        _by_index,
-        dimensions,
+        provider=name,
+        model=model
+        if name == "ollama" or base == OPENAI
+        else f"{model} at {shown(base)}",
+        url=_add_path(base, "embeddings"),
+        key=key,
+        body=lambda texts, query: {
+            **fixed,
+            "input": [prefix_of(model, query) + t for t in texts],
+        },
+        rows=_by_index,
+        dimensions=dimensions,
     )
     if name == "ollama":
-        pull, start = f"ollama pull {model}", "ollama serve"
-        return wire._replace(most_texts=32, longest=6_000, hint_missing=pull, hint_down=start)
+        pull = f"ollama pull {model}"
+        start = "ollama serve"
+        return wire._replace(
+            most_texts=32, longest=6_000, hint_missing=pull, hint_down=start
+        )
     return wire._replace(most_texts=256) if name == "openai" else wire
 
 
 def _by_index(reply: Any) -> list[Any]:
-    """The vectors of `{"data": [{"index", "embedding"}]}`. Raises ValueError on odd indices."""
+    """The vectors of `{"data": [{"index", "embedding"}]}`. Raises ValueError on odd
+    indices."""
     items = reply["data"]
-    order = {item.get("index", number): item["embedding"] for number, item in enumerate(items)}
+    order = {
+        item.get("index", number): item["embedding"]
+        for number, item in enumerate(items)
+    }
     if sorted(order) != list(range(len(items))):
         raise ValueError("indices")
     return [order[number] for number in range(len(items))]
@@ -96,7 +115,8 @@ def _gemini(model: str, config: Config, environ: Mapping[str, str]) -> Wire:
     path = f"models/{quote(model, safe='')}:batchEmbedContents"
 
     def request(text: str, query: bool) -> dict[str, Any]:
-        prefix, task = prefix_of(model, query), "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
+        prefix = prefix_of(model, query)
+        task = "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
         return {
             "model": f"models/{model}",
             "content": {"parts": [{"text": prefix + text}]},
@@ -106,19 +126,21 @@ def _gemini(model: str, config: Config, environ: Mapping[str, str]) -> Wire:
         }
 
     return Wire(
-        "gemini", model, _add_path(parse_url(config.embed_url or GEMINI, "embed_url"), path),
+        provider="gemini", model=model, url=_add_path(parse_url(config.embed_url or GEMINI, "embed_url"), path),
         # In a header, not in the URL: a URL is logged.
-        _read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
-        lambda texts, query: {"requests": [request(text, query) for text in texts]},
-        lambda reply: [item["values"] for item in reply["embeddings"]],
-        dimensions, most_texts=100, longest=6_000,
+        key=_read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
+        body=lambda texts, query: {"requests": [request(text, query) for text in texts]},
+        rows=lambda reply: [item["values"] for item in reply["embeddings"]],
+        dimensions=dimensions, most_texts=100, longest=6_000,
     )  # fmt: skip
 
 
 def _base(name: str, url: str, environ: Mapping[str, str]) -> str:
     if name == "ollama":
         host = environ.get("OLLAMA_HOST", "").strip()
-        base = parse_url(url, "embed_url") if url else parse_host(host) if host else OLLAMA
+        base = (
+            parse_url(url, "embed_url") if url else parse_host(host) if host else OLLAMA
+        )
         return _add_path(base, "v1")
     if name == "openai-compatible" and not url:
         hint = "set embed_url, e.g. http://host:8080/v1"
@@ -127,7 +149,9 @@ def _base(name: str, url: str, environ: Mapping[str, str]) -> str:
     return parse_url(url, "embed_url") if url else parse_url(own, "OPENAI_BASE_URL")
 
 
-def _read_key(environ: Mapping[str, str], *variables: str, header: str = "authorization") -> ApiKey:
+def _read_key(
+    environ: Mapping[str, str], *variables: str, header: str = "authorization"
+) -> ApiKey:
     for variable in variables:
         if secret := environ.get(variable, "").strip():
             if re.fullmatch(r"[!-~]+", secret):
@@ -140,25 +164,39 @@ def _read_key(environ: Mapping[str, str], *variables: str, header: str = "author
 
 
 def parse_url(text: str, origin: str) -> str:
-    """An http(s) URL without fragment and last slash. Raises UsageError that names the origin."""
+    """An http(s) URL without fragment and last slash. Raises UsageError that names the
+    origin."""
     text = text.strip()
     try:
         parts = urlsplit(text)
-        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
+        usable = (
+            parts.scheme in ("http", "https")
+            and parts.hostname
+            and (parts.port or 1) > 0
+        )
     except ValueError:
         usable = False
     if not usable or not re.fullmatch(r"[!-~]+", text):
         hint = f"write {origin} as http://host:port/path or https://…"
         raise UsageError(f"{origin} is no URL", hint)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
+    return urlunsplit(
+        (parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, "")
+    )
 
 
 def parse_host(text: str) -> str:
-    """The URL of OLLAMA_HOST: `host`, `:port`, `host:port`, a URL; one to listen on is here."""
+    """The URL of OLLAMA_HOST: `host`, `:port`, `host:port`, a URL; one to listen on is
+    here."""
     has_scheme = "://" in text
-    given = text if has_scheme else f"http://{'127.0.0.1' if text.startswith(':') else ''}{text}"
+    given = (
+        text
+        if has_scheme
+        else f"http://{'127.0.0.1' if text.startswith(':') else ''}{text}"
+    )
     parts = urlsplit(parse_url(given, "OLLAMA_HOST"))
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname or "", parts.hostname or "")
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(
+        parts.hostname or "", parts.hostname or ""
+    )
     host = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port else "" if has_scheme else ":11434"
     user = "".join(parts.netloc.rpartition("@")[:2])
@@ -174,11 +212,16 @@ def _add_path(url: str, path: str) -> str:
 def shown(url: str) -> str:
     """The URL as it may be printed or stored: without user, password and query."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return urlunsplit(
+        (parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")
+    )
 
 
 def prefix_of(model: str, query: bool) -> str:
-    """What a model wants before a query or a document; "" for one that is not known to want it."""
+    """What a model wants before a query or a document; "" for one that is not known to
+    want it."""
     name = model.lower().rpartition("/")[2]
-    known = next((own for part, own in _KNOWN["before"].items() if part in name), ("", ""))
+    known = next(
+        (own for part, own in _KNOWN["before"].items() if part in name), ("", "")
+    )
     return str(known[0 if query else 1])

@@ -1,4 +1,5 @@
-"""Language models: one method wide, chosen by name, off until the user's configuration says so."""
+"""Language models: one method wide, chosen by name, off until the user's configuration
+says so."""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +12,16 @@ TIMEOUT = 120.0  # seconds that a question may take
 
 
 class Ask(NamedTuple):
-    """One question; `shared` is what several have in common, and is cached by the provider."""
+    """One question; `shared` is what several have in common, and is cached by the
+    provider."""
 
     system: str
     prompt: str
     shared: str = ""
     schema: Mapping[str, Any] | None = None  # the JSON schema of the reply
-    by_item: bool = False  # the items of lists are left to the caller, who drops odd ones
+    by_item: bool = (
+        False  # the items of lists are left to the caller, who drops odd ones
+    )
     max_tokens: int = 4000
     purpose: str = ""  # A word for the ledger: the scope or the verb that asks
     timeout: float = TIMEOUT  # seconds the answer may take, retries included
@@ -25,7 +29,8 @@ class Ask(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens of one call, as the provider counted them; `input` is what no cache has to do with."""
+    """Tokens of one call, as the provider counted them; `input` is what no cache has to
+    do with."""
 
     input: int = 0
     cache_read: int = 0
@@ -34,8 +39,9 @@ class Usage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The text of a reply (JSON when a schema was asked for). `stop` is what befell one that is not
-    whole ("was cut off …"), which callers of a `Model` never see; `cost` is in USD where known."""
+    """The text of a reply (JSON when a schema was asked for). `stop` is what befell one
+    that is not whole ("was cut off …"), which callers of a `Model` never see; `cost` is
+    in USD where known."""
 
     text: str
     usage: Usage = Usage()
@@ -47,7 +53,8 @@ class Model(Protocol):
     """What a language model does here."""
 
     def ask(self, ask: Ask) -> Reply:
-        """The whole reply, valid by its schema. Raises ProviderError. Hold no lock meanwhile."""
+        """The whole reply, valid by its schema. Raises ProviderError. Hold no lock
+        meanwhile."""
         ...
 
     def close(self) -> None:
@@ -63,8 +70,9 @@ class Provider(Model, Protocol):
 
 
 class Scripted:
-    """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match": …, "reply":
-    …}` or `{…, "error": …}` goes first where the purpose or prompt has that text in it."""
+    """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match":
+    …, "reply": …}` or `{…, "error": …}` goes first where the purpose or prompt has that
+    text in it."""
 
     name = model = "scripted"
 
@@ -83,7 +91,9 @@ class Scripted:
     def ask(self, ask: Ask) -> Reply:
         words = f"{ask.purpose}\0{ask.prompt}"
         lines = enumerate(self._lines)
-        named = {i: line for i, line in lines if isinstance(line, dict) and "match" in line}
+        named = {
+            i: line for i, line in lines if isinstance(line, dict) and "match" in line
+        }
         fitting = [i for i, line in named.items() if str(line["match"]) in words]
         fitting = fitting or [i for i in range(len(self._lines)) if i not in named]
         if not fitting:
@@ -95,4 +105,6 @@ class Scripted:
         if at in named and line.get("error"):
             raise ProviderError(str(line["error"]), "the scripted replies say so")
         reply = line.get("reply", "") if at in named else line
-        return Reply(reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))
+        return Reply(
+            reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        )

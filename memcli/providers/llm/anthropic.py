@@ -1,4 +1,5 @@
-"""The Messages API of Anthropic, over their SDK, imported when the first question is asked."""
+"""The Messages API of Anthropic, over their SDK, imported when the first question is
+asked."""
 
 from collections.abc import Mapping
 from functools import cached_property, partial
@@ -56,11 +57,15 @@ class Anthropic:
     def ask(self, ask: Ask) -> Reply:
         import anthropic
 
-        client = self._client  # made before the time runs: it takes long on a busy machine
+        client = (
+            self._client
+        )  # made before the time runs: it takes long on a busy machine
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
         send = partial(client.messages.create, timeout=limit)
         try:
-            return within(ask.timeout, lambda: _reply(send(**request(self.model, ask)), ask))
+            return within(
+                ask.timeout, lambda: _reply(send(**request(self.model, ask)), ask)
+            )
         except (TimeoutError, anthropic.APITimeoutError):
             raise TimeoutError from None
         except anthropic.APIError as error:
@@ -74,7 +79,9 @@ class Anthropic:
 
         if not isinstance(error, anthropic.APIStatusError):
             hint = "check the network and ANTHROPIC_BASE_URL; run again to ask the rest"
-            return ProviderError(f"{self._url} cannot be reached: {excerpt(error.message)}", hint)
+            return ProviderError(
+                f"{self._url} cannot be reached: {excerpt(error.message)}", hint
+            )
         status = error.status_code
         said = excerpt(str(error.api_message or error.message))
         what = f"anthropic refused the call ({status}): {said}"
@@ -83,17 +90,30 @@ class Anthropic:
 
 
 def request(model: str, ask: Ask) -> dict[str, Any]:
-    """The body of a call: system text and schema, then the shared part as one cached block."""
+    """The body of a call: system text and schema, then the shared part as one cached
+    block."""
     import anthropic
 
-    shared = {"type": "text", "text": ask.shared, "cache_control": {"type": "ephemeral"}}
-    content = [*([shared] if ask.shared.strip() else []), {"type": "text", "text": ask.prompt}]
+    shared = {
+        "type": "text",
+        "text": ask.shared,
+        "cache_control": {"type": "ephemeral"},
+    }
+    content = [
+        *([shared] if ask.shared.strip() else []),
+        {"type": "text", "text": ask.prompt},
+    ]
     messages = [{"role": "user", "content": content}]
-    body: dict[str, Any] = {"model": model, "max_tokens": ask.max_tokens, "messages": messages}
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": ask.max_tokens,
+        "messages": messages,
+    }
     if ask.system.strip():
         body["system"] = [{"type": "text", "text": ask.system}]
     if ask.schema is not None:
-        # Lengths and ranges are no part of what the API enforces: there they become descriptions.
+        # Lengths and ranges are no part of what the API enforces: there they become
+        # descriptions.
         schema = anthropic.transform_schema(dict(ask.schema))
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return body
@@ -101,9 +121,14 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
 
 def _reply(message: "anthropic.types.Message", ask: Ask) -> Reply:
     text = "".join(block.text for block in message.content if block.type == "text")
-    used, reason = message.usage, str(message.stop_reason)
-    cached = (used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0)
-    usage = Usage(*map(int, (used.input_tokens, *cached, used.output_tokens)))
+    used = message.usage
+    reason = str(message.stop_reason)
+    usage = Usage(
+        input=int(used.input_tokens),
+        cache_read=int(used.cache_read_input_tokens or 0),
+        cache_write=int(used.cache_creation_input_tokens or 0),
+        output=int(used.output_tokens),
+    )
     known = {
         **dict.fromkeys(("end_turn", "stop_sequence"), ""),
         "max_tokens": f"was cut off at {ask.max_tokens} tokens",

@@ -18,12 +18,12 @@ from memcli.providers.llm.ledger import excerpt
 from memcli.storage.durable import write_output
 from memcli.storage.files import kill_group, read_file
 
-OPTIONS = (
-    "--print --output-format json --strict-mcp-config --no-session-persistence --tools".split()
-)
+OPTIONS = "--print --output-format json --strict-mcp-config --no-session-persistence --tools".split()
 OPTIONS += [""]
 """One answer and nothing else: no tools, no servers, no transcript to learn from."""
-SAFE = ["--safe-mode"]  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
+SAFE = [
+    "--safe-mode"
+]  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
 OLDER = ["--setting-sources", "", "--disable-slash-commands", "--settings"]
 OLDER += ['{"disableAllHooks": true}']
 _KEYRING = rb"""auth_credentials_store\s*=\s*["'](keyring|auto)"""
@@ -32,24 +32,40 @@ CODEX = """exec --skip-git-repo-check --ephemeral --json -s read-only -c web_sea
     -c project_doc_max_bytes=0 -c model_reasoning_effort=low -c skills.include_instructions=false
     -c include_environment_context=false -c include_permissions_instructions=false""".split()
 CODEX += [part for name in OFF for part in ("--disable", name)]
-TOKENS = "input_tokens cache_read_input_tokens cache_creation_input_tokens output_tokens".split()
-"""The counts of a result in the order of `Usage`."""
-INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")  # inside a session no other is started
-MARK = {"MEM_HOOK": "off", "MAX_THINKING_TOKENS": "0"}  # should hooks be called all the same
+COUNTS = {
+    "input": "input_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+    "output": "output_tokens",
+}
+"""What a result calls the counts of `Usage`."""
+INSIDE = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+)  # inside a session no other is started
+MARK = {
+    "MEM_HOOK": "off",
+    "MAX_THINKING_TOKENS": "0",
+}  # should hooks be called all the same
 
 
-_folder = partial(tempfile.TemporaryDirectory, "", "mem-model-", ignore_cleanup_errors=True)
+_folder = partial(
+    tempfile.TemporaryDirectory, "", "mem-model-", ignore_cleanup_errors=True
+)
 
 
 class AgentCommand:
-    """Runs a command for each question, in a new folder, the question on standard input."""
+    """Runs a command for each question, in a new folder, the question on standard
+    input."""
 
     name = ""
     install = ""
 
     def __init__(self, model: str, environ: Mapping[str, str]) -> None:
         self.model = model
-        self._environ = {key: value for key, value in environ.items() if key not in INSIDE} | MARK
+        self._environ = {
+            key: value for key, value in environ.items() if key not in INSIDE
+        } | MARK
         self._running: subprocess.Popen[str] | None = None
 
     def close(self) -> None:
@@ -102,11 +118,13 @@ class AgentCommand:
 class Claude(AgentCommand):
     """The command of Claude Code."""
 
-    name, install = "claude", "Claude Code"
+    name = "claude"
+    install = "Claude Code"
 
     @cached_property
     def _safe(self) -> list[str]:
-        """The options that leave out all that is the user's own, as this version has them."""
+        """The options that leave out all that is the user's own, as this version has
+        them."""
         with _folder() as folder:
             _, out, _ = self._run([self._program(), "--help"], "", folder, 20)
         return SAFE if "--safe-mode" in out else OLDER
@@ -122,43 +140,73 @@ class Claude(AgentCommand):
 
 
 class Codex(AgentCommand):
-    """The command of Codex; a model of another maker's name is left to its configuration."""
+    """The command of Codex; a model of another maker's name is left to its
+    configuration."""
 
-    name, install = "codex", "Codex"
+    name = "codex"
+    install = "Codex"
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
-        """The last message, which the command writes to a file; tokens by its events."""
-        said, told = Path(folder, "reply.txt"), Path(folder, "instructions.md")
+        """The last message, which the command writes to a file; tokens by its
+        events."""
+        said = Path(folder, "reply.txt")
+        told = Path(folder, "instructions.md")
         write_output(told, ask.system, root=None)
         named = () if self.model.startswith("claude") else ("-m", self.model)
         login = self._leave_home(Path(folder, "home")) / "auth.json"
-        given = ("-c", f"model_instructions_file={json.dumps(str(told))}", "-o", str(said))
+        given = (
+            "-c",
+            f"model_instructions_file={json.dumps(str(told))}",
+            "-o",
+            str(said),
+        )
         command = [program, *CODEX, *given, *named, "-"]
         try:
             status, out, err = self._run(command, question(ask), folder, ask.timeout)
         finally:
-            if login.is_file() and not login.is_symlink():  # renewed, not through the link
+            if (
+                login.is_file() and not login.is_symlink()
+            ):  # renewed, not through the link
                 shutil.copyfile(login, self._home / login.name)
         used = [found[1] for found in re.finditer(r'"usage": ?(\{[^{}]*\})', out)]
         counts = json.loads(used[-1]) if used else {}
-        cached, output = (counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens"))
-        usage = Usage(max(counts.get("input_tokens", 0) - cached, 0), cached, 0, output)
+        cached, output = (
+            counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens")
+        )
+        usage = Usage(
+            input=max(counts.get("input_tokens", 0) - cached, 0),
+            cache_read=cached,
+            cache_write=0,
+            output=output,
+        )
         if status or not said.is_file():
-            what = f"the codex command failed ({status}): {excerpt(err) or excerpt(out)}"
+            what = (
+                f"the codex command failed ({status}): {excerpt(err) or excerpt(out)}"
+            )
             raise ProviderError(what, "try it by hand: codex exec hello")
-        return Reply(_unfenced(read_file(said).data.decode("utf-8", "replace")), usage, "", 0.0)
+        return Reply(
+            text=_unfenced(read_file(said).data.decode("utf-8", "replace")),
+            usage=usage,
+            stop="",
+            cost=0.0,
+        )
 
     @cached_property
     def _home(self) -> Path:
         return Path(self._environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
 
     def _leave_home(self, to: Path) -> Path:
-        """A home with the login and the settings alone: AGENTS.md and skills stay out."""
+        """A home with the login and the settings alone: AGENTS.md and skills stay
+        out."""
         kept = [
-            path for name in ("auth.json", "config.toml") if (path := self._home / name).exists()
+            path
+            for name in ("auth.json", "config.toml")
+            if (path := self._home / name).exists()
         ]
         to.mkdir()
-        if not any(re.search(_KEYRING, read_file(path).data) for path in kept):  # goes by the home
+        if not any(
+            re.search(_KEYRING, read_file(path).data) for path in kept
+        ):  # goes by the home
             for path in kept:
                 (to / path.name).symlink_to(path)
             self._environ["CODEX_HOME"] = str(to)
@@ -166,10 +214,13 @@ class Codex(AgentCommand):
 
 
 def question(ask: Ask) -> str:
-    """What is written to the command: the shared part, the prompt, and the schema in words."""
+    """What is written to the command: the shared part, the prompt, and the schema in
+    words."""
     parts = [ask.shared, ask.prompt]
     if ask.schema is not None:
-        asked = "Answer with one JSON value that fits this JSON schema, and nothing else:"
+        asked = (
+            "Answer with one JSON value that fits this JSON schema, and nothing else:"
+        )
         parts.append(f"{asked}\n{json.dumps(ask.schema, ensure_ascii=False)}")
     return "\n\n".join(part for part in parts if part.strip())
 
@@ -179,14 +230,31 @@ def _reply(status: int, out: str, err: str) -> Reply:
     if result is None:
         what = f"failed ({status})" if status else "gave no result"
         said = excerpt(err) or excerpt(out) or "it said nothing"
-        raise ProviderError(f"the claude command {what}: {said}", "try it by hand: claude -p hello")
-    text, counts, cost = result.get("result"), result.get("usage"), result.get("total_cost_usd")
-    numbers = [counts.get(name, 0) if isinstance(counts, dict) else 0 for name in TOKENS]
-    usage = Usage(*(n if isinstance(n, int) and n > 0 else 0 for n in numbers))
+        raise ProviderError(
+            f"the claude command {what}: {said}", "try it by hand: claude -p hello"
+        )
+    text = result.get("result")
+    cost = result.get("total_cost_usd")
+    usage = _usage(result.get("usage"))
     paid = float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e6 else None
     if result.get("is_error") or status or not isinstance(text, str):
-        return Reply("", usage, f"is an error: {excerpt(str(text or result.get('subtype')))}", paid)
-    return Reply(_unfenced(text), usage, "", paid)
+        return Reply(
+            text="",
+            usage=usage,
+            stop=f"is an error: {excerpt(str(text or result.get('subtype')))}",
+            cost=paid,
+        )
+    return Reply(text=_unfenced(text), usage=usage, stop="", cost=paid)
+
+
+def _usage(counts: object) -> Usage:
+    """The tokens that a result counts; what is no number of tokens counts as none."""
+    if not isinstance(counts, dict):
+        return Usage()
+    numbers = {name: counts.get(theirs) for name, theirs in COUNTS.items()}
+    return Usage(
+        **{name: n for name, n in numbers.items() if isinstance(n, int) and n > 0}
+    )
 
 
 def _unfenced(text: str) -> str:
@@ -201,5 +269,7 @@ def _result(out: str) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     events = found if isinstance(found, list) else [found]
-    results = [e for e in events if isinstance(e, dict) and e.get("type", "result") == "result"]
+    results = [
+        e for e in events if isinstance(e, dict) and e.get("type", "result") == "result"
+    ]
     return results[-1] if results else None

@@ -1,4 +1,5 @@
-"""The one way to a language model: secrets stay here, money is counted, replies are checked."""
+"""The one way to a language model: secrets stay here, money is counted, replies are
+checked."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,11 +22,14 @@ class ReplyError(ProviderError):
     """A reply came, and is of no use."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(what, "nothing was taken from it; run again, or choose another model")
+        super().__init__(
+            what, "nothing was taken from it; run again, or choose another model"
+        )
 
 
 def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
-    """The value of a JSON text that is as `schema` says, without controls; or ReplyError."""
+    """The value of a JSON text that is as `schema` says, without controls; or
+    ReplyError."""
     try:
         # `int` refuses NaN and Infinity, which are no JSON.
         value = json.loads(text, parse_constant=int, object_pairs_hook=_no_doubles)
@@ -40,8 +44,10 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
 def read_items(
     text: str, schema: Mapping[str, Any], key: str = "items"
 ) -> tuple[list[Any], tuple[str, ...]]:
-    """The items under `key` that are as the schema says, and what was wrong with the others."""
-    good, odd = [], []
+    """The items under `key` that are as the schema says, and what was wrong with the
+    others."""
+    good = []
+    odd = []
     for at, row in enumerate(parse_json(text, by_item(schema))[key]):
         try:
             _check(row, schema["properties"][key].get("items", {}), f"{key}[{at}]")
@@ -92,7 +98,8 @@ def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
     if "enum" in schema and value not in schema["enum"]:
         return "is none of " + ", ".join(map(str, schema["enum"]))
     if isinstance(value, (int, float)):
-        least, most = schema.get("minimum", value), schema.get("maximum", value)
+        least = schema.get("minimum", value)
+        most = schema.get("maximum", value)
         return "" if least <= value <= most else f"is not from {least} to {most}"
     if isinstance(value, dict):
         if missing := [key for key in schema.get("required", ()) if key not in value]:
@@ -103,8 +110,13 @@ def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-HIGHEST = (15, 75)  # of other models; prices.txt: list prices of October 2026, USD for 1e6 tokens
-CACHE_WRITE, CACHE_READ = 1.25, 0.1  # factors on the price of input, for a cache of five minutes
+HIGHEST = (
+    15,
+    75,
+)  # of other models; prices.txt: list prices of October 2026, USD for 1e6 tokens
+# factors on the price of input, for a cache of five minutes
+CACHE_WRITE = 1.25
+CACHE_READ = 0.1
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
 
 
@@ -119,7 +131,8 @@ class Call(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """What the state file knows: USD spent and calls made today, everywhere; how to note one."""
+    """What the state file knows: USD spent and calls made today, everywhere; how to
+    note one."""
 
     spent: Callable[[], tuple[float, int]]
     note: Callable[[Call], None]
@@ -128,8 +141,12 @@ class Ledger(NamedTuple):
 def cost(model: str, usage: Usage) -> float:
     """What a call did cost, never less than the bill."""
     rows = map(str.split, table("providers/llm/prices.txt").splitlines())
-    read, written = next((map(float, price) for name, *price in rows if name in model), HIGHEST)
-    tokens = usage.input + usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
+    read, written = next(
+        (map(float, price) for name, *price in rows if name in model), HIGHEST
+    )
+    tokens = (
+        usage.input + usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
+    )
     return (tokens * read + usage.output * written) / 1e6
 
 
@@ -139,13 +156,16 @@ def most(ask: Ask) -> Usage:
         int(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + 1
         for text in (f"{ask.system}{ask.prompt}{ask.schema or ''}", ask.shared)
     )
-    return Usage(rest, 0, shared, ask.max_tokens)
+    return Usage(input=rest, cache_read=0, cache_write=shared, output=ask.max_tokens)
 
 
 class Guarded:
-    """A `Model` over a provider: no call is made unless the worst it can cost is left."""
+    """A `Model` over a provider: no call is made unless the worst it can cost is
+    left."""
 
-    def __init__(self, provider: Provider, limits: Mapping[str, float], ledger: Ledger) -> None:
+    def __init__(
+        self, provider: Provider, limits: Mapping[str, float], ledger: Ledger
+    ) -> None:
         self._provider = provider
         self._limits = limits
         self._ledger = ledger
@@ -156,9 +176,15 @@ class Guarded:
     def ask(self, ask: Ask) -> Reply:
         system, shared, prompt = map(scrubbed, (ask.system, ask.shared, ask.prompt))
         ask = ask._replace(system=system, shared=shared, prompt=prompt)
-        name, model = self._provider.name, self._provider.model
-        self._require(0.0 if name == "codex" else cost(model, most(ask)))  # a subscription
-        left = (self._limits["max_cost"], self._limits["max_cost_day"] - (self._earlier or (0,))[0])
+        name = self._provider.name
+        model = self._provider.model
+        self._require(
+            0.0 if name == "codex" else cost(model, most(ask))
+        )  # a subscription
+        left = (
+            self._limits["max_cost"],
+            self._limits["max_cost_day"] - (self._earlier or (0,))[0],
+        )
         ask = ask._replace(budget=max(min(left) - self._used, 0.0))
         try:
             reply = self._provider.ask(ask)
@@ -166,7 +192,15 @@ class Guarded:
             reply = Reply("", most(ask), f"took longer than {ask.timeout:.0f} s")
         spent = cost(model, reply.usage) if reply.cost is None else reply.cost
         self._used += spent
-        self._ledger.note(Call(ask.purpose, name, model, reply.usage, spent))
+        self._ledger.note(
+            Call(
+                purpose=ask.purpose,
+                provider=name,
+                model=model,
+                usage=reply.usage,
+                cost=spent,
+            )
+        )
         if reply.stop:
             raise ReplyError(f"{name}: the reply {reply.stop}")
         if ask.schema is not None:
@@ -179,7 +213,11 @@ class Guarded:
     def _require(self, amount: float) -> None:
         self._earlier = earlier, calls = self._earlier or self._ledger.spent()
         calls += self._calls
-        counts = {"max_cost": self._used, "max_cost_day": self._used + earlier, "max_calls": calls}
+        counts = {
+            "max_cost": self._used,
+            "max_cost_day": self._used + earlier,
+            "max_calls": calls,
+        }
         for key, limit in self._limits.items():
             count = counts[key]
             if count + (1 if key == "max_calls" else amount) > limit:
@@ -193,5 +231,6 @@ class Guarded:
 
 @lru_cache(maxsize=8)  # the shared part is the same in many questions
 def scrubbed(text: str) -> str:
-    """`text` as it may leave this machine: without <private> parts and secrets, valid as UTF-8."""
+    """`text` as it may leave this machine: without <private> parts and secrets, valid
+    as UTF-8."""
     return redact_secrets(strip_private(text)).encode("utf-8", "replace").decode()

@@ -1,4 +1,5 @@
-"""Codex, whose rollouts say words twice, as event and as item; and Copilot's command line."""
+"""Codex, whose rollouts say words twice, as event and as item; and Copilot's command
+line."""
 
 import hashlib
 import json
@@ -30,10 +31,13 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
-    """Turns in order: words from events where there are any for that role, else from items."""
+    """Turns in order: words from events where there are any for that role, else from
+    items."""
     rollout = _Rollout(into)
     for line, record in records(lines, into):
-        place = TurnPlace(line.number, line.offset, speakers.when(record.get("timestamp")))
+        place = TurnPlace(
+            line.number, line.offset, speakers.when(record.get("timestamp"))
+        )
         rollout.record(record.get("type"), mapping(record.get("payload")), place)
 
 
@@ -42,11 +46,14 @@ class _Rollout:
         self.into = into
         self.root = ""
         self.said: Counter[str] = Counter()
-        self.items: dict[str, set[str]] = {}  # role -> turns of items; none where events say them
+        self.items: dict[
+            str, set[str]
+        ] = {}  # role -> turns of items; none where events say them
 
     def record(self, kind: Any, item: Mapping[str, Any], place: TurnPlace) -> None:
         if kind == "session_meta":
-            # The first one is the file's own; others came along when a session was forked.
+            # The first one is the file's own; others came along when a session was
+            # forked.
             name = speakers.name(item.get("id") or item.get("session_id"))
             if not self.into.turns:
                 self.root = speakers.name(item.get("forked_from_id")) or name
@@ -61,15 +68,22 @@ class _Rollout:
             self._item(item, place)
 
     def _event(self, item: Mapping[str, Any], place: TurnPlace) -> None:
-        kind, role = item.get("type"), _EVENTS.get(str(item.get("type")))
-        if kind == "thread_rolled_back" and isinstance(count := item.get("num_turns"), int):
+        kind = item.get("type")
+        role = _EVENTS.get(str(item.get("type")))
+        if kind == "thread_rolled_back" and isinstance(
+            count := item.get("num_turns"), int
+        ):
             self.into.back(count)
         elif kind == "turn_aborted":
             key = self._key("note", str(item.get("reason")))
             self.into.put_in("[turn aborted]", place._replace(key=key))
         elif role and isinstance(text := item.get("message"), str):
             if gone := self.items.pop(role, None):
-                kept = [each for each in self.into.turns if each.key.split("/")[0] not in gone]
+                kept = [
+                    each
+                    for each in self.into.turns
+                    if each.key.split("/")[0] not in gone
+                ]
                 self.into.turns = kept
             self._words(role, role, text, place)
 
@@ -80,17 +94,23 @@ class _Rollout:
         return key
 
     def _key(self, kind: str, text: str) -> str:
-        """The same for a copy of this turn in a session that was forked from this one."""
+        """The same for a copy of this turn in a session that was forked from this
+        one."""
         self.said[kind] += 1
         basis = f"{self.root}\0{kind}\0{self.said[kind]}\0{text}"
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
     def _item(self, item: Mapping[str, Any], place: TurnPlace) -> None:
-        kind, call = str(item.get("type")), speakers.name(item.get("call_id") or item.get("id"))
+        kind = str(item.get("type"))
+        call = speakers.name(item.get("call_id") or item.get("id"))
         if kind == "message":
             role = item.get("role")
-            if role in ("user", "assistant") and not self.said[role]:  # no event says such words
-                key = self._words(f"item {role}", role, speakers.texts(item.get("content")), place)
+            if (
+                role in ("user", "assistant") and not self.said[role]
+            ):  # no event says such words
+                key = self._words(
+                    f"item {role}", role, speakers.texts(item.get("content")), place
+                )
                 self.items.setdefault(role, set()).add(key)
         elif kind in _CALLS:
             key = call or self._key(kind, str(item.get("arguments"))[:1000])
@@ -103,37 +123,49 @@ class _Rollout:
             text, bad = _result(item.get("output"))
             key = f"{call}/1" if call else self._key("output", text[:1000])
             if self.into.new(key):
-                self.into.result("", text, place._replace(key=key), error=bad, call=call)
+                self.into.result(
+                    "", text, place._replace(key=key), error=bad, call=call
+                )
 
 
 def _result(output: Any) -> tuple[str, bool]:
-    about = mapping(decoded(output) if isinstance(output, str) and output[:1] == "{" else output)
+    about = mapping(
+        decoded(output) if isinstance(output, str) and output[:1] == "{" else output
+    )
     if not about:
         text = speakers.texts(output)
         return text, _STATUS.search(text, 0, 400) is not None
     code = mapping(about.get("metadata") or about).get("exit_code")
-    text = speakers.texts(about.get("output") or about.get("content") or about.get("error"))
+    text = speakers.texts(
+        about.get("output") or about.get("content") or about.get("error")
+    )
     bad = about.get("success") is False or (isinstance(code, int) and code != 0)
     return text or json.dumps(about), bad
 
 
 def recognises_copilot(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Copilot's events."""
-    return str(record.get("type")).startswith(_KINDS) and isinstance(record.get("data"), dict)
+    return str(record.get("type")).startswith(_KINDS) and isinstance(
+        record.get("data"), dict
+    )
 
 
 def read_copilot(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order; an event whose id was seen is passed over."""
     for line, record in records(lines, into):
-        kind, data = record.get("type"), mapping(record.get("data"))
-        call, text = data.get("toolCallId"), speakers.texts(data.get("content"))
+        kind = record.get("type")
+        data = mapping(record.get("data"))
+        call = data.get("toolCallId")
+        text = speakers.texts(data.get("content"))
         if kind == "session.start":
             cwd = mapping(data.get("context")).get("cwd")
             into.where(session=data.get("sessionId"), cwd=cwd)
         elif (place := into.event(line, record, "id")) is None:
             continue
         elif kind == "user.message":
-            typed = data.get("source") in (None, "", "user") and not data.get("parentToolCallId")
+            typed = data.get("source") in (None, "", "user") and not data.get(
+                "parentToolCallId"
+            )
             into.said("user", text, place) if typed else into.put_in(text, place)
         elif kind == "assistant.message":
             into.said("assistant", text, place)

@@ -1,4 +1,5 @@
-"""Messages in parts: Gemini's command line, Qwen Code, OpenCode's database and its export."""
+"""Messages in parts: Gemini's command line, Qwen Code, OpenCode's database and its
+export."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from memcli.sessions import inside, speakers
-from memcli.sessions.gather import Gather, Line, TurnPlace, decoded, mapping, mappings, records
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    TurnPlace,
+    decoded,
+    mapping,
+    mappings,
+    records,
+)
 from memcli.storage import sqlite
 
 _TYPES = ("user", "gemini", "model", "info", "error")
@@ -32,9 +41,13 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         place = TurnPlace(line.number, line.offset)
         if recognises(record):
             _about(record, into)
-            found |= {str(n): (place, m) for n, m in enumerate(mappings(record.get("messages")))}
+            found |= {
+                str(n): (place, m)
+                for n, m in enumerate(mappings(record.get("messages")))
+            }
         elif "$rewindTo" in record:
-            names, to = list(found), str(record["$rewindTo"])
+            names = list(found)
+            to = str(record["$rewindTo"])
             for name in names[names.index(to) :] if to in found else ():
                 del found[name]
         elif patch := mapping(record.get("$set")):
@@ -56,7 +69,11 @@ def read_document(document: Mapping[str, Any], into: Gather) -> None:
 
 def _about(record: Mapping[str, Any], into: Gather) -> None:
     directories = record.get("directories")
-    at = directories[0] if isinstance(directories, list) and directories else record.get("cwd")
+    at = (
+        directories[0]
+        if isinstance(directories, list) and directories
+        else record.get("cwd")
+    )
     into.where(session=record.get("sessionId"), cwd=at)
 
 
@@ -64,7 +81,8 @@ def _message(message: Mapping[str, Any], place: TurnPlace, into: Gather) -> None
     name = speakers.name(message.get("id"))
     key = f"{into.voted()}.{name}" if name else f"@{place.offset}"
     place = place._replace(time=speakers.when(message.get("timestamp")), key=key)
-    kind, text = message.get("type"), speakers.texts(message.get("content"))
+    kind = message.get("type")
+    text = speakers.texts(message.get("content"))
     if not into.new(key if name else None):
         return
     if kind in ("user", "gemini", "model"):
@@ -73,14 +91,18 @@ def _message(message: Mapping[str, Any], place: TurnPlace, into: Gather) -> None
             at = place._replace(key=f"{key}/{number}")
             into.called(call.get("name"), call.get("args"), at, at.key)
             if (status := call.get("status")) in ("success", "error", "cancelled"):
-                about, bad = at.nth("result"), status == "error"
-                into.result(call.get("name"), _output(call), about, error=bad, call=at.key)
+                about = at.nth("result")
+                bad = status == "error"
+                into.result(
+                    call.get("name"), _output(call), about, error=bad, call=at.key
+                )
     elif kind in ("info", "error"):
         into.put_in(text, place, error=kind == "error")
 
 
 def _output(call: Mapping[str, Any]) -> str:
-    shown, given = call.get("resultDisplay"), call.get("result")
+    shown = call.get("resultDisplay")
+    given = call.get("result")
     if isinstance(shown, str) and shown:
         return shown
     for part in mappings(given if isinstance(given, list) else [given]):
@@ -111,8 +133,11 @@ def read_qwen(lines: Iterable[Line], into: Gather) -> None:
             _qwen_tool(part, place.nth(number), into, failed=status == "error")
 
 
-def _qwen_tool(part: Mapping[str, Any], at: TurnPlace, into: Gather, *, failed: bool) -> None:
-    asked, answer = mapping(part.get("functionCall")), mapping(part.get("functionResponse"))
+def _qwen_tool(
+    part: Mapping[str, Any], at: TurnPlace, into: Gather, *, failed: bool
+) -> None:
+    asked = mapping(part.get("functionCall"))
+    answer = mapping(part.get("functionResponse"))
     if asked:
         into.called(asked.get("name"), asked.get("args"), at, asked.get("id"))
     elif answer:
@@ -123,7 +148,8 @@ def _qwen_tool(part: Mapping[str, Any], at: TurnPlace, into: Gather, *, failed: 
 
 
 def read_database(path: Path, into: Gather, folders: Sequence[str]) -> None:
-    """Every session of `folders` (at or below; of all without any); offsets count parts."""
+    """Every session of `folders` (at or below; of all without any); offsets count
+    parts."""
     hint = "name the database of OpenCode"
     with sqlite.opened(path, TABLES, kind="OpenCode", hint=hint) as db:
         for name, directory in sqlite.all_rows(db, _SESSIONS, path):
@@ -132,7 +158,8 @@ def read_database(path: Path, into: Gather, folders: Sequence[str]) -> None:
             into.close()
             into.where(session=name, cwd=directory)
             for key, created, message, data in db.execute(_PARTS, (name,)):
-                info, part = decoded(message), decoded(data)
+                info = decoded(message)
+                part = decoded(data)
                 if isinstance(info, dict) and isinstance(part, dict):
                     _part(key, created, info.get("role"), part, into)
                 else:
@@ -147,16 +174,20 @@ def read_export(document: Mapping[str, Any], into: Gather) -> None:
         info = mapping(message.get("info"))
         created = mapping(info.get("time")).get("created")
         for part in mappings(message.get("parts")):
-            _part(part.get("id") or f"@{into.end}", created, info.get("role"), part, into)
+            _part(
+                part.get("id") or f"@{into.end}", created, info.get("role"), part, into
+            )
 
 
 def _part(
     name: object, created: object, role: object, part: Mapping[str, Any], into: Gather
 ) -> None:
-    kind, text, key = part.get("type"), part.get("text"), speakers.name(name)
+    kind = part.get("type")
+    text = part.get("text")
+    key = speakers.name(name)
     if kind not in ("text", "tool"):
         return
-    place = TurnPlace(0, into.end, speakers.when(created), key)
+    place = TurnPlace(line=0, offset=into.end, time=speakers.when(created), key=key)
     into.end += 1
     if not into.new(key):
         return
@@ -165,7 +196,9 @@ def _part(
     elif part.get("synthetic") or part.get("ignored"):
         into.put_in(str(text or ""), place)
     elif role in ("user", "assistant") and isinstance(text, str):
-        quoted = role == "user" and _QUOTED.fullmatch(text)  # so `opencode run` stores it
+        quoted = role == "user" and _QUOTED.fullmatch(
+            text
+        )  # so `opencode run` stores it
         into.said(str(role), quoted[1] if quoted else text, place)
 
 
@@ -173,5 +206,6 @@ def _tool(part: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
     state = mapping(part.get("state"))
     into.called(part.get("tool"), decoded(state.get("input")), place, place.key)
     if (status := state.get("status")) in ("completed", "error"):
-        said, bad = str(state.get("output") or state.get("error") or ""), status == "error"
+        said = str(state.get("output") or state.get("error") or "")
+        bad = status == "error"
         into.result(part.get("tool"), said, place.nth(1), error=bad, call=place.key)

@@ -1,5 +1,6 @@
 """Markdown or plain text in which each turn stands under a speaker; aider's history.
-The first mark of a file decides which count: a chat about chats is not cut at what it quotes."""
+The first mark of a file decides which count: a chat about chats is not cut at what it
+quotes."""
 
 import re
 from collections.abc import Iterable
@@ -36,7 +37,8 @@ def read(lines: Iterable[Line], into: Gather) -> None:
 
 
 def read_aider(lines: Iterable[Line], into: Gather) -> None:
-    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing is a mark."""
+    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing
+    is a mark."""
     _History(into).read(lines)
 
 
@@ -45,16 +47,21 @@ class _Export:
 
     def __init__(self, into: Gather) -> None:
         self.into = into
-        self.speaker, self.fence = "assistant", ""
+        self.speaker = "assistant"
+        self.fence = ""
         self.kept: list[str] = []
         self.size = 0
         self.at: TurnPlace | None = None
         self.style = self.block = self.before = self.begun = ""
-        self.echo: str | None = None  # the time of a command's echo, when nothing was said after it
+        self.echo: str | None = (
+            None  # the time of a command's echo, when nothing was said after it
+        )
 
     def read(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self.line(line, controls.strip_controls(line.data.decode("utf-8-sig", "replace")))
+            self.line(
+                line, controls.strip_controls(line.data.decode("utf-8-sig", "replace"))
+            )
             self.into.end = line.end
         self.flush()
 
@@ -67,7 +74,9 @@ class _Export:
         text = "\n".join(self.kept).strip()
         if text and self.at is not None:
             self.turn(text, self.at)
-        self.kept, self.size, self.at = [], 0, None
+        self.kept = []
+        self.size = 0
+        self.at = None
 
     def line(self, line: Line, text: str) -> None:
         if not self._in_block(text):
@@ -82,15 +91,20 @@ class _Export:
 
     def _in_block(self, text: str) -> bool:
         if self.style == "specstory" and not self.block:
-            begun = [name for name in ("tool-use", "think") if text.startswith(f"<{name}")]
+            begun = [
+                name for name in ("tool-use", "think") if text.startswith(f"<{name}")
+            ]
             self.block = "".join(begun)
         inside = self.block != ""
         self.block = "" if f"</{self.block}>" in text else self.block
         return inside
 
     def _mark(self, text: str) -> re.Match[str] | None:
-        """The mark of a speaker: outside of fences, but one that no fence can hold is believed."""
-        if self.fence and not (self.style == "specstory" and self.before.strip() == "---"):
+        """The mark of a speaker: outside of fences, but one that no fence can hold is
+        believed."""
+        if self.fence and not (
+            self.style == "specstory" and self.before.strip() == "---"
+        ):
             return None
         if self.style:
             return pattern(_TABLE, self.style).match(text[:400])
@@ -98,12 +112,18 @@ class _Export:
             return None
         for style in _STYLES:
             found = pattern(_TABLE, style).match(text[:400])
-            if found and (style != "screen" or found["answer"] or found["typed"] == "❯"):
+            if found and (
+                style != "screen" or found["answer"] or found["typed"] == "❯"
+            ):
                 self.style = style
                 self.kept = self.kept if style == "named" else []
                 return found
         if about := pattern(_TABLE, "about").match(text):
-            folder = (about["key"] or "").lower() in ("project directory", "directory", "cwd")
+            folder = (about["key"] or "").lower() in (
+                "project directory",
+                "directory",
+                "cwd",
+            )
             name = about["id"] or about["value"]
             self.into.where(cwd=name) if folder else self.into.where(session=name)
         return None
@@ -114,9 +134,15 @@ class _Export:
         aside = groups.get("aside") or ""
         time = pattern(_TABLE, "time").search(aside)
         when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
-        self.at = TurnPlace(line.number, line.offset, when, f"@{line.offset}")
-        name = next(filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant").lower()
-        name = next((each for each in ("typed", "entire", "output") if groups.get(each)), name)
+        self.at = TurnPlace(
+            line=line.number, offset=line.offset, time=when, key=f"@{line.offset}"
+        )
+        name = next(
+            filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant"
+        ).lower()
+        name = next(
+            (each for each in ("typed", "entire", "output") if groups.get(each)), name
+        )
         self.speaker = _ROLES.get(name, "assistant")
         if "sidechain" in aside and self.speaker == "user":
             self.speaker = "assistant"
@@ -129,7 +155,9 @@ class _Export:
             return
         if self.speaker == "tool":
             self.into.result("", text, at)
-        elif self.speaker == "system" or (self.speaker == "user" and self._is_template(text, at)):
+        elif self.speaker == "system" or (
+            self.speaker == "user" and self._is_template(text, at)
+        ):
             self.into.put_in(text, at)
         elif self.style == "specstory" and self.speaker == "assistant":
             self._answer(text, at)
@@ -139,7 +167,8 @@ class _Export:
             self.into.said(self.speaker, text, at)
 
     def _is_template(self, text: str, at: TurnPlace) -> bool:
-        """Whether a person's turn is the text of the slash command that was echoed before it."""
+        """Whether a person's turn is the text of the slash command that was echoed
+        before it."""
         echo, self.echo = self.echo, at.time if _ECHO in text else None
         if echo is None or self.echo is not None:
             return False
@@ -147,19 +176,24 @@ class _Export:
 
     def _answer(self, text: str, at: TurnPlace) -> None:
         self.echo = None
-        parts = re.split(r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text)
+        parts = re.split(
+            r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text
+        )
         for number, part in enumerate(parts):
             place = at.nth(number)
             if part.startswith("<tool-use"):
                 self._tool(part, place)
             elif not part.startswith("<think>") and part.strip():
                 if call := pattern(_TABLE, "tool").match(part.strip()):
-                    self.into.called(call[1], {"file_path": call[2]} if call[2] else {}, place)
+                    self.into.called(
+                        call[1], {"file_path": call[2]} if call[2] else {}, place
+                    )
                 else:
                     self.into.said("assistant", part, place)
 
     def _tool(self, text: str, at: TurnPlace) -> None:
-        called, summary = pattern(_TABLE, "call").match(text), pattern(_TABLE, "tool").search(text)
+        called = pattern(_TABLE, "call").match(text)
+        summary = pattern(_TABLE, "tool").search(text)
         tool = called[2] if called else summary[1] if summary else "unknown"
         subject = pattern(_TABLE, "subject").search(text)
         key = "command" if called and called[1] == "shell" else "file_path"
@@ -172,8 +206,11 @@ class _Export:
 class _History(_Export):
     def line(self, line: Line, text: str) -> None:
         text = "> " if text == ">" else text
-        mark = next((each for each in _MARKS if text.startswith(each) and not self.fence), "")
-        speaker, said = _MARKS.get(mark, "assistant"), text[len(mark) :]
+        mark = next(
+            (each for each in _MARKS if text.startswith(each) and not self.fence), ""
+        )
+        speaker = _MARKS.get(mark, "assistant")
+        said = text[len(mark) :]
         if speaker == "session":  # its time has no zone; it is taken for UTC
             self.flush()
             self.into.close()
@@ -183,7 +220,12 @@ class _History(_Export):
         if (self.at is None or speaker != self.speaker) and (said.strip() or mark):
             self.flush()
             self.speaker = speaker
-            self.at = TurnPlace(line.number, line.offset, self.begun, f"@{line.offset}")
+            self.at = TurnPlace(
+                line=line.number,
+                offset=line.offset,
+                time=self.begun,
+                key=f"@{line.offset}",
+            )
         self.fence = speakers.fenced(self.fence, text)
         self.keep(said)
 

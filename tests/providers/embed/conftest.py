@@ -1,4 +1,5 @@
-"""What the tests of embedders share: no keys of the caller, and no pauses between tries."""
+"""What the tests of embedders share: no keys of the caller, and no pauses between
+tries."""
 
 from collections.abc import Iterator
 

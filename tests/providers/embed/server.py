@@ -16,7 +16,8 @@ DIM = 4
 
 
 class Asked(NamedTuple):
-    """One request as it came: the path with its query, the headers in small letters, the JSON body."""
+    """One request as it came: the path with its query, the headers in small letters,
+    the JSON body."""
 
     path: str
     headers: dict[str, str]
@@ -45,17 +46,24 @@ def vector_of(text: str) -> list[float]:
 
 
 def openai(body: Any) -> Any:
-    """OpenAI's reply; its items come in reverse, as the index and not the place counts."""
-    items = [{"index": i, "embedding": vector_of(text)} for i, text in enumerate(body["input"])]
+    """OpenAI's reply; its items come in reverse, as the index and not the place
+    counts."""
+    items = [
+        {"index": i, "embedding": vector_of(text)}
+        for i, text in enumerate(body["input"])
+    ]
     return {"object": "list", "data": items[::-1], "model": body["model"]}
 
 
 def gemini(body: Any) -> Any:
-    """Gemini's reply to batchEmbedContents; vectors have the dimension that was asked for."""
+    """Gemini's reply to batchEmbedContents; vectors have the dimension that was asked
+    for."""
     made = []
     for request in body["requests"]:
         vector = vector_of(request["content"]["parts"][0]["text"])
-        made.append({"values": vector + [0.0] * (request["outputDimensionality"] - DIM)})
+        made.append(
+            {"values": vector + [0.0] * (request["outputDimensionality"] - DIM)}
+        )
     return {"embeddings": made}
 
 
@@ -63,7 +71,8 @@ class Server:
     """The answers to give before vectors, first to last, and what was asked."""
 
     def __init__(self, speak: Callable[[Any], Any]) -> None:
-        self.url, self.speak = "", speak
+        self.url = ""
+        self.speak = speak
         self.answers: list[Answer | Callable[[Any], Answer]] = []
         self.asked: list[Asked] = []
         self.stop = threading.Event()
@@ -112,14 +121,17 @@ class _Handler(Handler):
     def _close(self) -> None:
         self.close_connection = True
         # A reset, as of a process that dies.
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
         self.connection.close()
 
 
 @contextmanager
 def serving(speak: Callable[[Any], Any] = openai) -> Iterator[Server]:
     """A server on a free port of loopback; what still hangs is let go at the end."""
-    server, before = Server(speak), set(threading.enumerate())
+    server = Server(speak)
+    before = set(threading.enumerate())
     with loopback.serving(type("_", (_Handler,), {"talks": server})) as server.url:
         try:
             yield server

@@ -31,7 +31,8 @@ PASSING = {
 
 @pytest.mark.parametrize("name", PASSING)
 def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
-    """Too many requests, a server's own trouble and a lost connection; but not for ever."""
+    """Too many requests, a server's own trouble and a lost connection; but not for
+    ever."""
     server.answers = [PASSING[name]] * 2
     assert made(server).embed(["alpha"]).tolist() == [vector_of("alpha")]
     assert [body["input"] for body in server.bodies] == [["alpha"]] * 3
@@ -51,7 +52,8 @@ def test_nobody_waits_longer_than_there_is_time(server: Server) -> None:
 
 @pytest.mark.parametrize("answer", [HANG, DRIP])
 def test_a_slow_server_is_left_at_the_deadline(answer: Answer, server: Server) -> None:
-    """A reply that does not come, or drips, ends in an error while the server is still at it."""
+    """A reply that does not come, or drips, ends in an error while the server is still
+    at it."""
     server.answers = [answer]
     with pytest.raises(ProviderError, match="no answer in time"):
         made(server).embed(["alpha"], deadline=0.3)
@@ -68,7 +70,11 @@ def test_redirects_are_not_followed(server: Server) -> None:
 
 def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
     numbers = indices or list(range(len(vectors)))
-    return {"data": [{"index": i, "embedding": v} for i, v in zip(numbers, vectors, strict=True)]}
+    return {
+        "data": [
+            {"index": i, "embedding": v} for i, v in zip(numbers, vectors, strict=True)
+        ]
+    }
 
 
 RUBBISH: dict[str, Any] = {
@@ -105,9 +111,12 @@ def test_another_dimension_than_asked_for_is_refused(server: Server) -> None:
 
 
 def test_texts_are_made_fit_to_send(server: Server) -> None:
-    """An empty text is never sent, nor a secret, half a character or a control character."""
+    """An empty text is never sent, nor a secret, half a character or a control
+    character."""
     key = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
-    vectors = made(server).embed(["", " \n ", f"use {key} here", "a\udc80b", "c\x00\x1b[31md"])
+    vectors = made(server).embed(
+        ["", " \n ", f"use {key} here", "a\udc80b", "c\x00\x1b[31md"]
+    )
     removed = "use [secret removed: openai-key] here"
     assert server.bodies[0]["input"] == ["-", "-", removed, "a\ufffdb", "cd"]
     assert len(vectors) == 5
@@ -133,7 +142,8 @@ def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
 def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
     status: int, said: str, server: Server
 ) -> None:
-    """A model's limit is not known beforehand; short texts of the batch stay as they are."""
+    """A model's limit is not known beforehand; short texts of the batch stay as they
+    are."""
     server.answers = [Answer(status, {"error": said})] * 2
     made(server).embed(["short", "word " * 1000])
     sent = [[len(text) for text in body["input"]] for body in server.bodies]
@@ -142,7 +152,9 @@ def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
 
 def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None:
     """One line of at most 200 characters, without control characters and secrets."""
-    said = "no \x1b[31mluck\n with ghp_abcdefghij0123456789ABCDEFGHIJKLMN " + "blah " * 100
+    said = (
+        "no \x1b[31mluck\n with ghp_abcdefghij0123456789ABCDEFGHIJKLMN " + "blah " * 100
+    )
     server.answers = [Answer(400, [{"error": {"message": said}}])]
     with pytest.raises(ProviderError) as caught:
         made(server).embed(["x"])
@@ -153,7 +165,8 @@ def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None
 
 
 def test_making_an_embedder_loads_nothing_heavy() -> None:
-    """The HTTP client, numpy and the runtimes are imported when something is embedded, not before."""
+    """The HTTP client, numpy and the runtimes are imported when something is embedded,
+    not before."""
     script = (
         "import sys, memcli.providers.embed.onnx; from memcli.providers.configured import make_embedder\n"
         "from memcli.project.config import Config\n"

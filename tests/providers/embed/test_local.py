@@ -18,7 +18,9 @@ from memcli.memory.words import word_forms
 from memcli.providers.embed import DIM, LOCAL_TABLE, local, local_package
 from memcli.providers.embed.local import CRUMB, Local
 
-pytestmark = pytest.mark.skipif(local_package() is None, reason="needs the extra `local`")
+pytestmark = pytest.mark.skipif(
+    local_package() is None, reason="needs the extra `local`"
+)
 
 PROSE = Path(local.__file__).parents[3] / "docs"
 UNICODE = """
@@ -37,8 +39,11 @@ def table(_table: Path) -> Iterator[Local]:
 
 
 def prose() -> list[str]:
-    """Several hundred words as they stand in this project's documents, and some of other scripts."""
-    text = " ".join(path.read_text(encoding="utf-8") for path in sorted(PROSE.glob("*.md")))
+    """Several hundred words as they stand in this project's documents, and some of
+    other scripts."""
+    text = " ".join(
+        path.read_text(encoding="utf-8") for path in sorted(PROSE.glob("*.md"))
+    )
     found = sorted(set(word_forms(text)))
     return [*found[:: max(1, len(found) // 900)], *UNICODE]
 
@@ -48,12 +53,16 @@ def test_words_are_cut_as_the_tokenizer_of_the_model_cuts_them(table: Local) -> 
     tokenizers = pytest.importorskip("tokenizers")
     folder = local_package()
     assert folder is not None
-    model = tokenizers.Tokenizer.from_file(str(folder / "tokenizers" / local._TOKENIZER))
+    model = tokenizers.Tokenizer.from_file(
+        str(folder / "tokenizers" / local._TOKENIZER)
+    )
     model.no_padding()
     model.no_truncation()
     asked = prose()
     assert len(asked) > 500
-    wanted = {word: model.encode(word, add_special_tokens=False).tokens for word in asked}
+    wanted = {
+        word: model.encode(word, add_special_tokens=False).tokens for word in asked
+    }
     assert {word: table._cut([word])[word] for word in asked[::7]} == {
         w: wanted[w] for w in asked[::7]
     }
@@ -69,13 +78,17 @@ def test_few_and_many_words_have_the_same_vectors(_table: Path, some: set[str]) 
         few = own._summed(cut)
         assert own._many(cut) == few
         assert own.words(some) == few
-    assert all(len(word.vector) == DIM and 0 < word.weight <= 1023 for word in few.values())
+    assert all(
+        len(word.vector) == DIM and 0 < word.weight <= 1023 for word in few.values()
+    )
 
 
 def test_keyboard_mash_is_no_known_word(table: Local) -> None:
     """What falls into crumbs is left out of a task; words are kept, however long."""
     assert CRUMB > 1
-    assert table.known(["qzxvkjwq", "x9f3k2q8z", "documentation", "timeout"]).keys() == {
+    assert table.known(
+        ["qzxvkjwq", "x9f3k2q8z", "documentation", "timeout"]
+    ).keys() == {
         "documentation",
         "timeout",
     }
@@ -93,7 +106,8 @@ def test_a_damaged_table_is_made_anew(
 ) -> None:
     """Whatever a killed process or a bad disk left there."""
     (good,) = _table.iterdir()
-    path, data = tmp_path / good.name, good.read_bytes()
+    path = tmp_path / good.name
+    data = good.read_bytes()
     (tmp_path / f"{good.name}.4242").write_bytes(b"half a table")
     if damage == "folder":
         path.mkdir()
@@ -103,7 +117,9 @@ def test_a_damaged_table_is_made_anew(
     else:
         # "late": the head is whole, so that only reading words finds the damage
         late = data[:8192] + b"\0" * (len(data) - 8192)
-        path.write_bytes({"noise": b"\xff" * 9999, "cut": data[:9999], "late": late}[damage])
+        path.write_bytes(
+            {"noise": b"\xff" * 9999, "cut": data[:9999], "late": late}[damage]
+        )
     assert vectors_of(tmp_path) == table.words(["lock", "timeout"])
     if damage != "folder":
         assert [each.name for each in tmp_path.iterdir()] == [good.name]
@@ -123,7 +139,9 @@ def package(folder: Path, name: str, data: bytes) -> None:
             os.symlink(real / part, path)
 
 
-HEADER = json.dumps({"t": {"dtype": "F16", "shape": [1, 256], "data_offsets": [0, 512]}}).encode()
+HEADER = json.dumps(
+    {"t": {"dtype": "F16", "shape": [1, 256], "data_offsets": [0, 512]}}
+).encode()
 BROKEN = [
     (LOCAL_TABLE, b""),
     (LOCAL_TABLE, len(HEADER).to_bytes(8, "little") + HEADER + b"\0" * 512),
@@ -145,7 +163,9 @@ def test_a_broken_package_is_a_provider_error(
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_missing_package_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_names_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where a table was made before, the package is not asked for."""
     vectors_of(tmp_path / "made")
     monkeypatch.setattr(sys, "path", [])

@@ -26,7 +26,8 @@ TABLE[8] = [0.0] * 4
 def _number(value: int) -> bytes:
     out = b""
     while value > 127:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
+        out = out + bytes([value & 127 | 128])
+        value = value >> 7
     return out + bytes([value])
 
 
@@ -48,11 +49,16 @@ def model(
     extra: tuple[str, ...] = ("attention_mask", "token_type_ids"),
     table: Any = None,
 ) -> bytes:
-    """An ONNX model that looks each id up in a table: `last_hidden_state` is (n, tokens, 4)."""
+    """An ONNX model that looks each id up in a table: `last_hidden_state` is (n,
+    tokens, 4)."""
     rows = TABLE if table is None else table
     raw = b"".join(struct.pack("<4f", *row) for row in rows)
     tensor = (
-        _field(1, len(rows)) + _field(1, 4) + _field(2, 1) + _field(8, "table") + _field(9, raw)
+        _field(1, len(rows))
+        + _field(1, 4)
+        + _field(2, 1)
+        + _field(8, "table")
+        + _field(9, raw)
     )
     node = (
         _field(1, "table")
@@ -60,20 +66,27 @@ def model(
         + _field(2, "last_hidden_state")
         + _field(4, "Gather")
     )
-    inputs = [_field(11, _port(name, kind, ["n", "t"])) for name in ("input_ids", *extra)]
+    inputs = [
+        _field(11, _port(name, kind, ["n", "t"])) for name in ("input_ids", *extra)
+    ]
     output = _field(12, _port("last_hidden_state", 1, ["n", "t", "d"]))
-    graph = _field(1, node) + _field(2, "g") + _field(5, tensor) + b"".join(inputs) + output
+    graph = (
+        _field(1, node) + _field(2, "g") + _field(5, tensor) + b"".join(inputs) + output
+    )
     return _field(1, 8) + _field(7, graph) + _field(8, _field(2, 13))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder with the model and a tokenizer that puts [CLS] and [SEP] around the words."""
+    """A folder with the model and a tokenizer that puts [CLS] and [SEP] around the
+    words."""
     made = tmp_path / "tiny-model"
     made.mkdir()
     (made / "model.onnx").write_bytes(model())
     known = {word: number for number, word in enumerate(WORDS)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(known, unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(known, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -93,7 +106,8 @@ def mean(*ids: int) -> Any:
 
 
 def test_texts_become_the_mean_of_their_tokens(folder: Path) -> None:
-    """Padding does not count, order is kept, and rows are as long as the model makes them."""
+    """Padding does not count, order is kept, and rows are as long as the model makes
+    them."""
     embedder = Onnx(str(folder))
     vectors = embedder.embed(["cow zebra grass", "cow", "zebra unknown"])
     assert np.allclose(vectors, [mean(4, 5, 6), mean(4), mean(5, 1)])
@@ -101,11 +115,15 @@ def test_texts_become_the_mean_of_their_tokens(folder: Path) -> None:
     assert embedder.embed([]).shape == (0, 0)
 
 
-@pytest.mark.parametrize("made", [model(kind=6), model(extra=()), model(extra=("attention_mask",))])
+@pytest.mark.parametrize(
+    "made", [model(kind=6), model(extra=()), model(extra=("attention_mask",))]
+)
 def test_the_model_says_which_inputs_it_wants(folder: Path, made: bytes) -> None:
     """Of 32 or 64 bits, with and without mask and types."""
     (folder / "model.onnx").write_bytes(made)
-    assert np.allclose(Onnx(str(folder)).embed(["cow", "cow zebra"]), [mean(4), mean(4, 5)])
+    assert np.allclose(
+        Onnx(str(folder)).embed(["cow", "cow zebra"]), [mean(4), mean(4, 5)]
+    )
 
 
 def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
@@ -114,11 +132,14 @@ def test_the_model_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
     (folder / "model.onnx").rename(folder / "onnx/model.onnx")
     assert np.allclose(Onnx(str(folder)).embed(["cow"]), [mean(4)])
     (folder / "onnx/model_int8.onnx").write_bytes(model(table=[[1.0] * 4] * len(WORDS)))
-    assert np.allclose(Onnx(str(folder), model="onnx/model_int8.onnx").embed(["cow"]), [[1.0] * 4])
+    assert np.allclose(
+        Onnx(str(folder), model="onnx/model_int8.onnx").embed(["cow"]), [[1.0] * 4]
+    )
 
 
 def test_another_model_or_setting_has_another_name(folder: Path) -> None:
-    """So vectors of two models never meet in the cache; the same folder keeps its name."""
+    """So vectors of two models never meet in the cache; the same folder keeps its
+    name."""
     names = [Onnx(str(folder)).model, Onnx(str(folder)).model]
     settings(folder, "1_Pooling/config.json", {"pooling_mode_cls_token": True})
     names.append(Onnx(str(folder)).model)
@@ -130,7 +151,8 @@ def test_another_model_or_setting_has_another_name(folder: Path) -> None:
 
 
 def test_what_is_missing_is_named(folder: Path) -> None:
-    """No folder, no tokenizer, no model: each is a usage error that says what to set."""
+    """No folder, no tokenizer, no model: each is a usage error that says what to
+    set."""
     missing = [("", "needs a folder"), (str(folder / "no"), "is no folder")]
     for given, words in missing:
         with pytest.raises(UsageError, match=words) as caught:

@@ -1,4 +1,5 @@
-"""Each provider's own wire format, its variables, its limits and what it says about failures."""
+"""Each provider's own wire format, its variables, its limits and what it says about
+failures."""
 
 from typing import Any
 
@@ -20,7 +21,9 @@ KEYS = {
 }
 
 
-def made(name: str, environ: dict[str, str] | None = None, **options: Any) -> HttpEmbedder:
+def made(
+    name: str, environ: dict[str, str] | None = None, **options: Any
+) -> HttpEmbedder:
     given = {f"embed_{key}": value for key, value in options.items()}
     found = make_embedder(Config(embedder=name, **given), environ or {})
     assert isinstance(found, HttpEmbedder)
@@ -28,39 +31,66 @@ def made(name: str, environ: dict[str, str] | None = None, **options: Any) -> Ht
 
 
 def test_openai_is_asked_in_its_own_words(server: Server) -> None:
-    """The key goes as a bearer, rows come back by index, the default model is the small one."""
-    embedder = made("openai", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1/"})
+    """The key goes as a bearer, rows come back by index, the default model is the small
+    one."""
+    embedder = made(
+        "openai", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1/"}
+    )
     texts = ["alpha", "be", "gamma ray"]
     vectors = embedder.embed(texts)
-    assert vectors.tolist() == [vector_of(text) for text in texts] and vectors.dtype == np.float32
-    asked, model = server.asked[0], "text-embedding-3-small"
-    assert asked.path == "/v1/embeddings" and asked.headers["authorization"] == f"Bearer {SECRET}"
+    assert (
+        vectors.tolist() == [vector_of(text) for text in texts]
+        and vectors.dtype == np.float32
+    )
+    asked = server.asked[0]
+    model = "text-embedding-3-small"
+    assert (
+        asked.path == "/v1/embeddings"
+        and asked.headers["authorization"] == f"Bearer {SECRET}"
+    )
     assert asked.body == {"model": model, "input": texts, "encoding_format": "float"}
-    assert (embedder.provider, embedder.model) == ("openai", f"{model} at {server.url}/v1")
+    assert (embedder.provider, embedder.model) == (
+        "openai",
+        f"{model} at {server.url}/v1",
+    )
 
 
 def test_any_server_of_that_format_will_do(server: Server) -> None:
-    """It needs no key; its URL may hold a path and a query; known models get prefixes."""
+    """It needs no key; its URL may hold a path and a query; known models get
+    prefixes."""
     url = f"{server.url}/deploy/v2/embeddings?api-version=1"
-    embedder = made("openai-compatible", url=url, model="nomic-embed-text-v1.5", dimensions=4)
+    embedder = made(
+        "openai-compatible", url=url, model="nomic-embed-text-v1.5", dimensions=4
+    )
     embedder.embed(["cow"])
     embedder.embed(["cow"], query=True)
-    made("openai-compatible", {"MEM_EMBED_KEY": SECRET}, url=url, model="m").embed(["cow"])
-    assert [asked.path for asked in server.asked] == ["/deploy/v2/embeddings?api-version=1"] * 3
+    made("openai-compatible", {"MEM_EMBED_KEY": SECRET}, url=url, model="m").embed(
+        ["cow"]
+    )
+    assert [asked.path for asked in server.asked] == [
+        "/deploy/v2/embeddings?api-version=1"
+    ] * 3
     sent = [body["input"] for body in server.bodies]
     assert sent == [["search_document: cow"], ["search_query: cow"], ["cow"]]
     keys = [asked.headers.get("authorization") for asked in server.asked]
-    assert keys == [None, None, f"Bearer {SECRET}"] and server.bodies[0]["dimensions"] == 4
+    assert (
+        keys == [None, None, f"Bearer {SECRET}"] and server.bodies[0]["dimensions"] == 4
+    )
 
 
 def test_gemini_is_asked_in_its_own_words(gemini_server: Server) -> None:
-    """One request for each text in a batch, the task by what is embedded, the key in a header."""
-    server, url, key = gemini_server, f"{gemini_server.url}/v1beta", {"GOOGLE_API_KEY": SECRET}
+    """One request for each text in a batch, the task by what is embedded, the key in a
+    header."""
+    server = gemini_server
+    url = f"{gemini_server.url}/v1beta"
+    key = {"GOOGLE_API_KEY": SECRET}
     embedder = made("gemini", key, url=url)
     vectors = embedder.embed(["alpha", "be"])
     assert vectors.shape == (2, 768) and embedder.model == "gemini-embedding-001@768"
     assert vectors[:, :4].tolist() == [vector_of("alpha"), vector_of("be")]
-    assert server.asked[0].path == "/v1beta/models/gemini-embedding-001:batchEmbedContents"
+    assert (
+        server.asked[0].path == "/v1beta/models/gemini-embedding-001:batchEmbedContents"
+    )
     headers = server.asked[0].headers
     assert headers["x-goog-api-key"] == SECRET and "authorization" not in headers
     assert server.bodies[0]["requests"][0] == {
@@ -69,10 +99,14 @@ def test_gemini_is_asked_in_its_own_words(gemini_server: Server) -> None:
         "taskType": "RETRIEVAL_DOCUMENT",
         "outputDimensionality": 768,
     }
-    second = made("gemini", key, url=url, model="models/gemini-embedding-2", dimensions=8)
+    second = made(
+        "gemini", key, url=url, model="models/gemini-embedding-2", dimensions=8
+    )
     second.embed(["cow"], query=True)
     (request,) = server.bodies[1]["requests"]
-    assert request["content"] == {"parts": [{"text": "task: search result | query: cow"}]}
+    assert request["content"] == {
+        "parts": [{"text": "task: search result | query: cow"}]
+    }
     assert "taskType" not in request and request["outputDimensionality"] == 8
 
 
@@ -86,7 +120,9 @@ def test_ollama_is_asked_in_its_own_words(server: Server) -> None:
     server.answers = [Answer(404, {"error": 'model "nomic-embed-text" not found'})]
     with pytest.raises(ProviderError, match="not found") as caught:
         embedder.embed(["x"])
-    assert caught.value.hint == "ollama pull nomic-embed-text" and len(server.asked) == 2
+    assert (
+        caught.value.hint == "ollama pull nomic-embed-text" and len(server.asked) == 2
+    )
 
 
 HOSTS = {
@@ -120,7 +156,9 @@ def test_what_no_header_can_carry_is_no_key(key: str) -> None:
     assert key not in caught.value.what + caught.value.hint
 
 
-@pytest.mark.parametrize("url", ["localhost:8080", "ftp://a/b", "http://a:99999/", "http://a b/"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8080", "ftp://a/b", "http://a:99999/", "http://a b/"]
+)
 def test_what_is_no_url_is_a_usage_error(url: str) -> None:
     """Only http and https, with a host."""
     for name in ("openai", "openai-compatible", "gemini", "ollama"):
@@ -131,7 +169,8 @@ def test_what_is_no_url_is_a_usage_error(url: str) -> None:
 
 
 def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
-    """Another dimension or another server makes another model; a password is no part of it."""
+    """Another dimension or another server makes another model; a password is no part of
+    it."""
     key = {"OPENAI_API_KEY": "k"}
     names = [
         made("openai", key).model,
@@ -146,7 +185,8 @@ def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)]
+    ("name", "most"),
+    [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)],
 )
 def test_no_request_is_bigger_than_the_provider_takes(
     name: str, most: int, server: Server, gemini_server: Server
@@ -155,17 +195,27 @@ def test_no_request_is_bigger_than_the_provider_takes(
     one = gemini_server if name == "gemini" else server
     embedder = made(name, {KEYS.get(name, "X"): "k"}, url=one.url, model="plain-model")
     texts = [f"{number} text" for number in range(most + 3)]
-    assert embedder.embed(texts)[:, 1:3].tolist() == [vector_of(text)[1:3] for text in texts]
+    assert embedder.embed(texts)[:, 1:3].tolist() == [
+        vector_of(text)[1:3] for text in texts
+    ]
     sizes = [len(body.get("input", body.get("requests"))) for body in one.bodies]
     assert sizes == [most, 3]
 
 
-PER_DAY = {"violations": [{"quotaId": "EmbedContentRequestsPerDayPerProjectPerModel-FreeTier"}]}
+PER_DAY = {
+    "violations": [{"quotaId": "EmbedContentRequestsPerDayPerProjectPerModel-FreeTier"}]
+}
 SPENT = {"message": "You exceeded your quota", "code": "insufficient_quota"}
 REFUSALS = {
-    "wrong key": (Answer(401, {"error": f"Incorrect API key: {SECRET}"}), "key is refused"),
+    "wrong key": (
+        Answer(401, {"error": f"Incorrect API key: {SECRET}"}),
+        "key is refused",
+    ),
     "quota": (Answer(429, {"error": SPENT}), "You exceeded"),
-    "a day's quota": (Answer(429, {"error": {"message": "Quota", "details": [PER_DAY]}}), "Quota"),
+    "a day's quota": (
+        Answer(429, {"error": {"message": "Quota", "details": [PER_DAY]}}),
+        "Quota",
+    ),
     "unpaid": (Answer(402, {"detail": "pay first"}), "pay first"),
 }
 
@@ -175,7 +225,8 @@ REFUSALS = {
 def test_a_refusal_for_good_is_not_tried_again_and_names_the_variable(
     name: str, kind: str, server: Server, gemini_server: Server
 ) -> None:
-    """A wrong key and a used-up quota end the call at once; the key is in no message."""
+    """A wrong key and a used-up quota end the call at once; the key is in no
+    message."""
     one = gemini_server if name == "gemini" else server
     embedder = made(name, {KEYS[name]: SECRET}, url=one.url, model="m")
     answer, words = REFUSALS[kind]

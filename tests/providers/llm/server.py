@@ -1,4 +1,5 @@
-"""The Messages API on loopback: real HTTP, its checks, its errors, its counting of tokens."""
+"""The Messages API on loopback: real HTTP, its checks, its errors, its counting of
+tokens."""
 
 import contextlib
 import json
@@ -16,7 +17,8 @@ ERRORS = {401: "authentication_error", 404: "not_found_error", 529: "overloaded_
 
 
 class Step(NamedTuple):
-    """How one request is answered: `raw` instead of a message, after `delay` seconds."""
+    """How one request is answered: `raw` instead of a message, after `delay`
+    seconds."""
 
     status: int = 200
     headers: Mapping[str, str] = {}
@@ -42,7 +44,9 @@ class Api:
         self.answer: Callable[[Mapping[str, Any]], str] = lambda body: "yes"
         self.seen: list[Seen] = []
         """What was answered, in order."""
-        self.url, self.thinking = "", 0.0  # seconds until a reply begins
+        # seconds until a reply begins
+        self.url = ""
+        self.thinking = 0.0
         self.closing = threading.Event()
         self._cache: set[str] = set()
         self._lock = threading.Lock()
@@ -50,13 +54,19 @@ class Api:
     @property
     def environ(self) -> dict[str, str]:
         """What a client needs in its environment."""
-        return {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": self.url, "NO_PROXY": "127.0.0.1"}
+        return {
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": self.url,
+            "NO_PROXY": "127.0.0.1",
+        }
 
     def total(self, name: str) -> int:
         """The sum of one count over all answers."""
         return sum(seen.usage[name] for seen in self.seen if seen.usage)
 
-    def handle(self, body: Any, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+    def handle(
+        self, body: Any, headers: Mapping[str, str]
+    ) -> tuple[int, Mapping[str, str], bytes]:
         with self._lock:
             step = self.steps.popleft() if self.steps else Step()
         usage: dict[str, int] | None = None
@@ -76,8 +86,11 @@ class Api:
             self.seen.append(Seen(body, headers, usage))
         return status, step.headers, answer
 
-    def _usage(self, body: Mapping[str, Any], text: str, known: set[str]) -> dict[str, int]:
-        """Blocks with a mark are written to the cache, and read from it the next time."""
+    def _usage(
+        self, body: Mapping[str, Any], text: str, known: set[str]
+    ) -> dict[str, int]:
+        """Blocks with a mark are written to the cache, and read from it the next
+        time."""
         blocks = list(_blocks(body))
         marked = {block for block, mark in blocks if mark}
         with self._lock:
@@ -93,7 +106,8 @@ class Api:
 
 
 def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """The prompt as the API lays it out: schema and system text, messages; with the marks."""
+    """The prompt as the API lays it out: schema and system text, messages; with the
+    marks."""
     if "output_config" in body:
         yield json.dumps(body["output_config"]), False
     for block in body.get("system", []):
@@ -113,7 +127,11 @@ def _fault(body: Any, headers: Mapping[str, str]) -> str:
     for name in ("model", "max_tokens", "messages"):
         if not body.get(name):
             return f"{name}: field required"
-    if any(not block["text"].strip() for turn in body["messages"] for block in turn["content"]):
+    if any(
+        not block["text"].strip()
+        for turn in body["messages"]
+        for block in turn["content"]
+    ):
         return "text content blocks must be non-empty"
     if found := FORBIDDEN & set(_keys(body.get("output_config", {}))):
         return f"output_config: {found} not supported"
@@ -131,10 +149,22 @@ def tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def message(body: Mapping[str, Any], text: str, stop: str, usage: Mapping[str, int]) -> bytes:
+def message(
+    body: Mapping[str, Any], text: str, stop: str, usage: Mapping[str, int]
+) -> bytes:
     content = [{"type": "text", "text": text}] if text else []
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
-    tail = {"content": content, "stop_reason": stop, "stop_sequence": None, "usage": usage}
+    head = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+    }
+    tail = {
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     return json.dumps({**head, **tail}).encode()
 
 

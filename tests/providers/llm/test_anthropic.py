@@ -43,12 +43,19 @@ class Asked:
     """A model over the server, with what it wrote into the ledger."""
 
     def __init__(
-        self, api: Api, run: float = 5, day: float = 5, most: int = 40, earlier: Any = (0.0, 0)
+        self,
+        api: Api,
+        run: float = 5,
+        day: float = 5,
+        most: int = 40,
+        earlier: Any = (0.0, 0),
     ) -> None:
         self.calls: list[Call] = []
         limits = {"max_cost": run, "max_cost_day": day, "max_calls": most}
         provider = Anthropic("claude-haiku-4-5", api.environ)
-        self.model = Guarded(provider, limits, Ledger(lambda: earlier, self.calls.append))
+        self.model = Guarded(
+            provider, limits, Ledger(lambda: earlier, self.calls.append)
+        )
 
 
 @pytest.fixture
@@ -71,22 +78,36 @@ def refused(model: Model | Anthropic, ask: Ask = PLAIN) -> ProviderError:
     return caught.value
 
 
-def test_a_question_is_answered_and_counted(api: Api, make: Callable[..., Asked]) -> None:
+def test_a_question_is_answered_and_counted(
+    api: Api, make: Callable[..., Asked]
+) -> None:
     """The reply with the tokens as the API counted them; the ledger has the cost."""
     one = make()
     reply = one.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
     sent = tokens("Be brief.") + tokens("user" + "Is it?")
-    assert reply == Reply("yes", Usage(sent, 0, 0, 1))
+    assert reply == Reply(
+        "yes", Usage(input=sent, cache_read=0, cache_write=0, output=1)
+    )
     cost = (sent * 1 + 1 * 5) / 1e6
-    assert one.calls == [Call("session", "anthropic", "claude-haiku-4-5", reply.usage, cost)]
+    assert one.calls == [
+        Call(
+            purpose="session",
+            provider="anthropic",
+            model="claude-haiku-4-5",
+            usage=reply.usage,
+            cost=cost,
+        )
+    ]
     assert api.seen[0].body["system"] == [{"type": "text", "text": "Be brief."}]
 
 
 def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
     api: Api, make: Callable[..., Asked]
 ) -> None:
-    """Bounds are no part of structured output, which the server refuses: they are held here."""
-    one, ask = make(), Ask("s", "p", schema=SCHEMA)
+    """Bounds are no part of structured output, which the server refuses: they are held
+    here."""
+    one = make()
+    ask = Ask("s", "p", schema=SCHEMA)
     api.answer = lambda body: GOOD
     assert one.model.ask(ask).text == GOOD
     sent = api.seen[0].body["output_config"]["format"]
@@ -96,31 +117,51 @@ def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
     assert "reply.weight is not from 0 to 1" in refused(one.model, ask).what
 
 
-def test_secrets_and_private_parts_never_leave(api: Api, make: Callable[..., Asked]) -> None:
+def test_secrets_and_private_parts_never_leave(
+    api: Api, make: Callable[..., Asked]
+) -> None:
     """Neither from the system text, nor from the shared part, nor from the prompt."""
     shared = f"t {KEY} \ud800 <private>hidden"
-    make().model.ask(Ask(f"s {KEY}", f"p {KEY} <private>ours</private>.", shared=shared))
+    make().model.ask(
+        Ask(f"s {KEY}", f"p {KEY} <private>ours</private>.", shared=shared)
+    )
     body = json.dumps(api.seen[0].body)
     assert "a1B2" not in body and "ours" not in body and "hidden" not in body
     assert "t " in body and "p " in body
 
 
-def test_questions_with_one_prefix_pay_for_it_once(api: Api, make: Callable[..., Asked]) -> None:
+def test_questions_with_one_prefix_pay_for_it_once(
+    api: Api, make: Callable[..., Asked]
+) -> None:
     """The others find the transcript in the cache."""
     one = make()
     api.answer = lambda body: GOOD
     for n in range(3):
-        one.model.ask(Ask("One system text.", f"Part {n}.", LONG, SCHEMA))
+        one.model.ask(
+            Ask(
+                system="One system text.",
+                prompt=f"Part {n}.",
+                shared=LONG,
+                schema=SCHEMA,
+            )
+        )
     assert [call.usage.cache_write > 0 for call in one.calls] == [True, False, False]
     assert api.total("cache_read_input_tokens") > 2 * 9000
 
 
-PASSING = [Step(429, {"retry-after-ms": "10"}), Step(529), Step(503, raw=b"<html>busy</html>")]
+PASSING = [
+    Step(429, {"retry-after-ms": "10"}),
+    Step(529),
+    Step(503, raw=b"<html>busy</html>"),
+]
 
 
 @pytest.mark.parametrize("step", PASSING, ids=lambda step: str(step.status))
-def test_what_passes_is_tried_again(step: Step, api: Api, make: Callable[..., Asked]) -> None:
-    """Asked again and paid once; five times in all, then the status and what the server said."""
+def test_what_passes_is_tried_again(
+    step: Step, api: Api, make: Callable[..., Asked]
+) -> None:
+    """Asked again and paid once; five times in all, then the status and what the server
+    said."""
     one = make()
     api.steps.extend([step, step])
     assert one.model.ask(PLAIN).text == "yes"
@@ -141,11 +182,16 @@ def test_what_stays_wrong_is_not_tried_again(
     assert str(status) in error.what and hint in error.hint and len(api.seen) == 1
 
 
-def test_a_slow_reply_is_given_up_and_counted(api: Api, make: Callable[..., Asked]) -> None:
+def test_a_slow_reply_is_given_up_and_counted(
+    api: Api, make: Callable[..., Asked]
+) -> None:
     """It may be paid for all the same, so the ledger has the most that it can cost."""
     one = make()
     api.steps.append(Step(delay=30))
-    assert "took longer" in refused(one.model, Ask("s", "p", max_tokens=100, timeout=0.2)).what
+    assert (
+        "took longer"
+        in refused(one.model, Ask("s", "p", max_tokens=100, timeout=0.2)).what
+    )
     assert one.calls[0].usage.output == 100
 
 
@@ -162,7 +208,8 @@ NOT_WHOLE = [
 def test_a_reply_that_is_not_whole_is_refused_whole(
     step: Step, word: str, api: Api, make: Callable[..., Asked]
 ) -> None:
-    """Cut off, refused, no JSON, or not as asked; it is paid for and not asked again."""
+    """Cut off, refused, no JSON, or not as asked; it is paid for and not asked
+    again."""
     one = make()
     api.steps.append(step)
     assert word in refused(one.model, Ask("s", "p", schema=SCHEMA)).what
@@ -183,7 +230,8 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_key_the_way_to_set_it_is_told() -> None:
     """Exit 2, before anything is asked; a token does, too."""
-    config, ledger = Config(llm="anthropic"), Ledger(lambda: (0.0, 0), lambda call: None)
+    config = Config(llm="anthropic")
+    ledger = Ledger(lambda: (0.0, 0), lambda call: None)
     with pytest.raises(UsageError) as caught:
         make_model(config, {"ANTHROPIC_API_KEY": " "}, ledger)
     assert caught.value.code == 2 and "ANTHROPIC_API_KEY" in caught.value.hint
@@ -192,21 +240,31 @@ def test_without_a_key_the_way_to_set_it_is_told() -> None:
     assert make_model(config, {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
 
 
-def test_limits_are_looked_at_before_a_call(api: Api, make: Callable[..., Asked]) -> None:
-    """The worst that a call can cost must be left; the message says how to raise the limit."""
+def test_limits_are_looked_at_before_a_call(
+    api: Api, make: Callable[..., Asked]
+) -> None:
+    """The worst that a call can cost must be left; the message says how to raise the
+    limit."""
     ask = Ask("s", "p", max_tokens=4000)
     error = refused(make(run=0.01).model, ask)
     assert "max_cost is 0.01" in error.what and "--set max_cost" in error.hint
     error = refused(make(day=2.0, earlier=(1.99, 3)).model, ask)
-    assert "max_cost_day is 2" in error.what and "1.9900 are spent" in error.what and not api.seen
+    assert (
+        "max_cost_day is 2" in error.what
+        and "1.9900 are spent" in error.what
+        and not api.seen
+    )
     one = make(most=40, earlier=(0.1, 38))
     assert [one.model.ask(PLAIN).text for _ in range(2)] == ["yes", "yes"]
     assert "max_calls is 40" in refused(one.model).what and len(api.seen) == 2
 
 
-def test_what_was_spent_counts_for_the_next_call(api: Api, make: Callable[..., Asked]) -> None:
+def test_what_was_spent_counts_for_the_next_call(
+    api: Api, make: Callable[..., Asked]
+) -> None:
     """Real usage replaces the estimate, and the limit is never passed."""
-    one, ask = make(run=0.03), Ask("s", "p", max_tokens=4000)
+    one = make(run=0.03)
+    ask = Ask("s", "p", max_tokens=4000)
     assert [one.model.ask(ask).text for _ in range(4)] == ["yes"] * 4
     api.answer = lambda body: "x" * 4 * 3000
     one.model.ask(ask)

@@ -1,4 +1,5 @@
-"""The `claude` and `codex` commands, with stand-ins on PATH that note how they were called."""
+"""The `claude` and `codex` commands, with stand-ins on PATH that note how they were
+called."""
 
 import itertools
 import json
@@ -98,18 +99,29 @@ def test_a_question_goes_in_by_stdin_and_its_result_comes_back(fake: Fake) -> No
 
 @pytest.mark.parametrize("has", ["--safe-mode", "--setting-sources"])
 def test_the_nested_agent_can_do_nothing(fake: Fake, world: Path, has: str) -> None:
-    """No tools, no servers, no transcript, nothing of the user's own; an empty folder of its own."""
+    """No tools, no servers, no transcript, nothing of the user's own; an empty folder
+    of its own."""
     fake.help = has
     fake.says(RESULT)
     fake.model(model="haiku").ask(Ask("Be brief.", "p"))
     seen = fake.seen
     options = dict(zip(seen["argv"], [*seen["argv"][1:], ""], strict=True))
-    assert options["--tools"] == "" and has in options and options["--max-budget-usd"] == "0.5000"
-    assert {"--print", "--strict-mcp-config", "--no-session-persistence"} <= set(seen["argv"])
+    assert (
+        options["--tools"] == ""
+        and has in options
+        and options["--max-budget-usd"] == "0.5000"
+    )
+    assert {"--print", "--strict-mcp-config", "--no-session-persistence"} <= set(
+        seen["argv"]
+    )
     named = (options["--output-format"], options["--model"], options["--system-prompt"])
     assert named == ("json", "haiku", "Be brief.")
     env = seen["env"]
-    assert (env["MEM_HOOK"], env["CLAUDECODE"], env["MAX_THINKING_TOKENS"]) == ("off", None, "0")
+    assert (env["MEM_HOOK"], env["CLAUDECODE"], env["MAX_THINKING_TOKENS"]) == (
+        "off",
+        None,
+        "0",
+    )
     assert env["HOME"] == os.environ["HOME"], "where its login is"
     assert seen["files"] == [] and not Path(seen["cwd"]).exists()
     assert not Path(seen["cwd"]).is_relative_to(world / "cwd")
@@ -126,21 +138,35 @@ print('{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":
 
 
 def test_codex_answers_by_its_last_message(fake: Fake) -> None:
-    """No hooks, tools or project documents, at no price; a model of Anthropic is not asked for."""
+    """No hooks, tools or project documents, at no price; a model of Anthropic is not
+    asked for."""
     home = Path.home() / ".codex"
     home.mkdir(parents=True)
     for name in ("auth.json", "config.toml", "AGENTS.md"):
         (home / name).touch()
     fake.does(CODEX, "codex")
-    ask = Ask("Be brief.", "Is it?", schema={"type": "array", "items": {"type": "string"}})
+    ask = Ask(
+        "Be brief.", "Is it?", schema={"type": "array", "items": {"type": "string"}}
+    )
     reply = fake.model("codex").ask(ask)
-    assert (json.loads(reply.text), reply.usage, reply.cost) == (["a"], (5, 4, 0, 2), 0.0)
+    assert (json.loads(reply.text), reply.usage, reply.cost) == (
+        ["a"],
+        (5, 4, 0, 2),
+        0.0,
+    )
     argv = fake.seen["argv"]
     off = [after for arg, after in itertools.pairwise(argv) if arg == "--disable"]
-    assert {"hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals"} == set(off)
-    assert {"--ephemeral", "read-only", "web_search=disabled"} <= set(argv) and "-m" not in argv
+    assert {"hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals"} == set(
+        off
+    )
+    assert {"--ephemeral", "read-only", "web_search=disabled"} <= set(
+        argv
+    ) and "-m" not in argv
     told = Path(f"{fake.notes}.told").read_text()
-    assert told == "Be brief. ['auth.json', 'config.toml']" and "Is it?" in fake.seen["stdin"]
+    assert (
+        told == "Be brief. ['auth.json', 'config.toml']"
+        and "Is it?" in fake.seen["stdin"]
+    )
     assert (home / "auth.json").read_text() == "new", "a login that was renewed is kept"
     fake.model("codex", model="gpt-5.1-codex").ask(ask)
     assert "gpt-5.1-codex" in fake.seen["argv"]
@@ -226,5 +252,8 @@ def test_a_missing_command_is_told(fake: Fake, tmp_path: Path) -> None:
     ledger = Ledger(lambda: (0.0, 0), fake.calls.append)
     for path in (".", "", "bin:."):
         model = make_model(Config(llm="claude"), {"PATH": path}, ledger)
-        assert model is not None and "no claude command" in refused(model, Ask("s", "p")).what
+        assert (
+            model is not None
+            and "no claude command" in refused(model, Ask("s", "p")).what
+        )
     assert not fake.notes.exists()

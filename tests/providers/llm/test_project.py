@@ -25,7 +25,8 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
 
 
 def test_the_stage_is_asked_of_the_real_sdk(project: Project, api: Api) -> None:
-    """Rules cannot tell it, the model can; nothing is asked when the user has not enabled one."""
+    """Rules cannot tell it, the model can; nothing is asked when the user has not
+    enabled one."""
     api.answer = lambda body: "I would say: review."
     assert project.mem(*STAGE).out.strip() == "unknown" and not api.seen
     assert project.mem(*STAGE, *ON).out.strip() == "review"
@@ -45,7 +46,9 @@ def test_the_ledger_is_shown_by_health(project: Project, api: Api) -> None:
     assert found["calls"] == 2 and found["input"] == api.total("input_tokens") > 0
     assert found["cost"] == pytest.approx((found["input"] + 5 * found["output"]) / 1e6)
     tokens = found["input"] + found["output"]
-    assert f"LLM, 30 days: 2 calls, {tokens} tokens, 0.00 USD" in project.mem("health").out
+    assert (
+        f"LLM, 30 days: 2 calls, {tokens} tokens, 0.00 USD" in project.mem("health").out
+    )
     later = project.mem("health", "--json", env={"MEM_NOW": "2026-12-21"}).json["llm"]
     assert later["calls"] == 0
 
@@ -56,7 +59,10 @@ def test_a_day_has_a_limit_over_all_projects(project: Project, api: Api) -> None
     other.note("ledger", [("2026-11-21", "x", "anthropic", "m", 1, 0, 0, 1, 1.99)])
     other.close()
     found = project.mem("retire-stage", *ON)
-    assert "max_cost_day is 2 USD, 1.9900 are spent" in found.out + found.err and not api.seen
+    assert (
+        "max_cost_day is 2 USD, 1.9900 are spent" in found.out + found.err
+        and not api.seen
+    )
     project.mem(*STAGE, *ON, env={"MEM_NOW": "2026-11-22"})
     assert len(api.seen) == 1
 
@@ -66,7 +72,11 @@ def test_doctor_asks_only_when_told(project: Project, api: Api) -> None:
 
     def rows(*args: str) -> dict[str, str]:
         found = project.mem("doctor", "--json", *args).json
-        return {row["status"]: row["detail"] for row in found["checks"] if row["name"] == "llm"}
+        return {
+            row["status"]: row["detail"]
+            for row in found["checks"]
+            if row["name"] == "llm"
+        }
 
     assert set(rows(*ON)) == {"INFO"} and not api.seen
     assert rows("--online")["INFO"].startswith("llm = none") and not api.seen
@@ -74,5 +84,7 @@ def test_doctor_asks_only_when_told(project: Project, api: Api) -> None:
     assert len(api.seen) == 1
     api.steps.append(Step(401))
     assert "401" in rows("--online", *ON)["FAIL"]
-    assert project.mem("doctor", "--online", *ON, env={"ANTHROPIC_API_KEY": ""}).code == 1
+    assert (
+        project.mem("doctor", "--online", *ON, env={"ANTHROPIC_API_KEY": ""}).code == 1
+    )
     assert "sk-test" not in project.mem("doctor", "--online", *ON).out

@@ -53,11 +53,17 @@ def test_what_is_no_json_is_refused(text: str) -> None:
 
 
 def test_strings_come_back_without_controls() -> None:
-    """Escapes in JSON smuggle nothing in: neither terminal codes nor half characters."""
-    assert parse_json(r'{"a\u0000": ["x\u001b[31my\u202ez", "\ud800"]}') == {"a": ["xyz", "\ufffd"]}
+    """Escapes in JSON smuggle nothing in: neither terminal codes nor half
+    characters."""
+    assert parse_json(r'{"a\u0000": ["x\u001b[31my\u202ez", "\ud800"]}') == {
+        "a": ["xyz", "\ufffd"]
+    }
 
 
 def test_an_excerpt_cuts_after_it_has_redacted() -> None:
     """A token at the edge is not shown in half."""
     token = "ghp_" + "a1B2c3D4" * 4 + "a1B2"
-    assert "ghp_a1" not in excerpt("x" * 60 + " " + token) and len(excerpt("y" * 999)) == 80
+    assert (
+        "ghp_a1" not in excerpt("x" * 60 + " " + token)
+        and len(excerpt("y" * 999)) == 80
+    )

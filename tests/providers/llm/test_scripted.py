@@ -18,7 +18,9 @@ def scripted(folder: Path, *lines: Any, calls: list[Call] | None = None) -> Mode
     path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
     note = (calls if calls is not None else []).append
     model = make_model(
-        Config(llm="scripted", llm_replies=str(path)), {}, Ledger(lambda: (0.0, 0), note)
+        Config(llm="scripted", llm_replies=str(path)),
+        {},
+        Ledger(lambda: (0.0, 0), note),
     )
     assert model is not None
     return model
@@ -51,16 +53,21 @@ def test_a_line_may_be_for_one_scope(tmp_path: Path) -> None:
 def test_no_reply_is_an_error(tmp_path: Path) -> None:
     """A file that is for other scopes only."""
     with pytest.raises(ProviderError, match="no reply for job"):
-        scripted(tmp_path, {"match": "x", "reply": ""}).ask(Ask("s", "p", purpose="job"))
+        scripted(tmp_path, {"match": "x", "reply": ""}).ask(
+            Ask("s", "p", purpose="job")
+        )
 
 
 def test_it_is_held_to_the_same_rules(tmp_path: Path) -> None:
-    """The ledger knows its calls, at no cost; a reply that is not as asked is refused."""
+    """The ledger knows its calls, at no cost; a reply that is not as asked is
+    refused."""
     calls: list[Call] = []
     model = scripted(tmp_path, {"a": 1}, calls=calls)
     with pytest.raises(ProviderError, match="no array"):
         model.ask(Ask("s", "p", schema={"type": "array"}, purpose="x"))
-    assert [(call.purpose, call.provider, call.cost) for call in calls] == [("x", "scripted", 0.0)]
+    assert [(call.purpose, call.provider, call.cost) for call in calls] == [
+        ("x", "scripted", 0.0)
+    ]
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

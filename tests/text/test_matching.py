@@ -1,0 +1,56 @@
+"""Patterns that stand beside the code that uses them."""
+
+import re
+
+import pytest
+
+from memcli.text.matching import verbose
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_pattern_is_compiled_when_it_is_first_called_and_once():
+    calls = []
+
+    @verbose
+    def broken() -> str:
+        """Not a pattern."""
+        calls.append(1)
+        return r"( a" if len(calls) == 1 else r"a b  # and a comment"
+
+    assert calls == []
+    with pytest.raises(re.error):
+        broken()
+    assert broken().fullmatch("ab")
+    assert broken() is broken()
+    assert len(calls) == 2
+    assert broken.__doc__ == "Not a pattern."
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        ({"ignore_case": True}, "ONE"),
+        ({"lines": True}, "zero\none\nthree"),
+        ({"lines": True, "ignore_case": True}, "zero\nONE\nthree"),
+    ],
+)
+def test_flags_are_named(flags, text):
+    @verbose(**flags)
+    def word() -> str:
+        return r"^ one $"
+
+    @verbose
+    def bare() -> str:
+        return r"^ one $"
+
+    assert word().search(text)
+    assert not bare().search(text)
+
+
+def test_a_dot_may_be_a_line_end():
+    @verbose(dot_all=True)
+    def any_three() -> str:
+        return r"a . b"
+
+    assert any_three().search("a\nb")
