@@ -158,12 +158,19 @@ def located(label: dict[str, Any], turns: Sequence[Turn]) -> Lesson | None:
 
 def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
     """A command's exit code, its JSON (none: {}), and its last line of errors."""
-    environment = {name: value for name, value in os.environ.items() if SAFE.fullmatch(name)}
+    environment = {
+        name: value for name, value in os.environ.items() if SAFE.fullmatch(name)
+    }
     places = ("HOME", "MEM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")
     environment |= {name: str(home) for name in (*places, "XDG_CACHE_HOME")}
     environment |= {"NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     try:
         reply = json.loads(done.stdout)
@@ -192,7 +199,9 @@ def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, 
         home, folder = Path(temporary, "home"), Path(temporary, "work")
         home.mkdir()
         folder.mkdir()
-        subprocess.run(["git", "init", "--quiet", str(folder)], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "init", "--quiet", str(folder)], check=True, capture_output=True
+        )
         session = home / path.name
         shutil.copy(path, session)
         extract = [*mem, "extract", str(session), "--engine", "rules", "--json"]
@@ -205,7 +214,9 @@ def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, 
         kept = []
         for entry, kind in listed.items():
             if kind != "episode":
-                _, told, _ = run([*mem, "show", entry, "--proxy", "--json"], folder, home)
+                _, told, _ = run(
+                    [*mem, "show", entry, "--proxy", "--json"], folder, home
+                )
                 kept.append(entry_of(told))
         _, inbox, _ = run([*mem, "inbox", "--json"], folder, home)
         waiting = inbox if isinstance(inbox, list) else _first_list(inbox)
@@ -218,7 +229,9 @@ def _first_list(reply: dict[str, Any]) -> list[Any]:
     return next((value for value in reply.values() if isinstance(value, list)), [])
 
 
-def outcome(session: dict[str, Any], labels: list[Any], folder: Path, mem: list[str]) -> Outcome:
+def outcome(
+    session: dict[str, Any], labels: list[Any], folder: Path, mem: list[str]
+) -> Outcome:
     """One session, learned from and held against its labels."""
     path = folder / session["part"] / session["file"]
     try:
@@ -245,7 +258,9 @@ Count = tuple[int, int]
 
 def right(entries: Sequence[Entry], lessons: Sequence[Lesson]) -> Count:
     """The entries that say a lesson, of all."""
-    good = [entry for entry in entries if any(says(entry, lesson) for lesson in lessons)]
+    good = [
+        entry for entry in entries if any(says(entry, lesson) for lesson in lessons)
+    ]
     return len(good), len(entries)
 
 
@@ -266,7 +281,9 @@ def silent(result: Outcome) -> Count:
 FIGURES: dict[str, Callable[[Outcome], Count]] = {
     "kept: right": lambda one: right(one.kept, one.lessons),
     "kept: clear lessons found": lambda one: found(one.kept, one.lessons, clear=True),
-    "kept: arguable lessons found": lambda one: found(one.kept, one.lessons, clear=False),
+    "kept: arguable lessons found": lambda one: found(
+        one.kept, one.lessons, clear=False
+    ),
     "kept or proposed: right": lambda one: right(one.kept + one.proposed, one.lessons),
     "kept or proposed: clear lessons found": lambda one: found(
         one.kept + one.proposed, one.lessons, clear=True
@@ -290,7 +307,9 @@ def interval(counts: dict[str, Count]) -> tuple[float, float]:
     return shares[edge], shares[-edge - 1]
 
 
-def told(name: str, results: Sequence[Outcome], figure: Callable[[Outcome], Count]) -> str:
+def told(
+    name: str, results: Sequence[Outcome], figure: Callable[[Outcome], Count]
+) -> str:
     """A line: the share, the counts, the interval."""
     counts: dict[str, Count] = defaultdict(lambda: (0, 0))
     for result in results:
@@ -313,7 +332,9 @@ def report(results: Sequence[Outcome]) -> None:
         f"{len(results)} sessions of {len(repositories)} repositories,"
         f" {lessons[True]} clear and {lessons[False]} arguable lessons"
     )
-    other = [result for result in results if result.session["language"] not in ("en", "-")]
+    other = [
+        result for result in results if result.session["language"] not in ("en", "-")
+    ]
     for title, group in (("all", results), ("not in English", other)):
         print(f"{title}, {len(group)} sessions:")
         for name, figure in FIGURES.items():
@@ -340,9 +361,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sessions", type=Path)
     parser.add_argument("--part", choices=PARTS, required=True)
-    parser.add_argument("--mem", default="mem", help="the command (words split as in a shell)")
+    parser.add_argument(
+        "--mem", default="mem", help="the command (words split as in a shell)"
+    )
     parser.add_argument("--only", default="", help="ids of sessions, with commas")
-    parser.add_argument("--show", action="store_true", help="print entries (part look only)")
+    parser.add_argument(
+        "--show", action="store_true", help="print entries (part look only)"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     if arguments.show and arguments.part != "look":
@@ -353,7 +378,11 @@ def main() -> int:
     labels: dict[str, list[Any]] = defaultdict(list)
     for label in rows("lessons.jsonl"):
         labels[label["session"]].append(label)
-    there = [row for row in chosen if (arguments.sessions / row["part"] / row["file"]).exists()]
+    there = [
+        row
+        for row in chosen
+        if (arguments.sessions / row["part"] / row["file"]).exists()
+    ]
     if len(there) < len(chosen):
         print(f"{len(chosen) - len(there)} sessions are not in {arguments.sessions}")
     mem = shlex.split(arguments.mem)

@@ -33,7 +33,9 @@ def part_of(repository: str) -> str:
     The first digit decides as in an older set of labelled sessions, whose hidden half has the
     odd ones: none of those repositories is ever looked at.
     """
-    digits = [int(digit, 16) for digit in hashlib.sha1(repository.encode()).hexdigest()[:3]]
+    digits = [
+        int(digit, 16) for digit in hashlib.sha1(repository.encode()).hexdigest()[:3]
+    ]
     open_half = digits[0] % 2 == 0
     if open_half and digits[1] <= 10:
         return "look"
@@ -54,7 +56,9 @@ def cut_to(data: bytes, lines: list[int] | None) -> bytes:
     return b"\n".join(data.split(b"\n")[first - 1 : last])
 
 
-def fetch(repository: str, sessions: Iterable[Mapping[str, Any]], out: Path, host: str) -> int:
+def fetch(
+    repository: str, sessions: Iterable[Mapping[str, Any]], out: Path, host: str
+) -> int:
     """Write the sessions of one repository; how many could not be had."""
     missing = 0
     with tempfile.TemporaryDirectory() as temporary:
@@ -64,10 +68,20 @@ def fetch(repository: str, sessions: Iterable[Mapping[str, Any]], out: Path, hos
         for session in sessions:
             commit, path = session["commit"], session["path"]
             try:
-                git(folder, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", commit)
+                git(
+                    folder,
+                    "fetch",
+                    "--quiet",
+                    "--depth=1",
+                    "--filter=blob:none",
+                    "origin",
+                    commit,
+                )
                 data = git(folder, "cat-file", "blob", f"{commit}:{path}")
             except subprocess.CalledProcessError as error:
-                reason = error.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+                reason = (
+                    error.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+                )
                 print(f"{session['id']} {repository}: not fetched: {' '.join(reason)}")
                 missing += 1
                 continue
@@ -86,7 +100,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--part", choices=PARTS, help="only the sessions of this part")
-    parser.add_argument("--host", default=HOST, help="where OWNER/NAME is a git repository")
+    parser.add_argument(
+        "--host", default=HOST, help="where OWNER/NAME is a git repository"
+    )
     arguments = parser.parse_args()
     wanted = defaultdict(list)
     for session in rows("sessions.jsonl"):
