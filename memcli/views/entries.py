@@ -17,7 +17,8 @@ from memcli.views.text import columns, count, folded, hung, styled, table, value
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
-    from memcli.commands.compact import StageReport, ToldReport
+    from memcli.commands.retire_stage import StageReport
+    from memcli.commands.told import ToldReport
     from memcli.commands.edit import EditReport, RetireReport, UndoReport
     from memcli.commands.show import ListReport, ShowReport
     from memcli.commands.why import LogReport, WhyReport
