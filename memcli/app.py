@@ -144,7 +144,17 @@ class App:
 
         def note(call: "Call") -> None:
             lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
-            row = (today, *call[:3], *call.usage, call.cost)
+            row = (
+                today,
+                call.purpose,
+                call.provider,
+                call.model,
+                call.usage.input,
+                call.usage.cache_read,
+                call.usage.cache_write,
+                call.usage.output,
+                call.cost,
+            )
             self.from_state(lambda state: state.note("ledger", [row]), None, lost)
 
         def spent() -> tuple[float, int]:

@@ -22,6 +22,11 @@ from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
+FOLLOWING = frozenset(
+    ("title", "line", "start", "end", "written", "identified", "date", "touched")
+)
+"""Fields of an entry that are found anew from its text and place. The guard against
+loss compares every other field, so that one added to `Entry` is guarded by default."""
 Spot = tuple[str, int]  # the path of a file and the place of an entry among its entries
 
 
@@ -151,7 +156,7 @@ def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
 
 def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -> None:
     wanted = _wanted(before, changes)
-    got = [_essence(entry) for entry in after.entries]
+    got = [essence(entry) for entry in after.entries]
     if wanted != got or _prose(before) != _prose(after):
         pairs = enumerate(zip(wanted, got, strict=False))
         at = next((i for i, (a, b) in pairs if a != b), len(got) - 1)
@@ -173,13 +178,18 @@ def _prose(file: MemoryFile) -> list[str]:
     ]
 
 
-def _essence(entry: Entry) -> tuple[Any, ...]:
-    # What must survive a change. A derived id depends on the place and does not count.
-    extra = {key: str(value) for key, value in entry.extra.items()}
-    return (entry.id if entry.identified else "", *entry[1:11], entry.body, extra)
+def essence(entry: Entry) -> dict[str, Any]:
+    """What of an entry must survive a change: all but what follows from its text or
+    place. A derived id depends on the place, too, and does not count."""
+    kept = {
+        name: getattr(entry, name) for name in Entry._fields if name not in FOLLOWING
+    }
+    kept["id"] = entry.id if entry.identified else ""
+    kept["extra"] = {key: str(value) for key, value in entry.extra.items()}
+    return kept
 
 
-def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[tuple[Any, ...]]:
+def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, Any]]:
     by_index: dict[int | None, list[EntryChange]] = {}
     for change in changes:
         by_index.setdefault(change.at, []).append(change)
@@ -190,7 +200,7 @@ def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[tuple[Any, .
     ]
     for change in by_index.get(None, []):
         wanted += parse(change.text, before.path).entries
-    return [_essence(entry) for entry in wanted]
+    return [essence(entry) for entry in wanted]
 
 
 def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:

@@ -23,6 +23,11 @@ class Phrase(NamedTuple):
     negated: bool
     terms: tuple[str, ...]
 
+    @property
+    def said(self) -> tuple[str, bool, tuple[str, ...]]:
+        """What it says, wherever in the text it stands."""
+        return self.governor, self.negated, self.terms
+
 
 class _Phrases:
     """Collects phrases while the tokens of one body pass by."""

@@ -31,12 +31,13 @@ def only_in_one(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
 
 def differing_phrases(a: Claim, b: Claim) -> list[list[Phrase]]:
     """The phrases that only the one and only the other has, wherever they stand."""
-    known = [{phrase[1:] for phrase in one.phrases} for one in (b, a)]
-    pairs = zip((a, b), known, strict=True)
-    return [
-        [phrase for phrase in one.phrases if phrase[1:] not in other]
-        for one, other in pairs
-    ]
+    return [_phrases_missing(a, b), _phrases_missing(b, a)]
+
+
+def _phrases_missing(a: Claim, b: Claim) -> list[Phrase]:
+    """The phrases of `a` that `b` does not have."""
+    known = {phrase.said for phrase in b.phrases}
+    return [phrase for phrase in a.phrases if phrase.said not in known]
 
 
 def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

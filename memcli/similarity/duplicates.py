@@ -160,7 +160,8 @@ def _masked(a: Claim) -> tuple[object, ...]:
         for n in a.numbers
     }
     phrases = tuple(
-        (*p[1:3], tuple(values.get(t, t) for t in p.terms)) for p in a.phrases
+        (p.governor, p.negated, tuple(values.get(t, t) for t in p.terms))
+        for p in a.phrases
     )
     return (a.words.difference(values), phrases, a.paths, a.flags, a.names)
 

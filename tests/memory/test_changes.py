@@ -1,8 +1,30 @@
 """Changes to several memory files: one text for each, and nothing that leaves is
 lost."""
 
-from memcli.memory.changes import ChangeSet
+import pytest
+
+from memcli.errors import DataError
+from memcli.memory import changes as guarded
+from memcli.memory.changes import FOLLOWING, ChangeSet, EntryChange, edited, essence
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.values import Entry
+
+SURVIVING = (
+    ("id", "b"),
+    ("type", "directive"),
+    ("domain", "task"),
+    ("importance", 0.75),
+    ("phase", "planning"),
+    ("status", "retired"),
+    ("reinforcement_count", 7),
+    ("last_reinforced", "2026-02-02"),
+    ("created_at", "2026-01-01"),
+    ("kind", "pitfall"),
+    ("priority", "critical"),
+    ("body", "## a\nOther words."),
+    ("extra", {"tags": ["x"]}),
+)
+"""Each field of an entry that no write may change unasked, and another value of it."""
 
 
 def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
@@ -43,3 +65,32 @@ def test_new_entries_stand_at_the_end_in_the_order_they_came() -> None:
     texts = changes.texts()
     assert [e.id for e in parse(texts["MEMORY.md"], "").entries] == ["a", "n1", "n3"]
     assert texts["tasks/new.md"].startswith("---\nid: n2\n")
+
+
+def test_every_field_of_an_entry_is_guarded_or_found_anew() -> None:
+    """A field that is added to `Entry` belongs to one of the two lists by name."""
+    surviving = {name for name, _ in SURVIVING}
+    assert surviving | FOLLOWING == set(Entry._fields)
+    assert not surviving & FOLLOWING
+
+
+@pytest.mark.parametrize(("name", "other"), SURVIVING)
+def test_a_write_that_loses_a_field_is_refused(
+    name: str, other: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever field reads back otherwise than planned, nothing is written."""
+    before = memory("a", "z")
+    asked = [EntryChange(at=1, values={"supports": ["a"]})]
+    assert len(edited(before, asked).entries) == 2
+
+    def damaged(text: str, path: str) -> MemoryFile:
+        after = parse(text, path)
+        lost = after.entries[0]._replace(**{name: other})
+        return after._replace(entries=(lost, *after.entries[1:]))
+
+    assert essence(before.entries[0]) != essence(
+        before.entries[0]._replace(**{name: other})
+    )
+    monkeypatch.setattr(guarded, "parse", damaged)
+    with pytest.raises(DataError, match="does not read back as planned"):
+        edited(before, asked)

@@ -123,8 +123,12 @@ def _reply(message: "anthropic.types.Message", ask: Ask) -> Reply:
     text = "".join(block.text for block in message.content if block.type == "text")
     used = message.usage
     reason = str(message.stop_reason)
-    cached = (used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0)
-    usage = Usage(*map(int, (used.input_tokens, *cached, used.output_tokens)))
+    usage = Usage(
+        input=int(used.input_tokens),
+        cache_read=int(used.cache_read_input_tokens or 0),
+        cache_write=int(used.cache_creation_input_tokens or 0),
+        output=int(used.output_tokens),
+    )
     known = {
         **dict.fromkeys(("end_turn", "stop_sequence"), ""),
         "max_tokens": f"was cut off at {ask.max_tokens} tokens",

@@ -32,8 +32,13 @@ CODEX = """exec --skip-git-repo-check --ephemeral --json -s read-only -c web_sea
     -c project_doc_max_bytes=0 -c model_reasoning_effort=low -c skills.include_instructions=false
     -c include_environment_context=false -c include_permissions_instructions=false""".split()
 CODEX += [part for name in OFF for part in ("--disable", name)]
-TOKENS = "input_tokens cache_read_input_tokens cache_creation_input_tokens output_tokens".split()
-"""The counts of a result in the order of `Usage`."""
+COUNTS = {
+    "input": "input_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+    "output": "output_tokens",
+}
+"""What a result calls the counts of `Usage`."""
 INSIDE = (
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -229,12 +234,8 @@ def _reply(status: int, out: str, err: str) -> Reply:
             f"the claude command {what}: {said}", "try it by hand: claude -p hello"
         )
     text = result.get("result")
-    counts = result.get("usage")
     cost = result.get("total_cost_usd")
-    numbers = [
-        counts.get(name, 0) if isinstance(counts, dict) else 0 for name in TOKENS
-    ]
-    usage = Usage(*(n if isinstance(n, int) and n > 0 else 0 for n in numbers))
+    usage = _usage(result.get("usage"))
     paid = float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e6 else None
     if result.get("is_error") or status or not isinstance(text, str):
         return Reply(
@@ -244,6 +245,16 @@ def _reply(status: int, out: str, err: str) -> Reply:
             cost=paid,
         )
     return Reply(text=_unfenced(text), usage=usage, stop="", cost=paid)
+
+
+def _usage(counts: object) -> Usage:
+    """The tokens that a result counts; what is no number of tokens counts as none."""
+    if not isinstance(counts, dict):
+        return Usage()
+    numbers = {name: counts.get(theirs) for name, theirs in COUNTS.items()}
+    return Usage(
+        **{name: n for name, n in numbers.items() if isinstance(n, int) and n > 0}
+    )
 
 
 def _unfenced(text: str) -> str:
