@@ -26,7 +26,7 @@ from memcli.memory.changes import ChangeSet, Event, Spot, copied_values, new_val
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import domain_of, Entry, archive_of, listed
+from memcli.memory.values import Entry, archive_of, domain_of, listed
 from memcli.project import git
 from memcli.project.context import Project
 from memcli.providers.llm import Model

@@ -88,9 +88,7 @@ def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
             target = f"{folder}/MEMORY.md".lstrip("/")
             parts = range(0, len(waiting), MOST_EPISODES)
             found += [
-                EpisodeBatch(
-                    target, tuple(waiting[i : i + MOST_EPISODES]), level=level
-                )
+                EpisodeBatch(target, tuple(waiting[i : i + MOST_EPISODES]), level=level)
                 for i in parts
             ]
     return found

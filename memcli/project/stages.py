@@ -243,7 +243,7 @@ def _aside() -> str:
 @verbose
 def _clause() -> str:
     return r"""
-        [.;:!?]\s | [。；！？，、\n] | ,\s
+        [.;:!?]\s | [。；！？，、\n] | ,\s | (?<=[\u2e80-\u9fff]),
       | [ ] (?: and | but | und | aber | et | mais | y | pero | e | mas ) [ ]
     """
 

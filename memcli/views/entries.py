@@ -17,10 +17,10 @@ from memcli.views.text import columns, count, folded, hung, styled, table, value
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
-    from memcli.commands.retire_stage import StageReport
-    from memcli.commands.told import ToldReport
     from memcli.commands.edit import EditReport, RetireReport, UndoReport
+    from memcli.commands.retire_stage import StageReport
     from memcli.commands.show import ListReport, ShowReport
+    from memcli.commands.told import ToldReport
     from memcli.commands.why import LogReport, WhyReport
     from memcli.compaction.reinforce import ReinforceReport
     from memcli.memory.values import Patch
