@@ -317,7 +317,9 @@ def retire_stage(
         dry_run=mem.options.dry_run,
     )
     report = command.retire_stage(mem, request)
-    code = name_problems(report.skipped)
+    # mem doctor knows nothing of INTENT.md
+    hint = "" if report.current == "unknown" else "hint: mem doctor"
+    code = name_problems(report.skipped, hint=hint)
     if detect_only and not mem.options.json:
         put(report.current)
     else:

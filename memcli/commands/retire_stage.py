@@ -93,15 +93,14 @@ def _ended(
     if stage == "unknown":
         return report
     leaving = leavers_of(app.project, request.job, stage)
-    notes = report.notes
     for loss in () if request.allow_loss else leaving.losses:
-        error = lost(loss)
         if not request.dry_run:
-            raise error
-        notes = (*notes, f"{error.what} without --allow-loss")
+            raise lost(loss)
+        app.notes.append(
+            f"{loss.detail} would leave {loss.path}: it needs --allow-loss"
+        )
     return report._replace(
         retired=leaving.retired,
         skipped=(*report.skipped, *leaving.skipped),
-        notes=notes,
         patches=leaving.patches,
     )

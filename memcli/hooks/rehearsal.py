@@ -4,10 +4,9 @@ A rehearsal is the app itself, but what it writes stands in memory: the texts of
 which it reads back, and a copy of the state."""
 
 import os
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,8 +17,7 @@ from memcli.project import levels_on_disk
 from memcli.project.context import Project
 from memcli.project.listing import Files, FoundFile, Listing, shown
 from memcli.storage.files import MEMORY_BYTES, state_dir
-from memcli.storage.state import State
-from memcli.text.matching import table
+from memcli.storage.state import State, StateCopy
 
 if TYPE_CHECKING:
     from memcli.storage.workspace import Workspace
@@ -112,23 +110,6 @@ class RehearsedProject(Project):
         return ""
 
 
-class _StateCopy(State):
-    """The state of a project as it is now; what is written into it is forgotten."""
-
-    @cached_property
-    def db(self) -> sqlite3.Connection:
-        db = sqlite3.connect(":memory:", isolation_level=None)
-        with suppress(sqlite3.Error, OSError):
-            if self.path.exists():
-                source = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)
-                try:
-                    source.backup(db)
-                finally:
-                    source.close()
-        db.executescript(table("storage/state.sql"))
-        return db
-
-
 class Rehearsal(App):
     """An app whose writes stand in memory; the index is that of the real one."""
 
@@ -137,7 +118,7 @@ class Rehearsal(App):
         self.real = real
         self.project: RehearsedProject = RehearsedProject(real.project)
         self.providers = real.providers
-        self._state = _StateCopy(state_dir(), real.project.key)
+        self._state = StateCopy(state_dir(), real.project.key)
 
     def __exit__(self, *_: object) -> None:
         self._state.close()

@@ -200,7 +200,8 @@ def retire_stage_text(report: StageReport) -> str:
             if report.before not in ("", report.current)
             else ""
         )
-        lines.append(f"stage {report.current} (by {report.by}){was}")
+        by = f" (by {report.by})" if report.by else ""
+        lines.append(f"stage {report.current}{by}{was}")
     if report.ended:
         number = count(len(report.retired), "entry", "entries")
         lines += [f"retired {number} of stage {report.ended}"]
