@@ -16,7 +16,7 @@ from memcli.memory.values import Patch
 from memcli.project import levels_on_disk
 from memcli.project.context import Project
 from memcli.project.listing import Files, FoundFile, Listing, shown
-from memcli.storage.files import MEMORY_BYTES, state_dir
+from memcli.storage.files import state_dir
 from memcli.storage.state import State, StateCopy
 
 if TYPE_CHECKING:
@@ -31,23 +31,14 @@ class RehearsedProject(Project):
     def __init__(self, real: Project) -> None:
         self.__dict__.update(real.__dict__)
         self.before: dict[str, str | None] = {}
-        self.after: dict[str, str] = {}
-
-    def text(self, path: str | Path, base: str, *, most: int = MEMORY_BYTES) -> str:
-        """The text of a file as the run has left it."""
-        known = self.after.get(str(path))
-        return super().text(path, base, most=most) if known is None else known
-
-    def has(self, path: str | Path) -> bool:
-        """Whether a file stands there, or would."""
-        return str(path) in self.after or super().has(path)
+        self.written = {}
 
     def take(self, patches: Sequence[Patch]) -> None:
         """Let the files be as patches make them."""
         for patch in patches:
             if patch.after is not None and patch.after != patch.before:
                 self.before.setdefault(patch.path, patch.before)
-                self.after[patch.path] = patch.after
+                self.written[patch.path] = patch.after
         self.relist()
 
     @property
@@ -55,7 +46,7 @@ class RehearsedProject(Project):
         """What has become of each file in all."""
         every = (
             Patch(path, self.before[path], text)
-            for path, text in sorted(self.after.items())
+            for path, text in sorted(self.written.items())
         )
         return tuple(patch for patch in every if patch.before != patch.after)
 
@@ -69,7 +60,7 @@ class RehearsedProject(Project):
             self.config.memory_files,
             self.environ if self.config.found else None,
         )
-        fresh = [path for path in self.after if not os.path.lexists(path)]
+        fresh = [path for path in self.written if not os.path.lexists(path)]
         added = list(self._made(fresh)) if fresh else []
         return Listing(Files([list(real.files.rows()), added]), real.problems)
 

@@ -51,6 +51,7 @@ class Project:
         self.environ = environ
         self.cwd = cwd
         self.tasks = tuple(tasks)  # those named may be written from outside
+        self.written: dict[str, str] = {}  # by path, what a rehearsal only thinks
         self._given = root or environ.get("MEM_ROOT", "")
         self._flags = config.parse_flags(sets)
 
@@ -160,19 +161,14 @@ class Project:
         named."""
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
-    def text(self, path: str | Path, base: str, *, most: int = MEMORY_BYTES) -> str:
-        """The text of a file. Raises `Unreadable`."""
-        return read_text(path, base, most=most)
-
-    def has(self, path: str | Path) -> bool:
-        """Whether anything stands at that path."""
-        return os.path.lexists(path)
-
     def read(self, file: FoundFile) -> "MemoryFile":
         """Read and parse a memory file. Raises `Unreadable`."""
         from memcli.memory.parser import parse
 
-        return parse(self.text(file.path, file.base), file.name)
+        text = self.written.get(file.path)
+        if text is None:
+            text = read_text(file.path, file.base)
+        return parse(text, file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
         """Like `read`, for a file about to be changed: conflict markers are left to be
@@ -261,7 +257,7 @@ def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
         (n, known.get(n) or project.path_of(n), text)
         for n, text in changes.texts().items()
     ]
-    there = {name: project.has(path) for name, path, _ in rows}
+    there = {n: n in known or os.path.lexists(path) for n, path, _ in rows}
     return tuple(
         Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows
     )
@@ -300,9 +296,12 @@ def text_of(
     project: Project, path: str | Path, *, most: int = MEMORY_BYTES
 ) -> str | None:
     """The text of a file, None where there is nothing. Raises `Unreadable`."""
-    if not project.has(path):
+    written = project.written.get(str(path))
+    if written is not None:
+        return written
+    if not os.path.lexists(path):
         return None
-    return project.text(path, base_of(project, path), most=most)
+    return read_text(path, base_of(project, path), most=most)
 
 
 def text_to_write(
