@@ -14,6 +14,7 @@ from tests.conftest import Project
 from tests.drills.shared import CHECKS
 from tests.postgres.server import Server
 
+TABLES = ("projects", "files", "chunks")
 _names = count(1)
 
 
@@ -56,18 +57,13 @@ class Shared:
 
     def versions(self, table: str) -> dict[Any, str]:
         """Which transaction wrote each row of a table: an untouched row keeps it."""
-        keys = {
-            "projects": "project::text",
-            "files": "path",
-            "chunks": "entry",
-            "terms": "term",
-        }
+        keys = {"projects": "project::text", "files": "path", "chunks": "entry"}
         return dict(self.rows(f"SELECT {keys[table]}, xmin::text FROM mem.{table}"))
 
     def dump(self) -> str:
         """Every value of every table as one text."""
         found = []
-        for table in ("projects", "files", "chunks", "terms"):
+        for table in TABLES:
             found += [
                 repr(row) for row in self.rows(f"SELECT t::text FROM mem.{table} t")
             ]

@@ -147,11 +147,10 @@ def test_nothing_made_beside_the_index_is_called(
                 (near, filters),
             )
             connection.execute(
-                "SELECT * FROM mem.lexical('zebra', '{zebra}', '{1}', '{zebra}', '{z}',"
-                " 9, 9, 9, %s)",
+                "SELECT * FROM mem.lexical('zebra', '{zebra}', '{1}', 9, 9, %s)",
                 (filters,),
             )
-            connection.execute("SELECT * FROM mem.counts('{zebra}', NULL)")
+            connection.execute("SELECT mem.counts('{zebra}', 9, %s)", (filters,))
             connection.execute("SELECT mem.teams()")
     assert shared.rows("SELECT * FROM public.caught") == []
 
