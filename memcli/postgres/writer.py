@@ -18,8 +18,10 @@ LOCK_WAIT = "20s"  # how long a push waits for another one of the same project
 _KNOWN = """
 SELECT current_user AS role, p.team, p.project, p.version, p.commit, p.remote, p.name,
     p.model, p.dim, p.archived,
-    (SELECT array_agg(ARRAY[f.path, f.hash]) FROM mem.files f WHERE f.project = p.project)
-    AS files
+    (
+        SELECT array_agg(ARRAY[f.path, f.hash]) FROM mem.files f
+        WHERE f.project = p.project
+    ) AS files
 FROM (SELECT) AS always
 LEFT JOIN mem.projects p ON p.root_commit = %(root_commit)s AND p.path = %(path)s
 """
@@ -47,10 +49,10 @@ _CHUNK = """
 INSERT INTO mem.chunks (project, id, team, file, head, entry, part, live, store, level,
     job, task, type, kind, date, begins, ends, title, text, tags, parts, around,
     metadata, model, dim, vector, words)
-VALUES (%(project)s, %(id)s, %(team)s, %(file)s, %(head)s, %(entry)s, %(part)s, %(live)s,
-    %(store)s, %(level)s, %(job)s, %(task)s, %(type)s, %(kind)s, %(date)s, %(begins)s,
-    %(ends)s, %(title)s, %(text)s, %(tags)s, %(parts)s, %(around)s, %(metadata)s,
-    %(model)s, %(dim)s, %(vector)s,
+VALUES (%(project)s, %(id)s, %(team)s, %(file)s, %(head)s, %(entry)s, %(part)s,
+    %(live)s, %(store)s, %(level)s, %(job)s, %(task)s, %(type)s, %(kind)s, %(date)s,
+    %(begins)s, %(ends)s, %(title)s, %(text)s, %(tags)s, %(parts)s, %(around)s,
+    %(metadata)s, %(model)s, %(dim)s, %(vector)s,
     setweight(to_tsvector('mem.words', %(words_a)s::text), 'A')
     || setweight(to_tsvector('mem.words', %(words_b)s::text), 'B')
     || setweight(to_tsvector('mem.words', %(words_c)s::text), 'C')

@@ -114,6 +114,13 @@ def push(project: Project, *options: str) -> None:
     assert done.code == 0, done.err
 
 
+def scores(project: Project, task: str, *options: str) -> tuple[str, dict[str, float]]:
+    """How a recall ranks: its mode, and the scores of its hits by title, in order."""
+    explained = ("--ranked", "--json", "--explain", "--max-tokens", "0")
+    answer = project.mem("recall", *explained, *options, task).json
+    return answer["mode"], {hit["title"]: hit["score"] for hit in answer["hits"]}
+
+
 def found(project: Project, task: str, *options: str) -> list[str]:
     """The titles that a shared recall finds."""
     with (

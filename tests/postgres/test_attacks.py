@@ -76,8 +76,8 @@ def traps(schema: str, vector: str) -> Iterator[str]:
             written = f"halfvec{written.removeprefix(f'{vector}.halfvec')}"
         yield (
             f"CREATE FUNCTION {schema}.{written} RETURNS text LANGUAGE plpgsql AS"
-            f" $$ BEGIN INSERT INTO {schema}.caught VALUES (current_user, $m${signature}$m$);"
-            " RETURN NULL; END $$"
+            f" $$ BEGIN INSERT INTO {schema}.caught VALUES (current_user,"
+            f" $m${signature}$m$); RETURN NULL; END $$"
         )
     for name in TYPES:
         yield f"CREATE DOMAIN {schema}.{name} AS pg_catalog.text CHECK (false)"

@@ -37,10 +37,14 @@ def says(
 @pytest.mark.parametrize(
     "url",
     [
-        "mysql://me:hush@host/db", "host=localhost password=hush", "postgresql://me:hush@[::1/db",
-        "postgresql://me:hush@host:port/db", "postgresql://me:hush@host/db?nonsense=hush", "hush",
+        "mysql://me:hush@host/db",
+        "host=localhost password=hush",
+        "postgresql://me:hush@[::1/db",
+        "postgresql://me:hush@host:port/db",
+        "postgresql://me:hush@host/db?nonsense=hush",
+        "hush",
     ],
-)  # fmt: skip
+)
 def test_a_wrong_url_is_a_usage_error(ready: Project, url: str) -> None:
     """Exit 2, and nothing of the URL is printed: there may be a password anywhere in
     it."""

@@ -19,16 +19,30 @@ def teams(
     """Projects of team a (`project`) and team b, with the same words; readers and
     pushers of both."""
     shared.do(
-        "CREATE ROLE team_a NOLOGIN", "CREATE ROLE team_b NOLOGIN",
-        *(f"CREATE ROLE {role}_{team} LOGIN PASSWORD 'pw' IN ROLE team_{team}"
-          for team in "ab" for role in ("reader", "pusher")),
+        "CREATE ROLE team_a NOLOGIN",
+        "CREATE ROLE team_b NOLOGIN",
+        *(
+            f"CREATE ROLE {role}_{team} LOGIN PASSWORD 'pw' IN ROLE team_{team}"
+            for team in "ab"
+            for role in ("reader", "pusher")
+        ),
         "CREATE ROLE nobodys LOGIN PASSWORD 'pw'",
-        "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mem TO pusher_a, pusher_b",
-    )  # fmt: skip
+        "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mem"
+        " TO pusher_a, pusher_b",
+    )
     second = other("second")
     for one, team in ((project, "a"), (second, "b")):
-        one.write("MEMORY.md", one.entry(f"Of {team}", f"zebra {team}secretof", id=f"id-{team}", tags=["x"],
-                                         paths=["src/**"], kind="pitfall"))  # fmt: skip
+        one.write(
+            "MEMORY.md",
+            one.entry(
+                f"Of {team}",
+                f"zebra {team}secretof",
+                id=f"id-{team}",
+                tags=["x"],
+                paths=["src/**"],
+                kind="pitfall",
+            ),
+        )
         one.write(
             "MEMORY.archive.md",
             one.entry(f"Old of {team}", f"zebra {team}secretof", id=f"old-{team}"),
@@ -51,13 +65,22 @@ ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "t
 @pytest.mark.parametrize(
     "filters",
     [
-        [], ["--archived"], ["--level", "project"], ["--type", "procedural"], ["--kind", "pitfall"],
+        [],
+        ["--archived"],
+        ["--level", "project"],
+        ["--type", "procedural"],
+        ["--kind", "pitfall"],
         ["--tag", "x"],
-        ["--store", "archive"], ["--path", "src/a"], ["--since", "2020-01-01"], ["--until", "2030-01-01"],
-        ["--ranked"], ["--set", "fusion=bm25"], ["--set", "limit=1000"],
+        ["--store", "archive"],
+        ["--path", "src/a"],
+        ["--since", "2020-01-01"],
+        ["--until", "2030-01-01"],
+        ["--ranked"],
+        ["--set", "fusion=bm25"],
+        ["--set", "limit=1000"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_no_filter_shows_another_team(
     vectors: None, teams: Project, filters: list[str]
 ) -> None:
