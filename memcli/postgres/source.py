@@ -219,44 +219,22 @@ class SharedIndex:
         memory."""
         statement = _CHUNKS.format(search=search)
         rows = self._ask(statement, filters=self._filters, **values)
+        chunks = list[Brought]()
+        for chunk in map(Brought._make, rows):
+            key = (chunk.project, chunk.id)
+            if key not in self._loaded and self._is_asked_for(chunk):
+                self._loaded.add(key)
+                chunks.append(chunk)
+        placed = [(self._file(chunk), _row(chunk)) for chunk in chunks]
         with transaction(self._index.db):
-            for chunk in map(Brought._make, rows):
-                key = (chunk.project, chunk.id)
-                if key not in self._loaded and self._is_asked_for(chunk):
-                    self._loaded.add(key)
-                    self._unembedded[self._put(chunk)] = chunk
+            numbers = refresh.put(self._index.db, placed)
+        self._unembedded |= dict(zip(numbers, chunks, strict=True))
 
     def _is_asked_for(self, chunk: Brought) -> bool:
         if self._paths == "[]":
             return True
         globs = chunk.metadata.get("paths")
         return self._about(json.dumps(globs) if globs else None, self._paths)
-
-    def _put(self, chunk: Brought) -> int:
-        values = chunk.metadata
-        if "promoted_to" in values:
-            targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
-            values["promoted_to"] = targets
-        row = refresh.Row(
-            entry=f"{chunk.entry}@{chunk.project}",
-            part=chunk.part,
-            offset=chunk.order,
-            line=chunk.line,
-            live=1,
-            type=chunk.type,
-            kind=chunk.kind,
-            date=chunk.date,
-            title=chunk.title,
-            text=chunk.text,
-            tags=chunk.tags,
-            parts=chunk.parts,
-            around=chunk.around,
-            metadata=json.dumps(values),
-            rank=0,
-            importance=0.0,
-            moment="",
-        )
-        return refresh.put(self._index.db, self._file(chunk), row)
 
     def _file(self, chunk: Brought) -> int:
         key = (chunk.project, chunk.path)
@@ -344,6 +322,33 @@ class SharedIndex:
         whole = path if project.path == "." else f"{project.path}/{path}"
         url = blob_url(project.remote, project.commit, whole, candidate.line)
         return project.name, url
+
+
+def _row(chunk: Brought) -> refresh.Row:
+    """A chunk as a row of the index in memory; the filters are passed already."""
+    values = chunk.metadata
+    if "promoted_to" in values:
+        targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
+        values["promoted_to"] = targets
+    return refresh.Row(
+        entry=f"{chunk.entry}@{chunk.project}",
+        part=chunk.part,
+        offset=chunk.order,
+        line=chunk.line,
+        live=1,
+        type=chunk.type,
+        kind=chunk.kind,
+        date=chunk.date,
+        title=chunk.title,
+        text=chunk.text,
+        tags=chunk.tags,
+        parts=chunk.parts,
+        around=chunk.around,
+        metadata=json.dumps(values),
+        rank=0,
+        importance=0.0,
+        moment="",
+    )
 
 
 class _Candidates(Index):
@@ -443,7 +448,7 @@ def literal(quantised: bytes) -> str:
 
 def _quantised(vector: str) -> bytes:
     """The vector that `literal` wrote."""
-    return array("b", map(int, map(float, vector.strip("[]").split(",")))).tobytes()
+    return array("b", json.loads(vector)).tobytes()
 
 
 def _content(chunk: Brought) -> list[str]:
