@@ -27,14 +27,14 @@ from memcli.index.view import (
     Signals,
     words_alone,
 )
-from memcli.memory.values import Place
+from memcli.memory.values import LEVELS, STORES, Place
 from memcli.memory.words import SIZE, word_forms
 from memcli.postgres import link
 from memcli.postgres.link import Link
 from memcli.postgres.projects import SharedProject, blob_url, named
 from memcli.postgres.words import as_query, gate
 from memcli.project.config import Config
-from memcli.providers.embed import signs
+from memcli.providers.embed import DIM, signs
 from memcli.recall import vector_lane
 from memcli.storage.files import transaction
 
@@ -47,6 +47,17 @@ if TYPE_CHECKING:
 LOOKED_AT = 20_000  # so many chunks that meet the words are weighed by the server
 BROUGHT = 2  # entries that it brings for each that the local ranking keeps
 NEIGHBOURS = 2  # how far to each side of an entry others stand beside it
+
+MOST_NUMBER = 36_500  # days, the most that any value of an entry counts
+
+_LISTS = frozenset(
+    "tags paths commands merged_from promoted_from promoted_to supports contradicts"
+    " source".split()
+)
+_NUMBERS = frozenset(
+    "importance count surprise stability difficulty success_count".split()
+)
+_FLAGS = frozenset("pressing written embed".split())
 
 _OPENING = """
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -93,8 +104,8 @@ class Brought(NamedTuple):
     model: str
     dim: int
     vector: str | None
-    order: int  # of its entry in the file
-    line: int
+    order: int | None  # of its entry in the file
+    line: int | None
     path: str
     level: str
     store: str
@@ -180,7 +191,8 @@ class SharedIndex:
         self._require(model)
         vectors = self._index.vectors
         vectors.keep(VectorState(embedder.provider, embedder.model, "", whole=True))
-        self._embed(embedder)
+        if embedder.provider == "local":
+            self._embed(embedder, DIM)
         floor = vector_lane.floor(config.min_cosine, embedder.provider, self.size())
         fusion = vector_lane.fusion(config.fusion, embedder.provider)
         rarity = self._index.words.idf
@@ -195,7 +207,7 @@ class SharedIndex:
             dim=len(meaning.vector),
             most=vector_lane.NEAREST,
         )
-        self._embed(embedder)
+        self._embed(embedder, len(meaning.vector))
         signals = vector_lane.lane(
             self._index, embedder, meaning, lexical, floor / 2, (None, ())
         )
@@ -222,9 +234,12 @@ class SharedIndex:
         chunks = list[Brought]()
         for chunk in map(Brought._make, rows):
             key = (chunk.project, chunk.id)
-            if key not in self._loaded and self._is_asked_for(chunk):
-                self._loaded.add(key)
-                chunks.append(chunk)
+            if key in self._loaded or not _is_sound(chunk):
+                continue
+            self._loaded.add(key)
+            checked = chunk._replace(metadata=_checked(chunk.metadata))
+            if self._is_asked_for(checked):
+                chunks.append(checked)
         placed = [(self._file(chunk), _row(chunk)) for chunk in chunks]
         with transaction(self._index.db):
             numbers = refresh.put(self._index.db, placed)
@@ -260,9 +275,9 @@ class SharedIndex:
         )
         return number
 
-    def _embed(self, embedder: "Embedder") -> None:
-        """Give what was brought the vectors that came with it, and with the local
-        embedder its words."""
+    def _embed(self, embedder: "Embedder", dim: int) -> None:
+        """Give what was brought the vectors that came with it, of this dimension, and
+        with the local embedder its words."""
         model = f"{embedder.provider}/{embedder.model}"
         brought = {
             number: chunk
@@ -278,8 +293,10 @@ class SharedIndex:
         known = vectors.words(set(chain(*words.values())))
         rows = list[tuple[int, bytes, bytes]]()
         for number, chunk in brought.items():
-            ids = array("I", [known[word][0] for word in words.get(number, ())])
-            rows.append((number, _quantised(chunk.vector or ""), ids.tobytes()))
+            vector = _quantised(chunk.vector or "")
+            if len(vector) == dim:
+                ids = array("I", [known[word][0] for word in words.get(number, ())])
+                rows.append((number, vector, ids.tobytes()))
         insert = "INSERT INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
         with transaction(self._index.db):
             self._index.db.executemany(insert, rows)
@@ -324,6 +341,29 @@ class SharedIndex:
         return project.name, url
 
 
+def _is_sound(chunk: Brought) -> bool:
+    """Whether a push has written this: who may push for a team may write anything."""
+    is_placed = chunk.level in LEVELS and chunk.store in STORES
+    is_listed = chunk.order is not None and chunk.line is not None
+    is_named = chunk.entry.isprintable() and chunk.part >= 0
+    return is_placed and is_listed and is_named and isinstance(chunk.metadata, dict)
+
+
+def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an entry that are of the type they must have."""
+    checked: dict[str, Any] = {"importance": 0.5, "count": 0}
+    for key, value in values.items():
+        if key in _LISTS:
+            fits = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        elif key in _NUMBERS:
+            fits = type(value) in (int, float) and 0 <= value <= MOST_NUMBER
+        else:
+            fits = isinstance(value, bool if key in _FLAGS else str)
+        if fits:
+            checked[key] = value
+    return checked
+
+
 def _row(chunk: Brought) -> refresh.Row:
     """A chunk as a row of the index in memory; the filters are passed already."""
     values = chunk.metadata
@@ -333,8 +373,8 @@ def _row(chunk: Brought) -> refresh.Row:
     return refresh.Row(
         entry=f"{chunk.entry}@{chunk.project}",
         part=chunk.part,
-        offset=chunk.order,
-        line=chunk.line,
+        offset=chunk.order or 0,
+        line=chunk.line or 1,
         live=1,
         type=chunk.type,
         kind=chunk.kind,
@@ -447,8 +487,11 @@ def literal(quantised: bytes) -> str:
 
 
 def _quantised(vector: str) -> bytes:
-    """The vector that `literal` wrote."""
-    return array("b", json.loads(vector)).tobytes()
+    """The vector that `literal` wrote; b"" for what it did not write."""
+    try:
+        return array("b", json.loads(vector)).tobytes()
+    except (TypeError, ValueError, OverflowError):
+        return b""
 
 
 def _content(chunk: Brought) -> list[str]:
