@@ -72,7 +72,7 @@ def _commands(text: str) -> Iterator[Span]:
     orders = due(
         rules("orders.rules")["orders"], low
     )  # of other languages than English
-    for kind, rule in (
+    for kind, rule, _ in (
         *due(known["commands"], low),
         *orders,
         *due(known["shouted"], text),
