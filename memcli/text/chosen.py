@@ -24,8 +24,9 @@ def filler() -> str:
       | (?: .* [^a-z0-9] )? your .* | .* change[_-]?me .*
       | replace[_-]? (?: me | this | with ) .*
       | (?: .* [^a-z0-9] )?
-        (?: my | an? | the | some | example | sample | dummy | fake | placeholder | insert
-          | redacted | removed | hidden | masked | todo | fixme ) (?: [^a-z0-9] .* )?
+        (?: (?: my | an? | the | some ) (?: [ _-] .* )?
+          | (?: example | sample | dummy | fake | placeholder | insert | redacted
+              | removed | hidden | masked | todo | fixme ) (?: [^a-z0-9] .* )? )
       | pass (?: word | wd | phrase )? | pwd? | pw | secret | token | (?:api[_-]?)? key
       | tests? | foo | bar | baz | string | str | text | bytes | any | object | number
       | bool | boolean | none | null | nil | undefined | true | false | required
@@ -45,7 +46,7 @@ def known() -> str:
         (?: sha | md | hs | rs | es | ps | aes | rsa | ec | ecdsa | base | b | utf | oauth
           | argon | pbkdf | ed | x | p | http | h | tls | ssl | ipv | python | py | s3
           | k8s | i18n | l10n | a11y | x509 | v | ec2 | auth0 | web3 | log4j | neo4j | mp
-          | type | level | node | java | php | go | ubuntu | debian )
+          | type | level | varchar | char | bcrypt | scrypt | node | java | php | go | ubuntu | debian )
         \d{0,5}
         (?: id | bit | mb\d | url | i | d | gcm | cbc | ctr | sum | crypt | enc | dec
           | (?:alpha|beta|rc) \d* )?

@@ -203,6 +203,16 @@ def for_prompt(text: str) -> str:
     return settle(once, strip_controls(text))
 
 
+def for_pipe(text: str) -> str:
+    """Text for a pipe, where an agent may read it: no controls, secrets or orders, and
+    no tag that begins a turn of a conversation."""
+
+    def once(text: str) -> str:
+        return regex(_TURN).sub("&lt;", neutralise_once(redact_once(text)))
+
+    return settle(once, strip_controls(text))
+
+
 def quoted(text: str, mark: str = MARK) -> str:
     """`text` with `mark` before each line, tags escaped, and no line that underlines a
     heading."""

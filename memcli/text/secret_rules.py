@@ -266,7 +266,7 @@ PLACES: Final = (
     Rule(
         "api-token",
         ("api-key ", "apikey ", "token ", "secret "),
-        r"""(?<![A-Za-z]) (?i:api-?key|token|secret) \s{1,3} ["'`]?
+        r"""(?<![A-Za-z]) (?i:api-?key|token|secret) \s{1,3} (?:value\s|key\s)? ["'`]?
             (?=[A-Za-z_-]{0,40}\d) ([\w-]{24,200}) (?![\w./-])""",
     ),
     Rule(
@@ -314,33 +314,38 @@ _PASSWORD = _words(
     "password passwort passphrase passcode passwd pwd kennwort contraseña contrasena "
     "mot_de_passe mdp senha пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 "
     "hasło hasła wachtwoord lösenord lösenordet adgangskode adgangskoden passord passordet "
-    "salasana heslo jelszó şifre şifresi parola parolă المرور"
+    "salasana heslo jelszó şifre şifresi parola parola_d'ordine parolă المرور "
+    "clave_de_acceso clave_secreta"
 )
 _PASSWORD_HINTS: Final = _hints(
     "passw|passp|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
     "|パスワード|비밀번호|암호|hasł|wachtwoord|lösenord|adgangskode|passord|salasana|heslo"
-    "|jelszó|şifre|parola|parolă|المرور"
+    "|jelszó|şifre|parola|parolă|المرور|clave de|clave secreta"
 )
 _VALUE = r"""([^\s"'`”」』»,;<>()\[\]{}。，]{6,100})"""
 _IS = r"""
     (?: \s{0,3} (?: [:：=]>? | -> | → | — | – | [是为為はが] | [은는이가]\s ) \s{0,3}
       | \s{1,3} (?i: is | are | was | now | to | ist | lautet | war | est | es | era | è | é | à
           | jest | är | er | on | je | на | это | this | be )
-        \s{1,3} (?: (?i: now | jetzt | ora | ahora | agora )\s{1,3} )?
-      | \s{1,3} )
+        \s{1,3} (?: (?i: now | jetzt | ora | ahora | agora )\s{1,3} )? )
 """
-"""What stands between the name and the value: a sign, a verb, or nothing."""
+"""What stands between the name and the value: a sign or a verb."""
+_SOME_WORDS = r"""(?: [^\S\n]{1,2} [^\s:：="'`,;(){}<>]{1,24} ){0,6}?"""
+"""A few words between: "the password for the staging box is …"."""
+_WITH_A_SIGN = r"""(?= \S{0,60} [\d!#$%&*+=?@^~] )"""
 
 PROSE: Final = (
     # A place where any word may stand: what follows must look chosen.
     Rule(
         "password",
         _PASSWORD_HINTS,
-        # A few words may come between: "the password for the staging box is …".
-        rf"""(?i:{_PASSWORD}) [*_]{{0,3}}
-            (?: [^\S\n]{{1,2}} [^\s:：="'`,;(){{}}<>]{{1,24}} ){{0,6}}?
-            {_IS} [*_]{{0,3}} {_OPEN}
-            (?= \S{{0,60}} [\d!#$%&*+=?@^~] ) {_VALUE}""",
+        rf"""(?i:{_PASSWORD}) [*_]{{0,3}} {_SOME_WORDS}
+            {_IS} [*_]{{0,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}""",
+    ),
+    Rule(
+        "password",
+        _PASSWORD_HINTS,
+        rf"(?i:{_PASSWORD}) {_SOME_WORDS} \s{{1,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}",
     ),
     Rule(
         "password",
@@ -352,11 +357,11 @@ PROSE: Final = (
     Rule(
         "password",
         _hints(
-            "login|log in|logged in|credentials|zugangsdaten|anmelde|connecte|accedi"
+            "login|log in|logged in|credentials|creds|zugangsdaten|anmelde|connecte|accedi"
             "|usuario|utente|utilisateur|inloggen"
         ),
         # "login is admin / …", "log in as admin with …", "default login admin:…"
-        r"""(?i: log(?:ged)?\ ?in | credentials | zugangsdaten | anmelde\w{0,8} | connecte\S{0,6}
+        r"""(?i: log(?:ged)?\ ?in | credentials | creds | zugangsdaten | anmelde\w{0,8} | connecte\S{0,6}
               | accedi | inloggen | usuario | utente | utilisateur )
             [^\n]{0,40}? [\s"'`*] [\w.@+-]{2,40} ["'`*]?
             (?: \s?/\s? | : | \s(?i:with|mit|avec|con|com|met)\s ) ["'`]?
@@ -370,9 +375,9 @@ PROSE: Final = (
     ),
     Rule(
         "password",
-        (" as the pass", " as pass", " als pass", " comme mot", " como "),
+        (" as ", " als pass", " als ", " comme ", " como "),
         r"""(?<!\S) ["'`]? (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{8,100}) ["'`]?
-            \s (?i:as|als|comme|como) \s (?i:the\s|das\s|la\s|a\s)?
+            \s (?i:as|als|comme|como) \s (?:[^\s.,;]{1,20}\s){0,3}?
             (?i:pass(?:word|wort|phrase)|mot\ de\ passe|contraseña|senha)""",
     ),
     # Lines of configuration whose second word is the secret.
@@ -419,7 +424,7 @@ PROSE: Final = (
     Rule(
         "url-password",
         ("@//", "jdbc:oracle"),
-        r"(?<![/:]) \b [\w.-]{1,40} / ([^\s@/\"'`$<>]{4,100}) @ (?://)?[\w.-]{1,100}:\d",
+        r"(?<!/) \b [\w.-]{1,40} / ([^\s@/\"'`$<>]{4,100}) @ (?://)?[\w.-]{1,100}:\d",
     ),
     Rule(
         "session-cookie",
@@ -443,12 +448,12 @@ PROSE: Final = (
         _hints(
             "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd"
             "|snowsql|ldap|openssl|zip|7z|useradd|usermod|rdesktop|xfreerdp|ipmitool"
-            "|net user|net use|cmdkey|smbclient|keytool|jarsigner|mosquitto_|twine"
+            "|net user|net use|cmdkey|smbclient|lftp|keytool|jarsigner|mosquitto_|twine"
         ),
         r"""(?<!\w)
             (?i: (?: sshpass | redis-cli | (?:docker|podman)\ login | az\b | mysql(?:dump|admin)?
-                   | mariadb | mongosh? | snowsql | useradd | usermod | twine ) \b
-                 [^\n|;`]{0,80}? \s-[pa]\s?
+                   | mariadb | mongo(?:sh)? | snowsql | useradd | usermod | twine ) \b
+                 [^\n|;`]{0,80}? [\s"']-[pa]\s?
                | (?: sqlcmd | (?:un)?zip | ipmitool | mosquitto_[ps]ub ) \b [^\n|;`]{0,80}? \s-P\s?
                | ldap(?:search|add|modify|whoami|passwd|delete) \b [^\n|;`]{0,120}? \s-w\s?
                | 7z[ar]? \b [^\n|;`]{0,60}? \s-p
@@ -456,16 +461,18 @@ PROSE: Final = (
                | (?: rdesktop | xfreerdp ) \b [^\n|;`]{0,80}? \s (?: -p\s | /p: )
                | cmdkey \b [^\n|;`]{0,80}? \s/pass:
                | net\ user \s \S{1,40} \s | net\ use \s \S{1,10} \s \S{1,80} \s
+               | lftp \s -u\s?[\w.@-]{1,40},
                | smbclient \b [^\n|;`]{0,80}? \s-U\s?\S{1,40}%
                | (?:keytool|jarsigner) \b [^\n|;`]{0,120}? \s-(?:store|key)pass\s )
             ["']? ([^\s"'$`<]{5,100})""",
     ),
     Rule(
         "password",
-        ("htpasswd", "vault login", "--with-token", "echo ", "chpasswd"),
+        ("htpasswd", "vault login", "--with-token", "echo ", "printf ", "chpasswd"),
         r"""(?<!\w) (?i: htpasswd\s-\w*b\w*\s\S{1,80}\s\S{1,80}\s | vault\ login\s
               | --with-token\s<<<\s
-              | echo\s["']?(?=\S{1,100}\s\|\s?(?:sudo\s-S|\S{2,12}\slogin\b[^\n]{0,60}-stdin))
+              | (?:echo|printf)\s(?:-n\s)?["']?(?=\S{1,100}\s\|\s?
+                  (?:sudo\s-S|gpg\b|\S{2,12}\slogin\b[^\n]{0,60}-stdin))
               | echo\s["']?[\w.-]{1,30}:(?=\S{1,100}\s\|\s?(?:sudo\s)?chpasswd)
               | chpasswd\s<<<\s?["']?[\w.-]{1,30}: )
             ["']? ([^\s"'$`]{6,100})""",
@@ -478,8 +485,11 @@ PROSE: Final = (
     # Arguments of calls.
     Rule(
         "password",
-        ("login(", "auth=(", "credential(", "basicauth(", "authenticate(", "signin("),
+        _hints(
+            "login(|auth=(|credential(|basicauth(|authenticate(|signin(|securestring"
+        ),
         r"""(?i: login | auth=? | credentials? | basicauth | authenticate | sign_?in ) \(
-            \s{0,4} ["'][\w.@+-]{1,60}["'] \s?,\s? ["'] ([^\s"'{}$<>]{5,100}) ["']""",
+            \s{0,4} ["'][\w.@+-]{1,60}["'] \s?,\s? ["'] ([^\s"'{}$<>]{5,100}) ["']
+          | securestring\s{1,2}["']([^\s"'$]{5,100})["']""",
     ),
 )

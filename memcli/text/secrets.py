@@ -123,21 +123,23 @@ def _assignment() -> str:
         (?P<suffix> [\w-]{0,40}+ )
         (?P<gap>
           (?: \\{0,3} ["'`] \]? | \*{1,2} )? \s{0,4}
-          (?: (?: :\s{0,2} [a-z] [\w.|\[\] ]{0,30}? \s{0,2} )? ={1,3} >?  # : str =
+          (?: (?: :\s{0,2} &?[a-z] [\w.|\[\] ]{0,30}? \s{0,2} )? ={1,3} >?  # : str =
             | : =? )
           (?: \s{1,4} (?: [&!]{1,2} [\w:-]{1,30} (?=\s) )               # YAML: &name, !!str
             | \s? [|>] [+-]? (?=\s*\n) )?
           \s{0,12} \*{0,2} \s{0,2}
         | `? \s{0,20} \| \s{0,4}                                      # a table's cell
-        | [ ] | >
+        | [ ] | ["']? > | ["']?,\s{0,2}                                # an attribute, an argument
         | ["']? \s{0,2}
           (?: \n \s{0,20} value: \s{1,4}                              # name: …, value: …
+            | [^<>\n"']{0,40} (?: "[^<>\n"]{0,40}" )? \s? > \s{0,20} <value>
+            | \s? [:=] \s? [\w.()\[\]]{1,60} \s (?: \|\| | \?\? | or ) \s
             | ,? \s{1,4} "?value"? \s{0,2} [=:] \s{0,2}
             | \{ (?: \s{1,20} (?: type | sensitive | description ) \s{0,20} =
                 [^\n}]{0,80} ){0,3}
               \s{1,20} default \s{0,20} = \s{0,4} ) )
         (?P<value>
-          \\{0,3} [bruN]? (?: "(?P<double> [^"\n]{1,400}? ) \\{0,3} "
+          \\{0,3} (?: [bruN] | \[\]byte\( | \w{0,12}[Ss]tring\( )? (?: "(?P<double> [^"\n]{1,400}? ) \\{0,3} "
             | '(?P<single> [^'\n]{1,400}? ) \\{0,3} ' )
         | ["'`]? (?P<bare> [^\s"'`,;<>&()\[\]{}]{1,160} ) )
     """
@@ -227,10 +229,15 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
 
 
 def _gap_fits(match: re.Match[str], before: str) -> bool:
-    """Whether a value may follow a space (`--password x`, `set key x`, `password "x"`)
-    or the end of a tag."""
+    """Whether a value may follow a space (`--password x`, `set key x`, `password "x"`),
+    the end of a tag (`<password>x`, `<p name="password">x`) or a comma
+    (`define('PASSWORD', 'x')`)."""
     if match["gap"] == ">":
         return regex(r"<[\w.:-]*\Z").search(before) is not None
+    if match["gap"][-1:] == ">" and match["gap"][0] in "\"'":
+        return regex(r"(?i:name|key|id)=[\"'][\w.:-]*\Z").search(before) is not None
+    if match["gap"].strip(" \"'") == ",":
+        return match["bare"] is None
     if match["gap"] != " ":
         return True
     is_option = regex(r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z").search(before)
@@ -250,7 +257,8 @@ def _holds_a_secret(match: re.Match[str], group: str, value: str, after: str) ->
     if any(char.isspace() for char in value):
         is_phrase = "=" in match["gap"] and len(value) >= 12
         return password and is_phrase and "pass" not in value.lower()
-    if match["name"].lower() in ("pass", "pw", "mdp") or match["gap"] == " ":
+    is_verb = match["name"].lower() in ("pass", "pw", "mdp")
+    if is_verb or match["gap"].strip(" \"'") in ("", ","):
         return is_chosen(value)
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
@@ -334,7 +342,7 @@ def _head_of_key(text: str, floor: int, end: int) -> int:
         at = end  # what stands before the mark on its line is the key's, too
     while at > floor:
         line = max(floor, text.rfind("\n", floor, at - 1) + 1)
-        if not regex(r"[\s>|\"'+]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
+        if not regex(r"[\s>|\"'+#/*-]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
             text, line, at
         ):
             break

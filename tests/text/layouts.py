@@ -60,8 +60,7 @@ def made(kind: str, dice: random.Random) -> str:
     if kind == "u":
         sizes = (8, 4, 4, 4, 12)
         return "-".join("".join(dice.choices(ALPHABETS["h"], k=n)) for n in sizes)
-    value = "".join(dice.choices(ALPHABETS[kind[0]], k=int(kind[1:])))
-    return value
+    return "".join(dice.choices(ALPHABETS[kind[0]], k=int(kind[1:])))
 
 
 def password(dice: random.Random) -> str:
