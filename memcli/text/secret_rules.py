@@ -11,7 +11,7 @@ from typing import Final
 from memcli.named import NamedTuple
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     """A verbose pattern, and the literals one of which a text must hold for it."""
 
     kind: str
@@ -39,33 +39,33 @@ def _words(text: str) -> str:
 
 TOKENS: Final = (
     # Shapes that speak for themselves; only a drawing of one (`ghp_xxxx`) is let by.
-    Rule("anthropic-key", ("sk-ant-",), rf"{_BEGIN} sk-ant-[\w-]{{16,}}+"),
-    Rule(
+    SecretRule("anthropic-key", ("sk-ant-",), rf"{_BEGIN} sk-ant-[\w-]{{16,}}+"),
+    SecretRule(
         "openai-key",
         ("sk-",),
         rf"{_BEGIN} sk-(?:proj|svcacct|admin|None)-[\w-]{{16,}}+",
     ),
-    Rule(
+    SecretRule(
         "openai-key",
         ("sk-",),
         rf"{_BEGIN} sk-(?=[A-Za-z]{{0,60}}\d)[A-Za-z0-9]{{20,}}+(?![\w-])",
     ),
-    Rule(
+    SecretRule(
         "api-token",
         ("sk-",),
         rf"{_BEGIN} sk-(?:or|lf|v1|cp|kimi)-(?:v1-)?[\w-]{{20,}}+",
     ),
-    Rule(
+    SecretRule(
         "aws-access-key",
         ("AKIA", "ABIA", "ACCA", "A3T"),
         rf"{_BEGIN} A(?:KIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{{16}} {_END}",
     ),
-    Rule(
+    SecretRule(
         "aws-access-key",
         ("ASIA",),
         rf"{_BEGIN} ASIA(?=[A-Z]{{0,15}}\d)[0-9A-Z]{{16}} {_END}",
     ),
-    Rule(
+    SecretRule(
         "aws-secret-key",
         ("ecret", "ECRET"),
         rf"""(?i: secret_?access_?key {_ASSIGN}     # aws_secret_access_key = …
@@ -73,100 +73,104 @@ TOKENS: Final = (
               | aws [^\n\w]{{1,3}} secret (?:[^\n\w]{{1,3}}\w{{1,12}}){{0,3}} [:\s]\s? )
             ([A-Za-z0-9/+=]{{40}}) (?![A-Za-z0-9/+=])""",
     ),
-    Rule(
+    SecretRule(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
         rf"{_BEGIN} gh[pousr]_[A-Za-z0-9][\w.-]{{28,}}\w",
     ),
-    Rule("github-token", ("github_pat_",), rf"{_BEGIN} github_pat_\w{{30,}}+"),
-    Rule(
+    SecretRule("github-token", ("github_pat_",), rf"{_BEGIN} github_pat_\w{{30,}}+"),
+    SecretRule(
         "gitlab-token",
         _hints("glpat-|glptt-|gldt-|glrt-|glcbt-|glsoat-|glft-|glimt-|glagent-"),
         rf"{_BEGIN} gl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent)-[\w-]{{16,}}+(?:\.[\w-]+)*+",
     ),
-    Rule(
+    SecretRule(
         "slack-token",
         ("xox",),
         rf"{_BEGIN} xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{{10,}}+",
     ),
-    Rule("slack-token", ("xapp-",), rf"{_BEGIN} xapp-\d-[A-Za-z0-9-]{{20,}}+"),
-    Rule(
+    SecretRule("slack-token", ("xapp-",), rf"{_BEGIN} xapp-\d-[A-Za-z0-9-]{{20,}}+"),
+    SecretRule(
         "slack-webhook",
         ("hooks.slack.com",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,}+)",
     ),
-    Rule(
+    SecretRule(
         "discord-webhook",
         ("/api/webhooks/",),
         r"/api/webhooks/\d{10,20}/([\w-]{20,}+)",
     ),
-    Rule(
+    SecretRule(
         "discord-token",
         ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
         rf"""{_BEGIN} (?:M[Tjz]|N[DTjz]|O[DT])[A-Za-z\d_-]{{22,26}}
             \.[\w-]{{6}}\.[\w-]{{27,40}}(?![\w-])""",
     ),
-    Rule("google-key", ("AIza",), rf"{_BEGIN} AIza[\w-]{{30,}}+"),
-    Rule(
+    SecretRule("google-key", ("AIza",), rf"{_BEGIN} AIza[\w-]{{30,}}+"),
+    SecretRule(
         "google-token",
         ("ya29.", "GOCSPX-"),
         rf"{_BEGIN} (?:ya29\.|GOCSPX-)[\w-]{{20,}}+",
     ),
-    Rule(
+    SecretRule(
         "stripe-key",
         ("k_live_", "k_test_", "k_prod_"),
         rf"{_BEGIN} (?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{{10,}}+",
     ),
-    Rule("stripe-key", ("whsec_",), rf"{_BEGIN} whsec_[A-Za-z0-9+/=]{{20,}}+"),
-    Rule("npm-token", ("npm_",), rf"{_BEGIN} npm_[A-Za-z0-9]{{30,}}+"),
-    Rule("pypi-token", ("pypi-",), rf"{_BEGIN} pypi-[\w-]{{32,}}+"),
-    Rule("sendgrid-key", ("SG.",), rf"{_BEGIN} SG\.[\w-]{{16,40}}\.[\w-]{{30,}}+"),
-    Rule("twilio-key", ("SK", "AC"), rf"{_BEGIN} (?:SK|AC)[0-9a-f]{{32}} {_END}"),
-    Rule("telegram-token", (":AA",), r"(?<!\d) \d{8,10}:AA[\w-]{32,35} (?![\w-])"),
-    Rule(
+    SecretRule("stripe-key", ("whsec_",), rf"{_BEGIN} whsec_[A-Za-z0-9+/=]{{20,}}+"),
+    SecretRule("npm-token", ("npm_",), rf"{_BEGIN} npm_[A-Za-z0-9]{{30,}}+"),
+    SecretRule("pypi-token", ("pypi-",), rf"{_BEGIN} pypi-[\w-]{{32,}}+"),
+    SecretRule(
+        "sendgrid-key", ("SG.",), rf"{_BEGIN} SG\.[\w-]{{16,40}}\.[\w-]{{30,}}+"
+    ),
+    SecretRule("twilio-key", ("SK", "AC"), rf"{_BEGIN} (?:SK|AC)[0-9a-f]{{32}} {_END}"),
+    SecretRule(
+        "telegram-token", (":AA",), r"(?<!\d) \d{8,10}:AA[\w-]{32,35} (?![\w-])"
+    ),
+    SecretRule(
         "jwt",
         ("eyJ",),
         r"(?<![\w-]) eyJ[\w-]{5,}+ \.eyJ[\w-]{5,}+ (?:\.[\w-]*+)*+",
     ),
-    Rule(
+    SecretRule(
         "azure-key",
         ("AccountKey", "SharedAccessKey"),
         r"Key\s?=\s?([A-Za-z0-9+/]{40,}+={0,2})",
     ),
-    Rule("azure-key", ("sig=",), r"[?&;]sig=([\w%+/=-]{40,}+)"),
-    Rule(
+    SecretRule("azure-key", ("sig=",), r"[?&;]sig=([\w%+/=-]{40,}+)"),
+    SecretRule(
         "azure-key", ("Q~",), r"(?<![\w.~-]) [\w.~-]{3}\dQ~[\w.~-]{31,34} (?![\w.~-])"
     ),
-    Rule(
+    SecretRule(
         "mailgun-key",
         _hints("ailgun|AILGUN"),
         r"(?<![\w-]) [0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8} (?![\w-])",
     ),
-    Rule(
+    SecretRule(
         "asana-token",
         ("1/", "2/"),
         r"(?<![\w/.]) [12]/\d{13,19}(?:/\d{13,19})?:[0-9a-f]{32} (?!\w)",
     ),
-    Rule("okta-token", ("SSWS ",), r"SSWS\s{1,3}(00[\w-]{38,42}) (?![\w-])"),
-    Rule(
+    SecretRule("okta-token", ("SSWS ",), r"SSWS\s{1,3}(00[\w-]{38,42}) (?![\w-])"),
+    SecretRule(
         "okta-token",
         ("kta", "KTA"),
         r"(?i:okta)[\w\s\"'-]{0,20} [:=\s] \s?[\"']? (00[\w-]{38,42}) (?![\w-])",
     ),
-    Rule(
+    SecretRule(
         "bitbucket-token", ("ATBB", "ATCTT"), rf"{_BEGIN} AT(?:BB|CTT)[\w=+-]{{24,}}+"
     ),
-    Rule(
+    SecretRule(
         "cloudflare-key",
         ("cfut_", "cfat_", "cfk_"),
         rf"{_BEGIN} cf(?:ut|at|k)_[\w-]{{30,}}+",
     ),
-    Rule(
+    SecretRule(
         "cloudflare-key",
         ("uth-Key", "uth-key", "lobal api key", "lobal API Key", "lobal API key"),
         r"(?i:x-auth-key|global\ api\ key) [\"']?\s?[:=\s]\s?[\"']? ([0-9a-f]{37}) (?!\w)",
     ),
-    Rule(
+    SecretRule(
         "api-token",
         _hints(
             "hf_|gsk_|r8_|xai-|pplx-|_v1_|lin_api_|ntn_|figd_|PMAK-|shpat_|shpss_|sntry"
@@ -180,13 +184,13 @@ TOKENS: Final = (
             [\w=+-]{{20,}}+""",
     ),
     # The body of a private key in a form of its own.
-    Rule(
+    SecretRule(
         "private-key",
         ("Private-Lines:",),
         r"""Private-Lines:\ \d{1,3}\s+
             ((?:[A-Za-z0-9+/=]{8,}\s+){1,80} (?:Private-MAC:\ \w+)?)""",
     ),
-    Rule(
+    SecretRule(
         "private-key",
         ("LS0tLS1CRUdJTi",),  # base64 of "-----BEGIN", perhaps wrapped
         r"""LS0tLS1CRUdJTiB
@@ -195,7 +199,7 @@ TOKENS: Final = (
             (?:(?:\s|\\n|[>|"'+,]){1,24} [A-Za-z0-9+/=]{20,}+)*+
             (?:\s{1,12} [A-Za-z0-9+/]{1,19}={1,2} (?!\S))?""",
     ),
-    Rule(
+    SecretRule(
         "private-key",
         # The first bytes of an RSA, PKCS#8, EC and OpenSSH key: a body without BEGIN.
         ("MII", "MHcCAQEEI", "MIG", "b3BlbnNzaC1rZXktdjE"),
@@ -207,7 +211,7 @@ TOKENS: Final = (
             (?:\s{{1,12}} [A-Za-z0-9+/]{{1,19}}={{0,2}} (?!\S))?""",
     ),
     # Numbers, which no other rule takes for a secret.
-    Rule(
+    SecretRule(
         "api-key",
         ("ey", "EY", "oken", "OKEN", "ecret", "ECRET"),
         r"""[aAsSſlLcC] (?<![A-Za-z].)
@@ -217,7 +221,7 @@ TOKENS: Final = (
             \s{0,3} (?: (?: (?i:is|was|ist|es|est)\s | [=:：] ) \s{0,3} )? ["'`]?
             (\d{10,64}) (?![\w-]|\.\d)""",
     ),
-    Rule(
+    SecretRule(
         "password",
         _hints(
             "assw|ASSW|assc|ASSC|assp|ASSP|assW|assC|assP|ASSw|ASSc|ASSp|wd|WD|ennwort"
@@ -233,27 +237,29 @@ TOKENS: Final = (
 
 PLACES: Final = (
     # A place that holds nothing but a secret; it may also hold a placeholder.
-    Rule(
+    SecretRule(
         "authorization",
         ("authorization",),
         rf"""(?i:authorization) {_ASSIGN}
             (?i:bearer|basic|token|digest|apikey|bot) \s{{1,4}}
             ([^\s"'`\\,;<>{{}}$]{{8,}}+) (?![{{(])""",
     ),
-    Rule("bearer-token", ("bearer",), r"\b (?i:bearer)\s{1,4} ([\w.~+/-]{20,}+={0,2})"),
-    Rule(
+    SecretRule(
+        "bearer-token", ("bearer",), r"\b (?i:bearer)\s{1,4} ([\w.~+/-]{20,}+={0,2})"
+    ),
+    SecretRule(
         "url-password",
         ("://",),
         r"""(?<=[A-Za-z0-9]) :// [^\s/:@"'<>]{0,100}+ :
             ([^\s/"'`<>]{1,200}) @ (?!sha)""",
     ),
-    Rule(
+    SecretRule(
         "curl-password",
         ("curl", "http"),
         r"""(?<!\S) (?:-u|--user|-a|--auth) [ =]? ["']? [^\s:"'$/]{1,64}:
             ([^\s"'`@$]{4,200}+)""",
     ),
-    Rule(
+    SecretRule(
         "api-token",
         _hints(
             "key is |key ist |key lautet |token is |token ist |token lautet "
@@ -263,13 +269,13 @@ PLACES: Final = (
             \s{1,3} (?i:is|ist|lautet|est|es) \s{1,4} ["'`]? (?=\S{0,40}\d)
             ([^\s"'`,;<>()\[\]{}]{10,100}) (?![({\[])""",
     ),
-    Rule(
+    SecretRule(
         "api-token",
         ("api-key ", "apikey ", "token ", "secret "),
         r"""(?<![A-Za-z]) (?i:api-?key|token|secret) \s{1,3} (?:value\s|key\s)? ["'`]?
             (?=[A-Za-z_-]{0,40}\d) ([\w-]{24,200}) (?![\w./-])""",
     ),
-    Rule(
+    SecretRule(
         "api-key",
         _hints(
             "api key|api-key|api-schlüssel|chiave api|clé api|clave api|clave de api"
@@ -282,25 +288,25 @@ PLACES: Final = (
             (?: (?i:is|ist|lautet|est|es|è|é|ès|to|was)\s | [:：=是为はが] | [-=]> ) \s{0,3}
             ["'`“「]? (?=\S{0,60}\d) ([\w.+/=-]{16,200}) (?![\w({\[])""",
     ),
-    Rule(
+    SecretRule(
         "api-key",
         ("heroku", "tenant", "client secret", "client_secret"),
         r"""(?i:heroku|tenant|client)[\s_-] [\w\s-]{0,20}? (?:is\s|[:=]\s?|\s)
             ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (?![\w-])""",
     ),
-    Rule(
+    SecretRule(
         "totp-seed",
         ("otpauth://", "totp", "2fa"),
         r"""(?: otpauth://\S{1,200}[?&]secret=
               | (?i:totp|2fa)\s(?i:seed|secret|key)\s?[:=\s]\s? )
             ([A-Z2-7]{16,64}) (?![\w])""",
     ),
-    Rule(
+    SecretRule(
         "aws-session-token",
         ("security-token",),
         rf"(?i:x-amz-security-token) {_ASSIGN} ([\w+/=]{{60,}})",
     ),
-    Rule(
+    SecretRule(
         "url-token",
         ("token=", "auth=", "key="),
         r"""[?&](?i:(?:access_|api_?|auth_?)?(?:token|key)|auth)= (?=[^&\s]{0,40}\d)
@@ -336,25 +342,25 @@ _WITH_A_SIGN = r"""(?= \S{0,60} [\d!#$%&*+=?@^~] )"""
 
 PROSE: Final = (
     # A place where any word may stand: what follows must look chosen.
-    Rule(
+    SecretRule(
         "password",
         _PASSWORD_HINTS,
         rf"""(?i:{_PASSWORD}) [*_]{{0,3}} {_SOME_WORDS}
             {_IS} [*_]{{0,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}""",
     ),
-    Rule(
+    SecretRule(
         "password",
         _PASSWORD_HINTS,
         rf"(?i:{_PASSWORD}) {_SOME_WORDS} \s{{1,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}",
     ),
-    Rule(
+    SecretRule(
         "password",
         ("pw", "pass", "pwd", "psk", "pwort"),
         r"""(?<![A-Za-z]) (?i: (?:sudo\ |root\ |admin\ )? (?:pw|pwd|pass|psk) )
             [*_]{0,3} (?: \s{1,3}(?:is|ist|for\s\S{1,30}:)\s | \s{0,3}[:：=] ) [*_]{0,3} \s{0,3} ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{6,100})""",
     ),
-    Rule(
+    SecretRule(
         "password",
         _hints(
             "login|log in|logged in|credentials|creds|zugangsdaten|anmelde|connecte|accedi"
@@ -367,13 +373,13 @@ PROSE: Final = (
             (?: \s?/\s? | : | \s(?i:with|mit|avec|con|com|met)\s ) ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/]{6,100})""",
     ),
-    Rule(
+    SecretRule(
         "password",
         ("login)", "login "),
         r"""(?<![\w/.]) (?:admin|root|user|guest|test|sa) \s?[/:]\s?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/:]{6,100}) \s \(? (?:default\s)? login""",
     ),
-    Rule(
+    SecretRule(
         "password",
         (" as ", " als pass", " als ", " comme ", " como "),
         r"""(?<!\S) ["'`]? (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{8,100}) ["'`]?
@@ -381,7 +387,7 @@ PROSE: Final = (
             (?i:pass(?:word|wort|phrase)|mot\ de\ passe|contraseña|senha)""",
     ),
     # Lines of configuration whose second word is the secret.
-    Rule(
+    SecretRule(
         "password",
         ("pass", "pw", "secret", "community", "wireless-key", "masterauth", "psk"),
         r"""(?m: ^ [^\S\n]* (?:[\w.-]{1,30}[^\S\n]{1,3}){0,4}?
@@ -390,60 +396,66 @@ PROSE: Final = (
             \s{1,3} (?:[07]\s)? ["']? (?=\S{0,60}\d)
             ([^\s"'`,;<>()\[\]{}$]{6,100}) ["']? (?m: [^\S\n]* ;? [^\S\n]* $ )""",
     ),
-    Rule("password", ("olcrootpw", "rootpw"), r"(?i:rootpw)[:\s]{1,3}([^\s{$]{6,100})"),
+    SecretRule(
+        "password", ("olcrootpw", "rootpw"), r"(?i:rootpw)[:\s]{1,3}([^\s{$]{6,100})"
+    ),
     # SQL
-    Rule(
+    SecretRule(
         "password",
         ("identified by", "password"),
         r"""(?i: identified\ by (?:\ password)? | (?:with|set)\ (?:encrypted\ )?password(?:\ =)?
               | password\s?\( | =\s?password\s?\( )
             \s{0,3} N?["']? ([^\s"'`;()$<>{}]{5,100})""",
     ),
-    Rule(
+    SecretRule(
         "password",
         ("machine",),
         r"\b machine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+ (\S{4,200})",
     ),
-    Rule(
+    SecretRule(
         "password",
         (":5432:", ":*:", ":6432:", ":5433:"),
         r"""(?<!\S) [\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:
             (\S{6,200})""",
     ),
-    Rule(
+    SecretRule(
         "url-token",
         ("://",),
         r"://([A-Za-z0-9_-]{20,200}) (?::x-oauth-basic)? @[\w.-]",
     ),
-    Rule(
+    SecretRule(
         "url-password",
         ("://",),
         r"""://[^\s/:@"'<>]{1,100}: (?!\d{1,5}/)
             ([^\s@"'`<>/]{1,100}/[^\s@"'`<>]{0,100}) @[\w.-]{1,200}""",
     ),
-    Rule(
+    SecretRule(
         "url-password",
         ("@//", "jdbc:oracle"),
         r"(?<!/) \b [\w.-]{1,40} / ([^\s@/\"'`$<>]{4,100}) @ (?://)?[\w.-]{1,100}:\d",
     ),
-    Rule(
+    SecretRule(
         "session-cookie",
         ("cookie", "-b ", "sessionid=", "session="),
         r"""(?i: sess(?:ion)?(?:_?id)? | connect\.sid | sid | phpsessid | jsessionid
               | remember_\w{1,20} )
             = ([\w%.:-]{16,400})""",
     ),
-    Rule(
+    SecretRule(
         "npm-token",
         ("_auth",),
         r"_auth(?:Token)?\s?[=\s]\s?[\"']?([A-Za-z0-9+/=]{12,})",
     ),
-    Rule("npm-token", ("_authtoken",), r"_authToken[=\s]([\w-]{20,})"),
-    Rule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
-    Rule("private-key", ('"kty"',), r'"(?:d|p|q|k)"\s{0,4}:\s{0,4}"([\w-]{20,}+)"'),
-    Rule("mailchimp-key", ("-us",), r"(?<![0-9a-f]) ([0-9a-f]{32}-us\d{1,2}) (?!\w)"),
+    SecretRule("npm-token", ("_authtoken",), r"_authToken[=\s]([\w-]{20,})"),
+    SecretRule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
+    SecretRule(
+        "private-key", ('"kty"',), r'"(?:d|p|q|k)"\s{0,4}:\s{0,4}"([\w-]{20,}+)"'
+    ),
+    SecretRule(
+        "mailchimp-key", ("-us",), r"(?<![0-9a-f]) ([0-9a-f]{32}-us\d{1,2}) (?!\w)"
+    ),
     # Options of programs.
-    Rule(
+    SecretRule(
         "password",
         _hints(
             "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd"
@@ -466,7 +478,7 @@ PROSE: Final = (
                | (?:keytool|jarsigner) \b [^\n|;`]{0,120}? \s-(?:store|key)pass\s )
             ["']? ([^\s"'$`<]{5,100})""",
     ),
-    Rule(
+    SecretRule(
         "password",
         ("htpasswd", "vault login", "--with-token", "echo ", "printf ", "chpasswd"),
         r"""(?<!\w) (?i: htpasswd\s-\w*b\w*\s\S{1,80}\s\S{1,80}\s | vault\ login\s
@@ -477,13 +489,13 @@ PROSE: Final = (
               | chpasswd\s<<<\s?["']?[\w.-]{1,30}: )
             ["']? ([^\s"'$`]{6,100})""",
     ),
-    Rule(
+    SecretRule(
         "password",
         ("password-command", "askpass"),
         r"-(?:password-command|askpass)[ =][\"']?echo\s([^\s\"'$`]{5,100})",
     ),
     # Arguments of calls.
-    Rule(
+    SecretRule(
         "password",
         _hints(
             "login(|auth=(|credential(|basicauth(|authenticate(|signin(|securestring"
