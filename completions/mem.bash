@@ -234,8 +234,7 @@ _mem() {
         ;;
     guard)
         case $prev in
-        --command | --path | --unless | --task) : ;;
-        --try) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp" ;;
+        --command | --path | --unless | --try | --task) : ;;
         --try-file) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;

@@ -329,7 +329,7 @@ complete -c mem -n '__fish_seen_subcommand_from guard' -l command -x -d 'A comma
 complete -c mem -n '__fish_seen_subcommand_from guard' -l path -x -d 'A file whose changes it stops'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l unless -x -d 'A command or file that it allows'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l suggest -d 'Name the lessons that could bind'
-complete -c mem -n '__fish_seen_subcommand_from guard' -l try -x -a 'recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp' -d 'Say what would happen to it'
+complete -c mem -n '__fish_seen_subcommand_from guard' -l try -x -d 'Say what would happen to it'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l try-file -r -F -d 'Say what would happen to its change'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l replay -d 'What guards would have stopped so far'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l trust -d 'Let this repository\'s guards refuse here'

@@ -17,7 +17,7 @@ def guard(
     paths: Names = many("GLOB", "A file whose changes it stops.", "--path"),
     unless: Names = many("PATTERN", "A command or file that it allows.", "--unless"),
     suggest: bool = flag("--suggest", "Name the lessons that could bind."),
-    try_line: str = option("COMMAND", "Say what would happen to it.", "--try"),
+    try_line: str = option("LINE", "Say what would happen to it.", "--try"),
     try_file: str = option(
         "FILE", "Say what would happen to its change.", "--try-file"
     ),
