@@ -18,7 +18,8 @@ from memcli.text.chosen import (
     is_wordlike,
 )
 from memcli.text.matching import Hints, Span, lowered, regex, verbose
-from memcli.text.secret_rules import PLACES, PROSE, TOKENS
+from memcli.text.secret_rules import PLACES, PROSE
+from memcli.text.token_rules import TOKENS
 
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
