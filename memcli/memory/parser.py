@@ -9,13 +9,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter, grammar
-from memcli.memory.entry_values import (
-    CORE_KEYS,
-    date_in,
-    date_in_path,
-    make_entry,
-    read_values,
-)
+from memcli.memory.dates import date_in, date_in_path
+from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
 from memcli.text import matching
 
