@@ -264,26 +264,18 @@ def _versions(
 ) -> Iterator[tuple[Commit, dict[str, str]]]:
     """Each commit of the files, the oldest first, and what stood in those it touched;
     then now."""
-    shape = "%x1e%H%x1f%h%x1f%cs%x1f%an%x1f"
-    words = [
-        "log",
-        f"--max-count={most}",
-        "--reverse",
-        f"--format={shape}",
-        "--name-only",
-    ]
-    done = git.run([*words, "--no-renames", "-z", "--relative", "--", *files], root)
-    rows = (each.split("\x1f") for each in done.stdout.split("\x1e")[1:])
-    touched = [row for row in rows if len(row) == 5]  # an author may be called anything
-    wanted = [
-        (row[0], path.strip("\n")) for row in touched for path in row[4].split("\0")
-    ]
-    wanted = [(commit, path) for commit, path in wanted if path and "\n" not in path]
+    shape = git.log_format("%H", "%h", "%cs", "%an")
+    bounds = f"--max-count={most}", "--reverse", "--no-renames", "--relative"
+    done = git.run(["log", *bounds, *shape, "--", *files], root)
+    touched = list(git.parse_log(done.stdout, 4))
+    pairs = ((each.fields[0], path) for each in touched for path in each.names)
+    wanted = [(commit, path) for commit, path in pairs if "\n" not in path]
     texts = dict(zip(wanted, branch_diff.blobs(root, wanted), strict=False))
     by_commit = defaultdict[str, dict[str, str]](dict)
     for (commit, path), text in texts.items():
         by_commit[commit][path] = _piece(text, name)
-    for commit, short, day, author, _ in touched:
+    for each in touched:
+        commit, short, day, author = each.fields
         yield (short, day, author), by_commit[commit]
     now = defaultdict[str, str](str)
     for path in files:

@@ -219,15 +219,24 @@ def _text(root: Path, commit: str, name: str) -> str:
 
 
 def blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The text of each (commit, path), "" where it was not there."""
-    asked = "".join(f"{commit}:./{path}\n" for commit, path in wanted)
-    done = git.run(["cat-file", "--batch"], root, given=asked)
+    """The text of each (commit, path), "" where it was not there.
+
+    Git is asked by lines, so a name that holds a line end is not asked for."""
+    names = [f"{commit}:./{path}" for commit, path in wanted]
+    asked = [name for name in names if "\n" not in name]
+    done = git.run(
+        ["cat-file", "--batch"], root, given="".join(map("{}\n".format, asked))
+    )
     rest = done.stdout.encode("utf-8", "surrogateescape")
-    while rest:
-        head, _, rest = rest.partition(b"\n")
-        size = int(head.split()[-1]) if head.split()[1:2] == [b"blob"] else -1
-        yield rest[: max(size, 0)].decode("utf-8", "replace")
-        rest = rest[size + 1 :]
+    for name in names:
+        text = b""
+        if "\n" not in name:
+            head, _, rest = rest.partition(b"\n")
+            if found := re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", head):
+                size = int(found[2])
+                text = rest[:size] if found[1] == b"blob" else b""
+                rest = rest[size + 1 :]
+        yield text.decode("utf-8", "replace")
 
 
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"

@@ -135,9 +135,11 @@ def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
 
 BATCH: Final = 2000
 FEW: Final = 50  # so many new commits a recall adds by itself
-_BODY = 8000
+_SUBJECT: Final = 2000  # characters of a commit's first line
+_BODY: Final = 8000
+_TRAILERS: Final = 2000
 _FILES = 30
-_FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%ae%x1f%P%x1f%B%x1f"
+_FIELDS: Final = ("%H", "%aI", "%an", "%ae", "%P", "%B")
 _pattern: Final = partial(matching.pattern, "history/backfill")
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
 _git: Final = partial(git.ask, timeout=3600)
@@ -288,22 +290,15 @@ def add_commits(
         return 0, "more commits than a recall adds: mem index --history"
     while start < most:
         bounds = f"--max-count={min(BATCH, most - start)}", f"--skip={start}"
-        out = _git(
-            top,
-            "log",
-            f"--format={_FORMAT}",
-            "--name-only",
-            "--no-renames",
-            *bounds,
-            span,
-        )
+        words = "log", *git.log_format(*_FIELDS), "--no-renames", *bounds, span
+        out = _git(top, *words)
         if out is None:
             return count, "git log failed"
-        raw = out.split("\x1e")[1:]
+        commits = list(git.parse_log(out, len(_FIELDS)))
         with transaction(record.db):
-            count += record.add(filter(None, map(_doc, reversed(raw))))
-        progress(start + len(raw))
-        if len(raw) < min(BATCH, most - start):
+            count += record.add(filter(None, map(_doc, reversed(commits))))
+        progress(start + len(commits))
+        if len(commits) < min(BATCH, most - start):
             break
         start += BATCH
     if known and not straight:
@@ -317,17 +312,15 @@ def add_commits(
 def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
     """The commits that `git log` with these arguments names, those that say nothing
     left out."""
-    out = _git(top, "log", f"--format={_FORMAT}", "--name-only", *arguments) or ""
-    return filter(None, map(_doc, out.split("\x1e")[1:]))
+    out = _git(top, "log", *git.log_format(*_FIELDS), *arguments) or ""
+    return filter(None, map(_doc, git.parse_log(out, len(_FIELDS))))
 
 
-def _doc(raw: str) -> Doc | None:
+def _doc(logged: git.Logged) -> Doc | None:
     """A commit that says something."""
-    fields = raw.split("\x1f")
-    if len(fields) < 7:
-        return None
-    commit, date, name, mail, parents, message, files = fields[:7]
-    subject, _, body = message.strip().partition("\n")
+    commit, date, name, mail, parents, whole = logged.fields
+    message = _bounded(whole.strip())
+    subject, _, body = message.partition("\n")
     body = "\n".join(
         row for row in body.strip().splitlines() if not _pattern("trailer").match(row)
     ).strip()
@@ -349,7 +342,7 @@ def _doc(raw: str) -> Doc | None:
     earlier += [
         f'"{line(found[1], 100)}' for found in _pattern("revert").finditer(subject)
     ]
-    about = {"paths": [each for each in files.split("\n") if each][:_FILES]}
+    about = {"paths": list(logged.names[:_FILES])}
     if " " in parents:
         about["merged"] = parents.split()[1:]
     said = (("person", text),)
@@ -370,6 +363,17 @@ def _doc(raw: str) -> Doc | None:
         about=about,
         supersedes=marks,
     )
+
+
+def _bounded(message: str) -> str:
+    """A message of bounded length: its subject, what follows it, and its trailers.
+
+    It is looked at by patterns, and one that is too long would make each recall
+    wait."""
+    subject, _, body = message.partition("\n")
+    if len(body) > _BODY + _TRAILERS:
+        body = f"{body[:_BODY]}\n{body[-_TRAILERS:]}"
+    return f"{subject[:_SUBJECT]}\n{body}"
 
 
 def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:

@@ -45,9 +45,8 @@ def main(arguments: Sequence[str]) -> int:
 def _tried(work: Callable[[], str]) -> str:
     try:
         return work()
-    except (
-        BaseException
-    ) as error:  # an interrupt, too: nothing of this is the agent's business
+    # An interrupt, too: nothing of this is the agent's business.
+    except BaseException as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 

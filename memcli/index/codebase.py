@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memcli.project import git, globs
+from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 from memcli.text.matching import table
 
@@ -231,35 +232,28 @@ class Codebase:
     def _removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         wanted = [a for a in missing if a.kind in ("path", "glob")]
         fates = dict[Anchor, Fate]()
+        how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
+        shape = git.log_format("%h", "%cs")
         for start in range(0, len(wanted), BATCH):
             some = wanted[start : start + BATCH]
-            out = self.git(
-                "log", "-m", "--first-parent", "--no-renames", "--diff-filter=D", "--name-only",
-                "-z", "--format=%x1e%h%x1f%cs%x1f", "--", *(s for a in some for s in _specs(a)),
-            )  # fmt: skip
+            places = (spec for anchor in some for spec in _specs(anchor))
+            out = self.git("log", *how, *shape, "--", *places)
             if out is not None:
-                heads = [each.split("\x1f") for each in out.split("\x1e")[1:]]
-                deleted = [
-                    (c, d, n.strip("\n"))
-                    for c, d, names in heads
-                    for n in names.split("\0")
-                ]
-                for a in some:
-                    one = [a.text] if a.kind == "glob" else []
-                    near = (
-                        d
-                        for d in deleted
-                        if a.end in f"/{d[2]}/" or globs.covers(one, d[2])
-                    )
-                    first = next(near, None)
-                    now = self._renamed(a, first[0], first[2]) if first else ""
-                    gone = (
-                        Fate(MOVED if now else GONE, "", *first[:2], now)
-                        if first
-                        else None
-                    )
-                    fates[a] = gone or Fate(NEVER)
+                commits = list(git.parse_log(out, 2))
+                fates |= {anchor: self._removal(anchor, commits) for anchor in some}
         return fates
+
+    def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
+        """What the last of these commits that took a path away made of it."""
+        pattern = [anchor.text] if anchor.kind == "glob" else []
+        for logged in commits:
+            for name in logged.names:
+                if anchor.end in f"/{name}/" or globs.covers(pattern, name):
+                    commit, day = logged.fields
+                    now = self._renamed(anchor, commit, name)
+                    state = MOVED if now else GONE
+                    return Fate(state, commit=commit, day=day, now=now)
+        return Fate(NEVER)
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
         """Where a file, or the folder it was in, has gone since a commit; "" for

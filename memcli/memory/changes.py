@@ -294,7 +294,7 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
     return {
         "id": id,
         "type": "declarative",
-        "domain": "task",
+        "domain": "team",
         "importance": 0.5,
         "phase": "unknown",
         "status": "active",

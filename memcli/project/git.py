@@ -1,7 +1,7 @@
 """Git: what its files tell, the one place that starts it, and whose a file is."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import product
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import DataError
+from memcli.named import NamedTuple
 from memcli.storage.files import SMALL_BYTES, Unreadable, is_mine, read_file
 
 if TYPE_CHECKING:
@@ -187,6 +188,37 @@ def ask(top: Path, *words: str, timeout: float = 30) -> str | None:
         done = run(words, top, timeout)
         return done.stdout if done.returncode == 0 else None
     return None
+
+
+class Logged(NamedTuple):
+    """A commit as `git log` has it: the fields that were asked for, and its files."""
+
+    fields: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def log_format(*fields: str) -> tuple[str, ...]:
+    """Options of `git log` that end each of these fields (`%H`) with a NUL byte, and
+    each name of a file: the one byte that neither a commit nor a name can hold."""
+    return "-z", "--name-only", "--format=" + "".join(f"%x00{each}" for each in fields)
+
+
+def parse_log(text: str, fields: int) -> Iterator[Logged]:
+    """The commits in what `git log` says under `log_format` with so many fields.
+
+    A commit begins with an empty part; its names, none of which is empty, follow its
+    fields and last up to the next empty part."""
+    parts = text.split("\0")
+    at = 0
+    while at + fields < len(parts):
+        first = at + 1 + fields
+        end = first
+        while end < len(parts) and parts[end]:
+            end += 1
+        listed = "\0".join(parts[first:end]).removeprefix("\n")
+        names = tuple(listed.split("\0")) if listed else ()
+        yield Logged(fields=tuple(parts[at + 1 : first]), names=names)
+        at = end
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:

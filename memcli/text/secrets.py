@@ -143,19 +143,30 @@ def _is_word(part: str) -> bool:
 
 
 def _assigned(text: str, low: str) -> Iterator[Span]:
-    covered = 0
+    """The values that stand behind a name such as `DB_PASSWORD=`.
+
+    A bare value ends, for its judgement, where the next such name begins: else a run
+    of names (`pwd:pwd:pwd:`) would be judged anew from each of them."""
     names = [word for word in _NAME_WORDS if word in low]
-    for at in sorted(m.start() for word in names for m in regex(word).finditer(low)):
-        match = _pattern("assignment").match(text, at) if at >= covered else None
-        if match and _names_a_secret(match, text):
-            group = next(
-                g for g in ("double", "single", "bare") if match[g] is not None
-            )
-            if _holds_a_secret(match, group, text):
-                covered = match.end(group)
-                run = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, covered)
-                covered = run.end() if run and group == "bare" else covered
-                yield Span(_kind_of(match["name"]), match.start(group), covered)
+    places = sorted(m.start() for word in names for m in regex(word).finditer(low))
+    tried = (_pattern("assignment").match(text, place) for place in places)
+    named = [match for match in tried if match and _names_a_secret(match, text)]
+    nexts = [match.start() for match in named[1:]] + [len(text)] * bool(named)
+    covered = 0
+    for match, following in zip(named, nexts, strict=True):
+        if match.start() < covered:
+            continue
+        group = next(g for g in ("double", "single", "bare") if match[g] is not None)
+        start, end = match.span(group)
+        if group == "bare" and start <= following < end:
+            end = following
+        if not _holds_a_secret(match, group, text[start:end], text[end : end + 1]):
+            continue
+        covered = end
+        if group == "bare":
+            rest = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, end)
+            covered = rest.end() if rest else end
+        yield Span(_kind_of(match["name"]), start, covered)
 
 
 def _kind_of(name: str) -> str:
@@ -186,16 +197,17 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     return not any(_pattern("metadata").fullmatch(word.lower()) for word in words)
 
 
-def _holds_a_secret(match: re.Match[str], group: str, text: str) -> bool:
-    value = match[group].strip()
+def _holds_a_secret(match: re.Match[str], group: str, value: str, after: str) -> bool:
+    """Whether a value of that `group` reads as a secret; `after` is what follows it."""
+    value = value.strip()
     password = _kind_of(match["name"]) == "password"
     if _pattern("masked").search(value) or _pattern("filler").fullmatch(
         value.rstrip(_STOPS)
     ):
         return False
     if group == "bare":
-        after = text[match.end(group) : match.end(group) + 1]
-        return after not in ("(", "[", "{") and _is_random(value, password=password)
+        is_call = after in ("(", "[", "{")
+        return not is_call and _is_random(value, password=password)
     if any(char.isspace() for char in value):
         return (
             password

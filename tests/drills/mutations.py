@@ -81,6 +81,17 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+def layout_free(code: str) -> re.Pattern[str]:
+    """What finds `code` however the formatter broke its lines."""
+    parts = []
+    for token in re.findall(r"\w+|[^\w\s]", code):
+        word_follows_word = parts and parts[-1][-1].isalnum() and token[0].isalnum()
+        gap = r"\s+" if word_follows_word else r"\s*"
+        comma = ",?" + gap if token in ")]}" else gap
+        parts.append((comma if parts else "") + re.escape(token))
+    return re.compile("".join(parts))
+
+
 def put(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
@@ -94,12 +105,18 @@ def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, s
     The copy is as before afterwards; tests that fail without the mistake are added to
     `left_out`."""
     texts = {path: path.read_text("utf-8") for path in (house / "memcli").rglob("*.py")}
-    count = sum(text.count(mutation.old) for text in texts.values())
-    if count != 1:
-        return "void", f"its text stands there {count} times"
-    path = next(path for path, text in texts.items() if mutation.old in text)
+    places = [
+        (path, match)
+        for path, text in texts.items()
+        for match in layout_free(mutation.old).finditer(text)
+    ]
+    if len(places) != 1:
+        return "void", f"its text stands there {len(places)} times"
+    path, match = places[0]
+    before = texts[path][: match.start()]
+    after = texts[path][match.end() :]
     while True:
-        put(path, texts[path].replace(mutation.old, mutation.new))
+        put(path, before + mutation.new.strip() + after)
         without = (f"--deselect=tests/{name}" for name in left_out)
         try:
             code, said = ran(house, mutation.tests, "-x", *without)
