@@ -3,22 +3,19 @@ planned."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
 from memcli.memory import front_matter
+from memcli.memory.bodies import safe_body
 from memcli.memory.diff import apply_edits
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.grammar import (
     BLANKS,
-    HEADING,
-    MARK,
     body_digest,
-    closes,
     derived_id,
     eol_of,
-    is_inline,
     with_line_feeds,
 )
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -53,40 +50,6 @@ def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
     written = {"written": body_digest(body)}
     block = front_matter.render(core | others | written, eol)
     return block + body.replace("\n", eol) + eol
-
-
-def safe_body(text: str) -> str:
-    """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends
-    early."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
-    fence = ""
-    headings: list[int] = []
-    for place, line in enumerate(lines):
-        mark = MARK.first.match(line)
-        if mark and mark[1]:
-            lines[place] = "***" if not fence else " ---"
-        elif mark and not fence:
-            fence = "" if is_inline(mark) else mark[2]
-        elif mark and closes(mark, fence):
-            fence = ""
-        elif not fence and HEADING.first.match(line):
-            headings.append(place)
-    _deepen(lines, headings)
-    return "\n".join([*lines, fence] if fence else lines)
-
-
-def _deepen(lines: list[str], headings: Sequence[int]) -> None:
-    """Put headings below the rank at which the body's own heading would end it."""
-    ranks = {place: len(lines[place].split()[0]) for place in headings}
-    own_rank = 2
-    if headings and not any(line.strip() for line in lines[: headings[0]]):
-        own_rank = ranks.pop(headings[0])
-    shift = own_rank + 1 - min(ranks.values(), default=7)
-    if shift <= 0:
-        return
-    for place, rank in ranks.items():
-        marks = "#" * max(min(rank + shift, 6), own_rank + 1)
-        lines[place] = marks + lines[place].lstrip()[rank:]
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:

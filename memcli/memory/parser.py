@@ -462,13 +462,14 @@ def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
     for line in scan[start:end].split("\n"):
         place = next_place
         next_place += len(line) + 1
-        if not line.strip() or grammar.within(fences, place):
-            after_blank = not line.strip()
+        is_blank = not line.strip()
+        if is_blank or grammar.within(fences, place):
+            after_blank = is_blank
             continue
         indent = len(line) - len(line.lstrip(" "))
         is_outer = depth is None or indent <= depth
         if is_outer and _bullet().match(line):
-            depth = indent if depth is None else depth
+            depth = depth or indent
             in_list = True
             yield place, True
         elif is_outer and in_list and after_blank:
