@@ -76,11 +76,6 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
     kind = used("kind", "")
     priority = used("priority", "")
     usual_type = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
-    extra = {
-        key: value
-        for key, value in raw.items()
-        if value is not None and key not in _EFFECTIVE
-    }
     importance_floor = IMPORTANCE_FLOOR.get(priority, 0.0)
     values = {
         "id": used("id", ""),
@@ -94,18 +89,26 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
         "created_at": used("created_at", ""),
         "kind": kind,
         "priority": priority or PRIORITY_OF_KIND.get(kind, "normal"),
-        "extra": extra,
+        "extra": _others(raw, used),
     }
     if priority:
-        extra["priority"] = priority
-    for key in _LISTS & extra.keys():
-        extra[key] = _texts(extra[key])
-    for key in _MEASURED:
-        if key in extra and (value := used(key, None)) is not None:
-            extra[key] = value
-        else:
-            extra.pop(key, None)
+        values["extra"]["priority"] = priority
     return values, faults
+
+
+def _others(raw: Mapping[str, Any], used: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """The values of keys that have no field of their own; one that is of no use is left
+    out."""
+    values: dict[str, Any] = {}
+    for key, given in raw.items():
+        value = given
+        if key in _LISTS and given is not None:
+            value = _texts(given)
+        elif key in _MEASURED:
+            value = used(key, None)
+        if value is not None and key not in _EFFECTIVE:
+            values[key] = value
+    return values
 
 
 @lru_cache(maxsize=4096, typed=True)  # 1 is no 1.0; many entries have the same values
