@@ -9,16 +9,15 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import refresh
 from memcli.index.database import IN_MEMORY, Index
 from memcli.index.embedding import learn
 from memcli.index.lexical import Lexical, Query, idf
-from memcli.index.vectors import VectorState, embedded_text, is_content
+from memcli.index.vectors import VectorState
 from memcli.index.view import (
-    AROUND,
     About,
     Candidate,
     FileRow,
@@ -27,9 +26,18 @@ from memcli.index.view import (
     Signals,
     words_alone,
 )
-from memcli.memory.values import LEVELS, STORES, Place
-from memcli.memory.words import SIZE, word_forms
+from memcli.memory.values import Place
+from memcli.memory.words import SIZE
 from memcli.postgres import link
+from memcli.postgres.brought import (
+    Brought,
+    as_row,
+    checked_values,
+    content_words,
+    is_sound,
+    literal,
+    quantised,
+)
 from memcli.postgres.link import Link
 from memcli.postgres.projects import SharedProject, blob_url, named
 from memcli.postgres.words import as_query, gate
@@ -47,17 +55,6 @@ if TYPE_CHECKING:
 LOOKED_AT = 20_000  # so many chunks that meet the words are weighed by the server
 BROUGHT = 2  # entries that it brings for each that the local ranking keeps
 NEIGHBOURS = 2  # how far to each side of an entry others stand beside it
-
-MOST_NUMBER = 36_500  # days, the most that any value of an entry counts
-
-_LISTS = frozenset(
-    "tags paths commands merged_from promoted_from promoted_to supports contradicts"
-    " source".split()
-)
-_NUMBERS = frozenset(
-    "importance count surprise stability difficulty success_count".split()
-)
-_FLAGS = frozenset("pressing written embed".split())
 
 _OPENING = """
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -83,35 +80,6 @@ _BY_WORDS = """mem.lexical(
     %(gate)s, %(terms)s, %(rarity)s, %(looked_at)s, %(most)s, %(filters)s
 )"""
 _BY_VECTOR = "mem.nearest(%(near)s, %(model)s, %(dim)s, %(most)s, %(filters)s)"
-
-
-class Brought(NamedTuple):
-    """A chunk as the server tells it."""
-
-    project: str
-    id: int
-    entry: str
-    part: int
-    type: str
-    kind: str
-    date: str
-    title: str
-    text: str
-    tags: str
-    parts: str
-    around: str
-    metadata: dict[str, Any]
-    model: str
-    dim: int
-    vector: str | None
-    order: int | None  # of its entry in the file
-    line: int | None
-    path: str
-    level: str
-    store: str
-    job: str
-    task: str
-    of: str
 
 
 class SharedIndex:
@@ -234,13 +202,13 @@ class SharedIndex:
         chunks = list[Brought]()
         for chunk in map(Brought._make, rows):
             key = (chunk.project, chunk.id)
-            if key in self._loaded or not _is_sound(chunk):
+            if key in self._loaded or not is_sound(chunk):
                 continue
             self._loaded.add(key)
-            checked = chunk._replace(metadata=_checked(chunk.metadata))
+            checked = chunk._replace(metadata=checked_values(chunk.metadata))
             if self._is_asked_for(checked):
                 chunks.append(checked)
-        placed = [(self._file(chunk), _row(chunk)) for chunk in chunks]
+        placed = [(self._file(chunk), as_row(chunk)) for chunk in chunks]
         with transaction(self._index.db):
             numbers = refresh.put(self._index.db, placed)
         self._unembedded |= dict(zip(numbers, chunks, strict=True))
@@ -288,12 +256,12 @@ class SharedIndex:
         vectors = self._index.vectors
         words = dict[int, list[str]]()
         if embedder.provider == "local":
-            words = {number: _content(chunk) for number, chunk in brought.items()}
+            words = {number: content_words(chunk) for number, chunk in brought.items()}
             learn(vectors, cast("Local", embedder), set(chain(*words.values())))
         known = vectors.words(set(chain(*words.values())))
         rows = list[tuple[int, bytes, bytes]]()
         for number, chunk in brought.items():
-            vector = _quantised(chunk.vector or "")
+            vector = quantised(chunk.vector or "")
             if len(vector) == dim:
                 ids = array("I", [known[word][0] for word in words.get(number, ())])
                 rows.append((number, vector, ids.tobytes()))
@@ -339,56 +307,6 @@ class SharedIndex:
         whole = path if project.path == "." else f"{project.path}/{path}"
         url = blob_url(project.remote, project.commit, whole, candidate.line)
         return project.name, url
-
-
-def _is_sound(chunk: Brought) -> bool:
-    """Whether a push has written this: who may push for a team may write anything."""
-    is_placed = chunk.level in LEVELS and chunk.store in STORES
-    is_listed = chunk.order is not None and chunk.line is not None
-    is_named = chunk.entry.isprintable() and chunk.part >= 0
-    return is_placed and is_listed and is_named and isinstance(chunk.metadata, dict)
-
-
-def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of an entry that are of the type they must have."""
-    checked: dict[str, Any] = {"importance": 0.5, "count": 0}
-    for key, value in values.items():
-        if key in _LISTS:
-            fits = isinstance(value, list) and all(isinstance(x, str) for x in value)
-        elif key in _NUMBERS:
-            fits = type(value) in (int, float) and 0 <= value <= MOST_NUMBER
-        else:
-            fits = isinstance(value, bool if key in _FLAGS else str)
-        if fits:
-            checked[key] = value
-    return checked
-
-
-def _row(chunk: Brought) -> refresh.Row:
-    """A chunk as a row of the index in memory; the filters are passed already."""
-    values = chunk.metadata
-    if "promoted_to" in values:
-        targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
-        values["promoted_to"] = targets
-    return refresh.Row(
-        entry=f"{chunk.entry}@{chunk.project}",
-        part=chunk.part,
-        offset=chunk.order or 0,
-        line=chunk.line or 1,
-        live=1,
-        type=chunk.type,
-        kind=chunk.kind,
-        date=chunk.date,
-        title=chunk.title,
-        text=chunk.text,
-        tags=chunk.tags,
-        parts=chunk.parts,
-        around=chunk.around,
-        metadata=json.dumps(values),
-        rank=0,
-        importance=0.0,
-        moment="",
-    )
 
 
 class _Candidates(Index):
@@ -479,23 +397,3 @@ def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
     }
     kept = {key: value for key, value in given.items() if value}
     return json.dumps({"store": sorted(stores), **kept})
-
-
-def literal(quantised: bytes) -> str:
-    """A vector of whole numbers in the text form of pgvector."""
-    return f"[{','.join(map(str, memoryview(quantised).cast('b')))}]"
-
-
-def _quantised(vector: str) -> bytes:
-    """The vector that `literal` wrote; b"" for what it did not write."""
-    try:
-        return array("b", json.loads(vector)).tobytes()
-    except (TypeError, ValueError, OverflowError):
-        return b""
-
-
-def _content(chunk: Brought) -> list[str]:
-    """The distinct content words of what was embedded of a chunk."""
-    text = chunk.around.partition(AROUND)[0] or chunk.text
-    forms = word_forms(embedded_text(chunk.title, text))
-    return list(dict.fromkeys(word for word in forms if is_content(word)))
