@@ -1,0 +1,276 @@
+"""Train vectors of pieces on mined pairs: `python train.py MINED.jsonl OUT.npz`.
+
+The vector of a text is the sum of the vectors of its pieces. Two texts that belong
+together shall be nearer than any two others of a batch (InfoNCE, both ways). The start
+is random, so that the same word is like itself and nothing else.
+"""
+
+import hashlib
+import json
+import re
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from memcli.memory.words import word_forms
+from scipy.sparse import csr_matrix
+
+from tests.bench.vectors.vocabulary import cut, vocabulary
+
+SEED = 20261123
+DIM = 256
+BATCH = 2048
+TEMPERATURE = 0.05
+RATE = 0.01
+MOST = 200  # pieces of a text
+HELD = {"electron": 1, "apache2-doc": 3, "libreoffice-help": 20}
+"""Of these sources one document in so many is kept for scoring: none of it is trained on."""
+SHARE = {
+    "message": 0.36, "cross": 0.18, "foreign": 0.04, "english": 0.22, "other": 0.08,
+    "meaning": 0.12,
+}  # fmt: skip
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+
+
+def is_held(record: dict[str, Any]) -> bool:
+    """Whether the record is of a document that is kept for scoring."""
+    every = HELD.get(record["source"], 0)
+    number = int(hashlib.sha256(record["document"].encode()).hexdigest(), 16)
+    return every > 0 and number % every == 0
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def sentences(paragraphs: list[str]) -> list[str]:
+    return [part for text in paragraphs for part in SENTENCE.split(text) if part]
+
+
+class Corpus:
+    """Texts by number, and the pairs of numbers of each kind and language."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
+        self.languages: list[str] = []
+        self.pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        self.counted: Counter[tuple[str, str]] = Counter()
+
+    def number(self, text: str, language: str) -> int:
+        if text not in self.texts:
+            self.texts[text] = len(self.texts)
+            self.languages.append(language)
+        return self.texts[text]
+
+    def pair(self, kind: str, language: str, first: tuple[str, str], second: tuple[str, str]) -> None:
+        if first[1] and second[1] and first[1] != second[1]:
+            a, b = self.number(first[1], first[0]), self.number(second[1], second[0])
+            self.pairs[kind, language].append((a, b))
+
+    def add(self, record: dict[str, Any]) -> None:
+        """The pairs of a record."""
+        texts = record["texts"]
+        before = sum(map(len, self.pairs.values()))
+        if record["kind"] == "message":
+            self.message(texts)
+        elif record["kind"] == "pair":
+            first, second = texts["en"]
+            self.pair("meaning", "en", ("en", first), ("en", second))
+        else:
+            self.section(texts)
+        self.counted[record["source"]] += sum(map(len, self.pairs.values())) - before
+
+    def message(self, texts: dict[str, str]) -> None:
+        for language, text in texts.items():
+            if language != "en" and "en" in texts:
+                self.pair("message", language, (language, text), ("en", texts["en"]))
+        others = sorted(texts.keys() - {"en"})
+        for a, b in pairwise(others):
+            self.pair("foreign", "", (a, texts[a]), (b, texts[b]))
+
+    def section(self, texts: dict[str, list[Any]]) -> None:
+        whole = {}
+        for language, (title, body) in texts.items():
+            said = sentences(body)
+            text = " ".join(body)[:1500]
+            if not text:
+                continue
+            whole[language] = (title, said[0], text)
+            kind = "english" if language == "en" else "other"
+            mine = "" if kind == "english" else language
+            self.pair(kind, mine, (language, title), (language, text))
+            if len(said) > 1:
+                rest = " ".join(said[1:])[:1500]
+                self.pair(kind, mine, (language, said[0]), (language, f"{title} {rest}"))
+                for first, second in list(pairwise(said))[1:8:2]:
+                    self.pair(kind, mine, (language, first), (language, second))
+        if "en" not in whole:
+            return
+        title, first, text = whole["en"]
+        for language, (own_title, own_first, own_text) in whole.items():
+            if language != "en":
+                target = ("en", f"{title} {text}")
+                self.pair("cross", language, (language, own_first), target)
+                self.pair("cross", language, (language, f"{own_title} {own_text}"), target)
+                self.pair("cross", language, (language, own_title), target)
+
+
+def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """(pieces, ids of all texts in a row, where each text begins)."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    forms = []
+    for text, language in zip(corpus.texts, corpus.languages, strict=True):
+        words = [word.lower() for word in word_forms(text)][:MOST]
+        forms.append(words)
+        counts[language].update(words)
+    pieces = vocabulary(counts)
+    known = {piece: i for i, piece in enumerate(pieces)}
+    cache: dict[str, list[int]] = {}
+    ids: list[int] = []
+    starts = [0]
+    for words in forms:
+        row: list[int] = []
+        for word in words:
+            if word not in cache:
+                cache[word] = cut(word, known)
+            row += cache[word]
+        ids += row[:MOST]
+        starts.append(len(ids))
+    return pieces, np.array(ids, np.int32), np.array(starts, np.int64)
+
+
+class Trainer:
+    """The table, and Adam for the rows of a batch alone."""
+
+    def __init__(self, size: int, counts: np.ndarray, rng: np.random.Generator) -> None:
+        share = counts / counts.sum()
+        weight = 1e-3 / (1e-3 + share)  # a frequent piece says less (Arora et al. 2017)
+        table = rng.standard_normal((size, DIM)) / np.sqrt(DIM)
+        self.table = (table * weight[:, None]).astype(np.float32)
+        self.first = np.zeros_like(self.table)
+        self.second = np.zeros_like(self.table)
+        self.times = np.zeros(size, np.int32)
+
+    def step(self, left: csr_matrix, right: csr_matrix, same: np.ndarray, rate: float) -> float:
+        """One step down the gradient; the loss before it."""
+        rows = np.union1d(left.indices, right.indices)
+        place = np.zeros(len(self.table), np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        table = self.table[rows]
+        sides = []
+        for side in (left, right):
+            small = csr_matrix((side.data, place[side.indices], side.indptr), (side.shape[0], len(rows)))
+            total = small @ table
+            length = np.linalg.norm(total, axis=1, keepdims=True) + 1e-6
+            sides.append((small, total / length, length))
+        (a_matrix, a, a_length), (b_matrix, b, b_length) = sides
+        logits = (a @ b.T) / TEMPERATURE
+        logits[same] = -30.0
+        across = softmax(logits)
+        down = softmax(logits.T).T
+        n = len(a)
+        own = np.arange(n)
+        loss = -(np.log(across[own, own] + 1e-12) + np.log(down[own, own] + 1e-12)).mean() / 2
+        gradient = across
+        gradient += down
+        gradient[own, own] -= 2
+        gradient *= 1 / (2 * n * TEMPERATURE)
+        to_a, to_b = gradient @ b, gradient.T @ a
+        change = np.zeros_like(table)
+        for matrix, unit, length, towards in (
+            (a_matrix, a, a_length, to_a),
+            (b_matrix, b, b_length, to_b),
+        ):
+            inner = (towards * unit).sum(1, keepdims=True)
+            change += matrix.T @ ((towards - unit * inner) / length)
+        self.times[rows] += 1
+        first = self.first[rows] = 0.9 * self.first[rows] + 0.1 * change
+        second = self.second[rows] = 0.999 * self.second[rows] + 0.001 * change**2
+        times = self.times[rows][:, None]
+        first = first / (1 - 0.9**times)
+        second = second / (1 - 0.999**times)
+        self.table[rows] -= rate * first / (np.sqrt(second) + 1e-8)
+        return float(loss)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    logits = np.exp(logits - logits.max(1, keepdims=True))
+    logits /= logits.sum(1, keepdims=True)
+    return logits
+
+
+def main() -> None:
+    """Train for as many steps as are asked for."""
+    mined, out, steps = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    began = time.time()
+    corpus = Corpus()
+    for record in records(mined):
+        if not is_held(record):
+            corpus.add(record)
+    pieces, ids, starts = tokenised(corpus)
+    counts = np.bincount(ids, minlength=len(pieces)).astype(np.float64)
+    print(f"{len(corpus.texts)} texts, {len(pieces)} pieces, {len(ids)} ids", flush=True)
+    pairs = {key: np.array(sorted(set(found))) for key, found in corpus.pairs.items()}
+    for key, found in pairs.items():
+        print(*key, len(found))
+    print(f"prepared in {time.time() - began:.0f} s", flush=True)
+    np.savez(
+        str(out) + ".prepared.npz", ids=ids, starts=starts, counts=counts, pieces=np.array(pieces),
+        **{"pairs " + " ".join(key): found for key, found in pairs.items()},
+    )  # fmt: skip
+    Path(str(out) + ".counted.json").write_text(json.dumps(corpus.counted))
+    train(out, steps)
+
+
+def train(out: Path, steps: int) -> None:
+    """From what is prepared."""
+    data = np.load(str(out) + ".prepared.npz")
+    ids, starts, counts, pieces = (data[name] for name in ("ids", "starts", "counts", "pieces"))
+    pairs = {tuple(key[6:].split(" ")): data[key] for key in data if key.startswith("pairs ")}
+    rng = np.random.default_rng(SEED)
+    trainer = Trainer(len(pieces), counts, rng)
+    keys = list(pairs)
+    sizes = {key: len(found) ** 0.5 for key, found in pairs.items()}
+    totals: Counter[str] = Counter()
+    for key in keys:
+        totals[key[0]] += sizes[key]
+    chance = np.array([SHARE[key[0]] * sizes[key] / totals[key[0]] for key in keys])
+    chance /= chance.sum()
+
+    def matrix(numbers: np.ndarray) -> csr_matrix:
+        lengths = starts[numbers + 1] - starts[numbers]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(starts[numbers] - begins[:-1], lengths) + np.arange(begins[-1])
+        values = np.ones(begins[-1], np.float32)
+        return csr_matrix((values, ids[places], begins), (len(numbers), len(pieces)))
+
+    losses: dict[str, float] = {}
+    began = time.time()
+    for step in range(steps):
+        key = keys[rng.choice(len(keys), p=chance)]
+        found = pairs[key]
+        chosen = found[rng.choice(len(found), min(BATCH, len(found)), replace=False)]
+        left, right = chosen[:, 0], chosen[:, 1]
+        same = (right[:, None] == right[None, :]) | (left[:, None] == left[None, :])
+        np.fill_diagonal(same, val=False)
+        rate = RATE * min(1.0, (step + 1) / 100) * max(0.02, 1 - step / steps)
+        loss = trainer.step(matrix(left), matrix(right), same, rate)
+        losses[key[0]] = 0.95 * losses.get(key[0], loss) + 0.05 * loss
+        if step % 200 == 199:
+            said = " ".join(f"{kind} {value:.2f}" for kind, value in sorted(losses.items()))
+            print(f"{step + 1} steps, {time.time() - began:.0f} s: {said}", flush=True)
+            np.savez(out, table=trainer.table, pieces=pieces, counts=counts)
+    np.savez(out, table=trainer.table, pieces=pieces, counts=counts)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--again":
+        train(Path(sys.argv[2]), int(sys.argv[3]))
+    else:
+        main()
