@@ -214,20 +214,26 @@ def opened(path: Path, only: str) -> Iterator[tuple[str, bytes]]:
     """(name, data) of the files in a package whose name has one of these patterns."""
     patterns = only.split()
     if path.suffix in (".whl", ".xpi", ".jar"):
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
+        with zipfile.ZipFile(path) as packed:
+            for name in packed.namelist():
                 if any(fnmatch(name, pattern) for pattern in patterns):
-                    yield name, archive.read(name)
+                    yield name, packed.read(name)
         return
     if path.suffix == ".deb":
         command = ["dpkg-deb", "--fsys-tarfile", str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            yield from members(tarfile.open(fileobj=process.stdout, mode="r|"), patterns)
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE) as process,
+            tarfile.open(fileobj=process.stdout, mode="r|") as archive,
+        ):
+            yield from members(archive, patterns)
         return
-    yield from members(tarfile.open(path, mode="r|*"), patterns)
+    with tarfile.open(path, mode="r|*") as archive:
+        yield from members(archive, patterns)
 
 
-def members(archive: tarfile.TarFile, patterns: list[str]) -> Iterator[tuple[str, bytes]]:
+def members(
+    archive: tarfile.TarFile, patterns: list[str]
+) -> Iterator[tuple[str, bytes]]:
     for member in archive:
         if member.isfile() and any(fnmatch(member.name, p) for p in patterns):
             data = archive.extractfile(member)
@@ -251,7 +257,9 @@ def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
         for name, data in files.items():
             if name.endswith(".mo") and name[:-3] + ".po" in files:
                 continue
-            where = re.search(r"([\w-]+)/LC_MESSAGES/([\w.-]+)\.[mp]o|cups_(\w+)\.po", name)
+            where = re.search(
+                r"([\w-]+)/LC_MESSAGES/([\w.-]+)\.[mp]o|cups_(\w+)\.po", name
+            )
             assert where is not None
             tongue = language(where[1] or where[3])
             if tongue in ("", "en"):
@@ -277,7 +285,9 @@ def by_key(
             for name, data in opened(path, within or only):
                 found = inner(name, data, only) if within else iter([(name, data)])
                 for inside, content in found:
-                    where = re.search(pattern, f"{path.name}//{Path(name).name}//{inside}")
+                    where = re.search(
+                        pattern, f"{path.name}//{Path(name).name}//{inside}"
+                    )
                     if where is None:
                         continue
                     tongue = language(where["language"] or "en")
@@ -295,7 +305,9 @@ def by_key(
 def typescript(paths: list[Path]) -> Iterator[Record]:
     """What the compiler says; its English stands in the program."""
     catalogue: Texts = defaultdict(dict)
-    for name, data in opened(paths[0], "*/lib/*/diagnosticMessages.generated.json */lib/typescript.js"):
+    for name, data in opened(
+        paths[0], "*/lib/*/diagnosticMessages.generated.json */lib/typescript.js"
+    ):
         if name.endswith(".js"):
             pattern = r'diag\(\d+, \d+ /\* \w+ \*/, "([^"]+)", "((?:[^"\\]|\\.)*)"'
             for key, text in re.findall(pattern, data.decode()):
@@ -331,7 +343,9 @@ def vscode(paths: list[Path]) -> Iterator[Record]:
             continue
         pattern = r"""localize2?\((\d+), *(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
         for _, data in opened(path, "*.js"):
-            for number, double, single in re.findall(pattern, data.decode("utf-8", "replace")):
+            for number, double, single in re.findall(
+                pattern, data.decode("utf-8", "replace")
+            ):
                 main[number]["en"] = (double or single).replace("\\", "")
     yield from messages("editor", main)
     yield from messages("extensions", bundles)
@@ -342,7 +356,9 @@ def pyright(paths: list[Path]) -> Iterator[Record]:
     by_language: dict[str, dict[str, str]] = {}
     for _, data in opened(paths[0], "*/dist/pyright-internal.js"):
         text = data.decode()
-        for found in re.finditer(r"localization/(\w[\w-]*)\.json\"?.{0,200}?JSON\.parse\(('|\")", text, re.S):
+        for found in re.finditer(
+            r"localization/(\w[\w-]*)\.json\"?.{0,200}?JSON\.parse\(('|\")", text, re.S
+        ):
             end = text.find(found[2] + ")", found.end())
             raw = text[found.end() : end].encode().decode("unicode_escape", "replace")
             if tongue := language(found[1]):
@@ -357,9 +373,13 @@ def pyright(paths: list[Path]) -> Iterator[Record]:
 def annotations(paths: list[Path]) -> Iterator[Record]:
     """What the characters of Unicode show, in words of each language."""
     catalogue: Texts = defaultdict(dict)
-    for name, data in opened(paths[0], "*/annotations/*.xml */annotationsDerived/*.xml"):
+    for name, data in opened(
+        paths[0], "*/annotations/*.xml */annotationsDerived/*.xml"
+    ):
         if tongue := language(Path(name).stem):
-            for sign, text in re.findall(r'<annotation cp="([^"]+)">([^<]+)', data.decode()):
+            for sign, text in re.findall(
+                r'<annotation cp="([^"]+)">([^<]+)', data.decode()
+            ):
                 catalogue[sign][tongue] = text.replace("|", " ")
     yield from messages("annotations", catalogue)
 
@@ -408,7 +428,9 @@ def pages(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
         for path in paths:
             for name, data in opened(path, only):
                 where = re.search(pattern, name)
-                tongue = language(where.groupdict().get("language", "en")) if where else ""
+                tongue = (
+                    language(where.groupdict().get("language", "en")) if where else ""
+                )
                 if where and tongue:
                     text = data.decode("utf-8", "replace")
                     known[where["file"]][tongue] = text
@@ -460,7 +482,12 @@ def electron(paths: list[Path]) -> Iterator[Record]:
                 for number, (_, title, body) in enumerate(found):
                     by_number[number][language(name)] = [title, body]
             for number, texts in by_number.items():
-                yield {"document": slug, "key": str(number), "kind": "section", "texts": texts}
+                yield {
+                    "document": slug,
+                    "key": str(number),
+                    "kind": "section",
+                    "texts": texts,
+                }
 
 
 def wordnet(paths: list[Path]) -> Iterator[Record]:
@@ -474,9 +501,14 @@ def wordnet(paths: list[Path]) -> Iterator[Record]:
             head, _, gloss = line.partition(" | ")
             fields = head.split()
             count = int(fields[3], 16)
-            words = [re.sub(r"\(.*", "", w).replace("_", " ") for w in fields[4 : 4 + 2 * count : 2]]
+            words = [
+                re.sub(r"\(.*", "", w).replace("_", " ")
+                for w in fields[4 : 4 + 2 * count : 2]
+            ]
             kinds = [
-                fields[i + 1] for i in range(4 + 2 * count, len(fields) - 1) if fields[i] == "@"
+                fields[i + 1]
+                for i in range(4 + 2 * count, len(fields) - 1)
+                if fields[i] == "@"
             ]
             glosses[part + fields[0]] = (", ".join(words), gloss.strip(), kinds)
     for key, (words, gloss, kinds) in glosses.items():
@@ -484,12 +516,19 @@ def wordnet(paths: list[Path]) -> Iterator[Record]:
         meaning, *examples = re.split(r';\s*"', gloss)
         pairs = [(words, meaning)]
         pairs += [(f"{words}: {meaning}", example.strip('"; ')) for example in examples]
-        pairs += [(words, glosses[part + kind][0]) for kind in kinds if part + kind in glosses]
+        pairs += [
+            (words, glosses[part + kind][0]) for kind in kinds if part + kind in glosses
+        ]
         if ", " in words:
             first, _, others = words.partition(", ")
             pairs.append((first, others))
         for first, second in pairs:
-            yield {"document": part, "key": key, "kind": "pair", "texts": {"en": [first, second]}}
+            yield {
+                "document": part,
+                "key": key,
+                "kind": "pair",
+                "texts": {"en": [first, second]},
+            }
 
 
 READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
@@ -500,21 +539,66 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
     "annotations": annotations,
     "electron": electron,
     "wordnet": wordnet,
-    "ftl": by_key(read_ftl, r"l10n-(?P<language>[a-z]{2}(?:-[a-z]{2})?)_.*/(?P<file>[\w-]+\.ftl)$", "*.ftl", "*.xpi"),
-    "mozilla-properties": by_key(read_properties, r"l10n-(?P<language>[a-z]{2}(?:-[a-z]{2})?)_.*/(?P<file>[\w-]+\.properties)$", "*.properties", "*.xpi"),
-    "tomcat": by_key(read_properties, r"//(?P<file>[\w/]+?)/LocalStrings(?:_(?P<language>\w+))?\.properties$", "*LocalStrings*.properties", "*/java/tomcat10-*-10*.jar"),
-    "derby": by_key(read_properties, r"//(?P<file>[\w/]+?)_(?P<language>[a-z]{2}(?:_[A-Z]{2})?)\.properties$", "*.properties", "*/java/derby*-10*.jar"),
-    "home-assistant": by_key(read_json, r"//(?P<file>[\w/]+)/translations/(?P<language>[\w-]+)\.json$", "*/translations/*.json"),
-    "airflow": by_key(read_json, r"locales/(?P<language>[\w-]+)/(?P<file>\w+)\.json$", "*/locales/*.json"),
-    "strapi": by_key(read_js, r"translations/(?P<language>[\w-]+)\.json\.js$", "*/src/translations/*.json.js"),
-    "docusaurus": by_key(read_json, r"locales/(?P<language>[\w-]+)/(?P<file>[\w-]+)\.json$", "*/locales/*.json"),
-    "antd": by_key(read_js, r"lib/locale/(?P<language>[\w-]+)\.js$", "*/lib/locale/*.js"),
+    "ftl": by_key(
+        read_ftl,
+        r"l10n-(?P<language>[a-z]{2}(?:-[a-z]{2})?)_.*/(?P<file>[\w-]+\.ftl)$",
+        "*.ftl",
+        "*.xpi",
+    ),
+    "mozilla-properties": by_key(
+        read_properties,
+        r"l10n-(?P<language>[a-z]{2}(?:-[a-z]{2})?)_.*/(?P<file>[\w-]+\.properties)$",
+        "*.properties",
+        "*.xpi",
+    ),
+    "tomcat": by_key(
+        read_properties,
+        r"//(?P<file>[\w/]+?)/LocalStrings(?:_(?P<language>\w+))?\.properties$",
+        "*LocalStrings*.properties",
+        "*/java/tomcat10-*-10*.jar",
+    ),
+    "derby": by_key(
+        read_properties,
+        r"//(?P<file>[\w/]+?)_(?P<language>[a-z]{2}(?:_[A-Z]{2})?)\.properties$",
+        "*.properties",
+        "*/java/derby*-10*.jar",
+    ),
+    "home-assistant": by_key(
+        read_json,
+        r"//(?P<file>[\w/]+)/translations/(?P<language>[\w-]+)\.json$",
+        "*/translations/*.json",
+    ),
+    "airflow": by_key(
+        read_json,
+        r"locales/(?P<language>[\w-]+)/(?P<file>\w+)\.json$",
+        "*/locales/*.json",
+    ),
+    "strapi": by_key(
+        read_js,
+        r"translations/(?P<language>[\w-]+)\.json\.js$",
+        "*/src/translations/*.json.js",
+    ),
+    "docusaurus": by_key(
+        read_json,
+        r"locales/(?P<language>[\w-]+)/(?P<file>[\w-]+)\.json$",
+        "*/locales/*.json",
+    ),
+    "antd": by_key(
+        read_js, r"lib/locale/(?P<language>[\w-]+)\.js$", "*/lib/locale/*.js"
+    ),
     "uppy": by_key(read_js, r"lib/(?P<language>[\w-]+)\.js$", "*/lib/*.js"),
     "monaco": by_key(read_js, r"nothing", "*/nothing"),
-    "libreoffice-help": pages(r"help/(?P<language>[\w-]+)/(?P<file>text/.*)\.html$", "*/help/*/text/*.html"),
-    "apache": pages(r"manual/(?P<language>[\w-]+)/(?P<file>.*)\.html$", "*/manual/*.html"),
+    "libreoffice-help": pages(
+        r"help/(?P<language>[\w-]+)/(?P<file>text/.*)\.html$", "*/help/*/text/*.html"
+    ),
+    "apache": pages(
+        r"manual/(?P<language>[\w-]+)/(?P<file>.*)\.html$", "*/manual/*.html"
+    ),
     "pages": pages(r"(?P<file>[\w./+-]+)\.html$", "*.html"),
-    "rust": pages(r"html/(?P<file>(?:book|std|reference|rust-by-example|nomicon|edition-guide|embedded-book|rustc|rustdoc|proc_macro|alloc)/.*)\.html$", "*.html"),
+    "rust": pages(
+        r"html/(?P<file>(?:book|std|reference|rust-by-example|nomicon|edition-guide|embedded-book|rustc|rustdoc|proc_macro|alloc)/.*)\.html$",
+        "*.html",
+    ),
 }
 
 
@@ -526,14 +610,20 @@ def main() -> None:
         for name, source in tomllib.loads((HERE / "sources.toml").read_text()).items():
             if only and name not in only:
                 continue
-            found = [path for glob in source["files"].split() for path in sorted(packages.glob(glob))]
+            found = [
+                path
+                for glob in source["files"].split()
+                for path in sorted(packages.glob(glob))
+            ]
             if not found:
                 print(f"{name}: not there", file=sys.stderr)
                 continue
             count = 0
             for reader in source["reader"].split():
                 for record in READERS[reader](found):
-                    file.write(json.dumps({"source": name} | record, ensure_ascii=False) + "\n")
+                    file.write(
+                        json.dumps({"source": name} | record, ensure_ascii=False) + "\n"
+                    )
                     count += 1
             print(f"{name}: {count}", flush=True)
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from memcli.memory.words import word_forms
 
+from memcli.memory.words import word_forms
 from tests.bench.vectors.train import is_held, records, sentences
 from tests.bench.vectors.vocabulary import cut
 
@@ -38,22 +38,26 @@ class Table:
             self.local = Local(lambda: Path("/tmp/vectors-wordllama"))
             self.known = None
             return
-        data = np.load(path)
-        self.table = data["table"]
-        self.known = {str(piece): i for i, piece in enumerate(data["pieces"])}
+        with np.load(path) as data:
+            self.table = data["table"]
+            self.known = {str(piece): i for i, piece in enumerate(data["pieces"])}
 
     def word(self, word: str) -> np.ndarray | None:
         if word not in self.cache:
             if self.known is None:
                 own = self.local.words([word])[word]
-                vector = np.frombuffer(own.vector, np.int8).astype(np.float32) * own.weight
+                vector = (
+                    np.frombuffer(own.vector, np.int8).astype(np.float32) * own.weight
+                )
                 self.cache[word] = vector / 127 / 16
             else:
                 ids = cut(word.lower(), self.known)
                 self.cache[word] = self.table[ids].sum(0) if ids else None
         return self.cache[word]
 
-    def embed(self, texts: list[str], idf: dict[str, float] | None = None) -> np.ndarray:
+    def embed(
+        self, texts: list[str], idf: dict[str, float] | None = None
+    ) -> np.ndarray:
         """A unit vector for each text."""
         rows = []
         for text in texts:
@@ -68,7 +72,9 @@ class Table:
 
 def idfs(texts: list[str]) -> dict[str, float]:
     """How rare each word is among the texts."""
-    counts = Counter(word for text in texts for word in {w.lower() for w in word_forms(text)})
+    counts = Counter(
+        word for text in texts for word in {w.lower() for w in word_forms(text)}
+    )
     return {word: math.log(1 + len(texts) / n) for word, n in counts.items()}
 
 
@@ -76,7 +82,11 @@ def across(table: Table, mined: Path, sources: list[str]) -> None:
     """Print the share of first places for each language and source."""
     held: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in records(mined):
-        if record["source"] in sources and record["kind"] == "section" and is_held(record):
+        if (
+            record["source"] in sources
+            and record["kind"] == "section"
+            and is_held(record)
+        ):
             held[record["source"]].append(record["texts"])
     for source, found in held.items():
         dice = random.Random(1)
@@ -85,15 +95,23 @@ def across(table: Table, mined: Path, sources: list[str]) -> None:
         for language in ("zh", "ja", "ko", "de", "es", "fr", "pt", "ru"):
             asked = []
             for texts in found:
-                if language in texts and "en" in texts and texts[language][1] and texts["en"][1]:
+                if (
+                    language in texts
+                    and "en" in texts
+                    and texts[language][1]
+                    and texts["en"][1]
+                ):
                     first = sentences(texts[language][1])[0]
                     if translated(first, " ".join(texts["en"][1]), language):
                         asked.append((first, texts["en"]))
-            pool = {f"{title}\n{' '.join(body)[:1500]}": None for _, (title, body) in asked}
+            pool = {
+                f"{title}\n{' '.join(body)[:1500]}": None for _, (title, body) in asked
+            }
             targets = list(pool)[:POOL]
             others = [
                 f"{t['en'][0]}\n{' '.join(t['en'][1])[:1500]}"
-                for t in found if "en" in t and t["en"][1]
+                for t in found
+                if "en" in t and t["en"][1]
             ]
             candidates = list(dict.fromkeys([*targets, *others]))[:POOL]
             place = {text: i for i, text in enumerate(candidates)}
@@ -111,7 +129,9 @@ def across(table: Table, mined: Path, sources: list[str]) -> None:
             hits = (near.argmax(1) == right).mean()
             plain = table.embed([q for q, _ in queries]) @ documents.T
             flat = (plain.argmax(1) == right).mean()
-            line.append(f"{language} {100 * hits:.0f}/{100 * flat:.0f} ({len(queries)})")
+            line.append(
+                f"{language} {100 * hits:.0f}/{100 * flat:.0f} ({len(queries)})"
+            )
         print(f"{source:16}", " | ".join(line), flush=True)
 
 
@@ -129,6 +149,7 @@ def translated(first: str, english: str, language: str) -> bool:
 
 def question_set(table: Table, folder: Path) -> None:
     """Print nDCG@10 of the vectors alone, of BM25 and of half each."""
+
     def lines(name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
@@ -153,16 +174,24 @@ def question_set(table: Table, folder: Path) -> None:
             words = re.findall(r"\w+", query["query"])
             match = " OR ".join(f'"{word}"' for word in words)
             bm25 = np.zeros(len(docs))
-            for rowid, rank in db.execute("SELECT rowid, -rank FROM f WHERE f MATCH ?", (match,)):
+            for rowid, rank in db.execute(
+                "SELECT rowid, -rank FROM f WHERE f MATCH ?", (match,)
+            ):
                 bm25[rowid] = rank
             both = row / max(row.max(), 1e-9) / 2 + bm25 / max(bm25.max(), 1e-9) / 2
             for name, values in (("alone", row), ("bm25", bm25), ("both", both)):
                 got = [docs[i]["id"] for i in np.argsort(-values)[:10]]
                 relevant = set(query["relevant"])
-                gain = sum(1 / math.log2(i + 2) for i, own in enumerate(got) if own in relevant)
+                gain = sum(
+                    1 / math.log2(i + 2) for i, own in enumerate(got) if own in relevant
+                )
                 best = sum(1 / math.log2(i + 2) for i in range(min(10, len(relevant))))
                 scores[name].append(gain / best if best else 0.0)
-    print(f"{folder.name:16}", {name: round(100 * float(np.mean(v)), 1) for name, v in scores.items()}, flush=True)
+    print(
+        f"{folder.name:16}",
+        {name: round(100 * float(np.mean(v)), 1) for name, v in scores.items()},
+        flush=True,
+    )
 
 
 def main() -> None:

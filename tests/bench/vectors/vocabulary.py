@@ -40,22 +40,32 @@ def learned(counts: Mapping[str, int], size: int) -> list[str]:
     """Pieces by merging the most frequent neighbours (Sennrich et al. 2016)."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.BpeTrainer(vocab_size=int(size * 1.4), show_progress=False, limit_alphabet=1500)
-    words = [(marked(word), min(count, 2000)) for word, count in counts.items() if count > 1]
-    tokenizer.train_from_iterator((f"{word} " * count for word, count in words), trainer)
+    trainer = trainers.BpeTrainer(
+        vocab_size=int(size * 1.4), show_progress=False, limit_alphabet=1500
+    )
+    words = [
+        (marked(word), min(count, 2000)) for word, count in counts.items() if count > 1
+    ]
+    tokenizer.train_from_iterator(
+        (f"{word} " * count for word, count in words), trainer
+    )
     used: Counter[str] = Counter()
     for word, count in words:
         for piece in tokenizer.encode(word).tokens:
             used[piece] += count
     whole = {piece for piece in used if len(piece) == 1}
-    return [piece for piece, _ in used.most_common(size - len(whole)) if piece not in whole] + sorted(whole)
+    return [
+        piece for piece, _ in used.most_common(size - len(whole)) if piece not in whole
+    ] + sorted(whole)
 
 
 def vocabulary(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
     """The pieces of all languages, from how often each has its words."""
     found: dict[str, None] = {MARK: None}
     for language, size in SIZES.items():
-        words = {word: n for word, n in counts[language].items() if belongs(word, language)}
+        words = {
+            word: n for word, n in counts[language].items() if belongs(word, language)
+        }
         if language in ("zh", "ja"):
             chars: Counter[str] = Counter()
             for word, count in words.items():
