@@ -132,13 +132,17 @@ def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
         "~/MEMORY.md",
         e("Car policy", "A vehicle.", type="directive", created_at="2026-10-01"),
     )
-    assert recalled(garage, "automobiles") == ["Automobile", "Car policy"]
-    assert recalled(garage, "automobiles", "--type", "directive") == ["Car policy"]
-    assert recalled(garage, "automobiles", "--level", "global") == ["Car policy"]
-    assert recalled(garage, "automobiles", "--level", "project") == ["Automobile"]
-    assert recalled(garage, "automobiles", "--since", "2026-09-01") == ["Car policy"]
-    assert recalled(garage, "automobiles", "--until", "2026-09-01") == ["Automobile"]
-    assert recalled(garage, "automobiles", "--type", "corrective") == []
+    assert recalled(garage, "driving a truck") == ["Automobile", "Car policy"]
+    assert recalled(garage, "driving a truck", "--type", "directive") == ["Car policy"]
+    assert recalled(garage, "driving a truck", "--level", "global") == ["Car policy"]
+    assert recalled(garage, "driving a truck", "--level", "project") == ["Automobile"]
+    assert recalled(garage, "driving a truck", "--since", "2026-09-01") == [
+        "Car policy"
+    ]
+    assert recalled(garage, "driving a truck", "--until", "2026-09-01") == [
+        "Automobile"
+    ]
+    assert recalled(garage, "driving a truck", "--type", "corrective") == []
 
 
 def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
@@ -181,7 +185,7 @@ def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
         "MEMORY.md",
         project.entry("Notes", tea + "The automobile vehicle is parked. " * 30),
     )
-    assert recalled(project, "cars") == ["Notes"]
+    assert recalled(project, "driving a truck") == ["Notes"]
 
 
 @pytest.mark.parametrize("mode", ["linear", "rrf", "blend"])

@@ -351,25 +351,6 @@ def vscode(paths: list[Path]) -> Iterator[Record]:
     yield from messages("extensions", bundles)
 
 
-def pyright(paths: list[Path]) -> Iterator[Record]:
-    """What the type checker says: its catalogues stand in the bundle as texts of JSON."""
-    by_language: dict[str, dict[str, str]] = {}
-    for _, data in opened(paths[0], "*/dist/pyright-internal.js"):
-        text = data.decode()
-        for found in re.finditer(
-            r"localization/(\w[\w-]*)\.json\"?.{0,200}?JSON\.parse\(('|\")", text, re.S
-        ):
-            end = text.find(found[2] + ")", found.end())
-            raw = text[found.end() : end].encode().decode("unicode_escape", "replace")
-            if tongue := language(found[1]):
-                by_language[tongue] = read_json(raw.encode("utf-8", "surrogatepass"))
-    catalogue: Texts = defaultdict(dict)
-    for tongue, texts in by_language.items():
-        for key, text in texts.items():
-            catalogue[key][tongue] = text
-    yield from messages("localization", catalogue)
-
-
 def annotations(paths: list[Path]) -> Iterator[Record]:
     """What the characters of Unicode show, in words of each language."""
     catalogue: Texts = defaultdict(dict)
@@ -535,7 +516,6 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
     "gettext": gettext_catalogues,
     "typescript": typescript,
     "vscode": vscode,
-    "pyright": pyright,
     "annotations": annotations,
     "electron": electron,
     "wordnet": wordnet,
@@ -568,11 +548,6 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
         r"//(?P<file>[\w/]+)/translations/(?P<language>[\w-]+)\.json$",
         "*/translations/*.json",
     ),
-    "airflow": by_key(
-        read_json,
-        r"locales/(?P<language>[\w-]+)/(?P<file>\w+)\.json$",
-        "*/locales/*.json",
-    ),
     "strapi": by_key(
         read_js,
         r"translations/(?P<language>[\w-]+)\.json\.js$",
@@ -583,14 +558,7 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
         r"locales/(?P<language>[\w-]+)/(?P<file>[\w-]+)\.json$",
         "*/locales/*.json",
     ),
-    "antd": by_key(
-        read_js, r"lib/locale/(?P<language>[\w-]+)\.js$", "*/lib/locale/*.js"
-    ),
     "uppy": by_key(read_js, r"lib/(?P<language>[\w-]+)\.js$", "*/lib/*.js"),
-    "monaco": by_key(read_js, r"nothing", "*/nothing"),
-    "libreoffice-help": pages(
-        r"help/(?P<language>[\w-]+)/(?P<file>text/.*)\.html$", "*/help/*/text/*.html"
-    ),
     "apache": pages(
         r"manual/(?P<language>[\w-]+)/(?P<file>.*)\.html$", "*/manual/*.html"
     ),
