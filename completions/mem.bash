@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_folder= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init sync index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -232,6 +232,15 @@ _mem() {
         *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    guard)
+        case $prev in
+        --command | --path | --unless | --try | --task) : ;;
+        --try-file) _mem_files -f ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--ask --off --command --path --unless --suggest --try --try-file --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     init)
         case $prev in
         --from | --learn-with) : ;;
@@ -282,7 +291,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init sync index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

@@ -18,7 +18,7 @@ ROWS = """
     commands
     diagnostics exchange
     postgres
-    recall extraction compaction install
+    recall extraction compaction install guard
     asking
     app
     history
@@ -61,6 +61,7 @@ USED_IN = {
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {
+        "guard/suggest",
         "project/config",
         "install/harness",
         "extraction/scopes",
@@ -71,8 +72,6 @@ USED_IN = {
     "jiter": {"sessions/gather"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},
-    "onnxruntime": {"providers/embed/onnx"},
-    "tokenizers": {"providers/embed/onnx"},
 }
 IMPURE = set("os sqlite3 subprocess pathlib time random socket tempfile shutil".split())
 
