@@ -3,13 +3,21 @@ itself."""
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, one_of
-from memcli.extraction import engines, episodes, placement, prompts, rules, scopes
+from memcli.extraction import (
+    engines,
+    episodes,
+    placement,
+    prompts,
+    proposals,
+    rules,
+    scopes,
+)
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.rules.words import spoken
@@ -29,7 +37,7 @@ from memcli.project.context import (
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.storage.files import Unreadable, digest
-from memcli.storage.state import Extraction
+from memcli.storage.state import Extraction, Inbox
 
 if TYPE_CHECKING:
     from memcli.providers.llm import Model
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
 FILE_LENGTH = 12_000  # characters of INTENT.md and the notes of a job that are read
 PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
 LEVELS = ("task", "job", "project")
+DROPPED = "was proposed before, and dropped or run out"
+WAITS = "is proposed already"
 NO_MODEL = (
     'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
 )
@@ -76,6 +86,7 @@ class Learned(NamedTuple):
     failed: tuple[tuple[str, str], ...] = ()
     cut: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = ()  # the titles of what waits for a yes
 
 
 class ExtractReport(NamedTuple):
@@ -172,6 +183,8 @@ class _Extraction:
         self.turns: dict[str, Sequence[Turn]] = {}
         self.before: dict[str, str | None] = {}
         self.after: dict[str, str] = {}
+        why = "what was proposed before is not known"
+        self.proposals = proposals.known(app, why=why)
 
     def all(self) -> tuple[str, ...]:
         """Learn from every session asked for; the names of those that are left for
@@ -279,7 +292,7 @@ class _Extraction:
         place = (home.job_folder, self.root, today)
         given = EngineInput(
             session, first, stretches, inputs, *place, max(0, rules.MOST - left)
-        )
+        )._replace(learn=project.config.learn)
         wanted = self.request.scopes
         general = project.config.extract_global
         runs, skipped = scopes.chosen(
@@ -290,7 +303,11 @@ class _Extraction:
             self.shown += engines.sent(given, runs) if self.llm else []
             self.learned.append(head)
             return False
-        found = engines.find(given, runs, self.model)
+        model = self.model
+        if project.config.learn == "off":
+            runs = tuple(scope for scope in runs if scope.name == "episode")
+            model = None
+        found = engines.find(given, runs, model)
         phase = current_stage(project, home.job)
         targets = targets_of(session.id, home)
         keep = project.config.episodes_keep
@@ -302,10 +319,49 @@ class _Extraction:
             targets=targets,
             keep=keep,
         )
-        outcome = self._write(found.drafts, context, home)
+        asked = _Doors(self.proposals, session)
+        drafts = [*filter(None, map(asked.judged, found.drafts))]
+        outcome = self._write(drafts, context, home)
+        waiting = self._propose(outcome, context, home)
+        self._settle(asked.again)
         self.turns[session.id] = session.turns[first:]
-        self.learned.append(_told(head, found, outcome))
+        told = _told(head, found, outcome)
+        dropped = Counter(told.dropped) + asked.dropped
+        self.learned.append(
+            told._replace(
+                dropped=dict(dropped), proposed=tuple(one.title for one in waiting)
+            )
+        )
         return bool(found.drafts) or not found.failed
+
+    def _propose(
+        self, outcome: placement.Outcome, context: placement.Context, home: Home
+    ) -> list[proposals.Proposal]:
+        """Let what is likely wait for a yes: so many of a session at most."""
+        session = context.session
+        room = max(0, rules.PROPOSED - self.proposals.of_session(session.id))
+        about = proposals.Context(
+            session=session,
+            task=context.task,
+            phase=context.phase,
+            home=home,
+            today=context.today,
+        )
+        drafts = outcome.proposed[:room]
+        waiting = [proposals.proposal_of(draft, about) for draft in drafts]
+        self.proposals.all = [*waiting, *self.proposals.all]
+        if waiting and not self.dry_run:
+            lost = "what was proposed could not be kept"
+            with self.app.state(best_effort=lost) as state, state.transaction():
+                proposals.add(state, waiting)
+        return waiting
+
+    def _settle(self, again: Sequence[proposals.Proposal]) -> None:
+        """What was said again is written: it waits no longer."""
+        if again and not self.dry_run:
+            lost = "what was said again still waits"
+            with self.app.state(best_effort=lost) as state, state.transaction():
+                Inbox(state).settle((one.id for one in again), "kept")
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory the session worked in, else those named."""
@@ -414,41 +470,85 @@ class _Extraction:
         def plan() -> placement.Outcome:
             known = self._known(home)
             outcome = placement.plan(items, context, known)
-            if not self.dry_run and any(
-                name.startswith(PRIVATE) for name in outcome.texts
-            ):
-                # Private files are kept out of git before they are made.
-                inner = os.path.relpath(
-                    self.root, git.work_tree(self.root) or self.root
-                )
-                base = f"/{inner}/".replace("/./", "/")
-                git.exclude(self.root, [base + name for name in PRIVATE])
+            if not self.dry_run:
+                keep_private(self.root, outcome.texts)
             texts = sorted(outcome.texts.items())
-            patches = tuple(self._patch(name, text, known) for name, text in texts)
+            made = self.after if self.dry_run else ()
+            patches = tuple(
+                patch_of(self.project, name, text, known, made=made)
+                for name, text in texts
+            )
+            for patch, (name, _) in zip(patches, texts, strict=True):
+                self.before.setdefault(name, patch.before)
             return outcome._replace(patches=patches)
 
         outcome = self.app.write(plan, "extract", dry_run=self.dry_run)
         self.after.update(outcome.texts)
         return outcome
 
-    def _patch(self, name: str, text: str, known: Iterable[KnownFile]) -> Patch:
-        """The patch of one file. What cannot be read, or has conflict markers, is not
-        written."""
-        path = self.project.path_of(name)
-        nothing = "nothing of this session is written"
-        before = next((file.memory.text for file in known if file.path == name), None)
-        if (
-            before is None
-            and os.path.lexists(path)
-            and not (self.dry_run and name in self.after)
-        ):
-            raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
-        for line in conflict_lines(before or ""):
-            raise DataError(
-                f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
-            )
-        self.before.setdefault(name, before)
-        return Patch(path, before, text)
+
+def keep_private(root: Path, names: Iterable[str]) -> None:
+    """Keep the private files among `names` out of git, before they are made."""
+    if any(name.startswith(PRIVATE) for name in names):
+        inner = os.path.relpath(root, git.work_tree(root) or root)
+        base = f"/{inner}/".replace("/./", "/")
+        git.exclude(root, [base + name for name in PRIVATE])
+
+
+def patch_of(
+    project: context.Project,
+    name: str,
+    text: str,
+    known: Iterable[KnownFile],
+    *,
+    made: Container[str] = (),
+) -> Patch:
+    """The patch of one file, which may be one that is only planned (`made`). What
+    cannot be read, or has conflict markers, is not written."""
+    path = project.path_of(name)
+    nothing = "nothing of this session is written"
+    before = next((file.memory.text for file in known if file.path == name), None)
+    if before is None and os.path.lexists(path) and name not in made:
+        raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
+    for line in conflict_lines(before or ""):
+        raise DataError(
+            f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
+        )
+    return Patch(path, before, text)
+
+
+class _Doors:
+    """What was proposed before, held against the drafts of one session: what a person
+    says again is kept, what was dropped or ran out does not come back."""
+
+    def __init__(self, known: proposals.Known, session: Session) -> None:
+        self.known = known
+        self.session = session
+        self.again: list[proposals.Proposal] = []
+        self.dropped: Counter[str] = Counter()
+
+    def judged(self, draft: FindingDraft) -> FindingDraft | None:
+        """The draft as it is to be placed, None for one that is not to come back."""
+        if draft.finding.scope == "episode":
+            return draft
+        same = self.known.alike(draft)
+        if same is None:
+            return draft
+        if not same.waits and same.became != "kept":
+            self.dropped[DROPPED] += 1
+            return None
+        if same.session_id == self.session.id:
+            if same.waits and draft.proposed:
+                self.dropped[WAITS] += 1
+                return None
+            return draft
+        turn = draft.finding.turn
+        by_person = turn >= 0 and self.session.turns[turn].human
+        if not same.waits or not by_person or same.by != "person":
+            return draft
+        self.again.append(same)
+        finding = draft.finding._replace(importance=None, priority="")
+        return draft._replace(proposed=False, finding=finding, heard=(same.source,))
 
 
 def _told(
