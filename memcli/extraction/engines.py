@@ -98,7 +98,9 @@ def _drafts(
             given.inputs[".assumptions.jsonl"], folder, today
         )
     for at, segment in enumerate(given.segments if "episode" in names else ()):
-        told = answers.told.get(at) or episodes.told(session, segment, answers.findings)
+        told = answers.told.get(at) or episodes.told(
+            session, segment, answers.findings, answers.proposed
+        )
         if told is not None:
             yield drafts.episode(session, segment, told, today)
 

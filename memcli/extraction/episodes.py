@@ -271,18 +271,19 @@ class EpisodeDraft(NamedTuple):
 
 
 def told(
-    session: Session, segment: Stretch, findings: Sequence[Finding]
+    session: Session,
+    segment: Stretch,
+    findings: Sequence[Finding],
+    likely: Sequence[Finding] = (),
 ) -> EpisodeDraft | None:
-    """The segment told in its own words; None when nothing came of it."""
+    """The segment told in its own words; None when nothing came of it. What is only
+    `likely` shows that something came of it, and is not told."""
     turns = session.turns[segment.start : segment.end]
-    taught = [
-        f
-        for f in findings
-        if segment.start <= f.turn < segment.end and not f.about_person
-    ]
+    taught = _within(segment, findings)
     said = {turn.text for turn in turns if turn.human and content(turn.text.lower())}
     talked_over = len(said) >= WORKED_OVER and any(map(spoken, turns))
-    if not (taught or talked_over or any(map(_changes, turns))):
+    learned = taught or _within(segment, likely)
+    if not (learned or talked_over or any(map(_changes, turns))):
         return None
     named = _title(turns) or title(session.name, TITLE)
     summary = _summary(turns, taught)
@@ -293,6 +294,14 @@ def told(
         tags=_tags(turns),
         key_text=key_text(session, segment),
     )
+
+
+def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
+    return [
+        finding
+        for finding in findings
+        if segment.start <= finding.turn < segment.end and not finding.about_person
+    ]
 
 
 def _changes(turn: Turn) -> bool:

@@ -31,21 +31,6 @@ TITLE = 112
 NEAR = 40
 FILES = 4
 
-# What follows is to be remembered; when nothing does, what was said just before.
-_REMEMBER = r"""(?xi)
-    ^ (?: please\s+ | bitte\s+ | 请 )?
-    (?: remember | keep[ ]in[ ]mind | don['’]?t[ ]forget | do[ ]not[ ]forget
-      | note[ ]for[ ](?:later|next[ ]time)
-      | merke?[ ]dir | denk[ ](?:dran|daran) | vergiss[ ]nicht
-      | retiens | souviens[- ]toi | recuerda | ten[ ]en[ ]cuenta | no[ ]olvides
-      | lembre(?:-se)? | não[ ]esqueça | ricorda(?:ti)? | non[ ]dimenticare
-      | запомни | помни | не[ ]забудь | 记住 | 别忘了 | 覚えて(?:おいて)? | 忘れないで
-      | 기억해 )
-    (?![a-z])
-    (?: \s+ (?: this | that | das | dies | dass | que | qué | esto | eso | ceci | cela
-              | isso | isto | che | questo | это | что ) )?
-    [\s,:：–—-]*
-"""
 # What leads into a sentence and is no part of the rule: "Ok so, ...", "No, ...".
 _OPENING = r"""(?xi)
     (?: (?: ok(?:ay)? | so | well | btw | also | and | but | please | pls | hey | hi
@@ -87,8 +72,7 @@ def find(session: Session) -> RuleFindings:
     """What is worth remembering, in order of its turns."""
     turns = session.turns
     reminders = _reminders(turns)
-    reminding = {one.turn for one in reminders}
-    said = [one for one in stated(turns) if one.turn not in reminding]
+    said = stated(turns)
     sure = [_finding(one, turns) for one in said if one.is_rule]
     found = [*reminders, *sure]
     likely = sorted(
@@ -106,15 +90,12 @@ def _reminders(turns: Sequence[Turn]) -> list[Finding]:
     """What the person said to remember."""
     found: list[Finding] = []
     before = ""
-    reminds = regex(_REMEMBER)
     for at, turn in enumerate(turns):
         if not turn.human:
             before = turn.text if spoken(turn) else before
             continue
         said = sentences(turn.text, typed=True)
-        asks = [
-            n for n, one in enumerate(said) if not one.asks and reminds.match(one.text)
-        ]
+        asks = [n for n, one in enumerate(said) if not one.asks and one.reminds]
         for n in asks[:REMINDERS]:
             if text := _fact(said, n, before):
                 found.append(_reminder(text, at))
@@ -134,7 +115,7 @@ def _reminder(text: str, turn: int) -> Finding:
 
 
 def _fact(said: Sequence[SpokenSentence], n: int, before: str) -> str:
-    text = regex(_REMEMBER).sub("", said[n].text)
+    text = regex(words.REMEMBER).sub("", said[n].text)
     if about := content(text.lower()):
         return text if len(about) > 1 else ""  # a chore
     meant = [one for one in said[:n] or sentences(before) if len(content(one.low)) >= 3]

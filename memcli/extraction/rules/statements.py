@@ -145,7 +145,7 @@ def _of_turn(turns: Sequence[Turn], at: int) -> Iterator[Statement]:
     """The statements of one turn: a short one whole, of a longer one the sentences with
     their neighbours."""
     turn = turns[at]
-    said = sentences(turn.text, typed=True)
+    said = [one for one in sentences(turn.text, typed=True) if not one.reminds]
     around = _around(turns, at)
     marks = [shown(one) for one in said]
     marks = [each | around if n == 0 else each for n, each in enumerate(marks)]

@@ -43,6 +43,21 @@ _ANNOUNCED = r"""(?xi)
       | ausgabe | fehler | salida | 输出 | 日志 | 报错 )
     \b [^\n:：]{0,60} [:：] \s* $
 """
+# What follows is to be remembered; when nothing does, what was said just before.
+REMEMBER = r"""(?xi)
+    ^ (?: please\s+ | bitte\s+ | 请 )?
+    (?: remember | keep[ ]in[ ]mind | don['’]?t[ ]forget | do[ ]not[ ]forget
+      | note[ ]for[ ](?:later|next[ ]time)
+      | merke?[ ]dir | denk[ ](?:dran|daran) | vergiss[ ]nicht
+      | retiens | souviens[- ]toi | recuerda | ten[ ]en[ ]cuenta | no[ ]olvides
+      | lembre(?:-se)? | não[ ]esqueça | ricorda(?:ti)? | non[ ]dimenticare
+      | запомни | помни | не[ ]забудь | 记住 | 别忘了 | 覚えて(?:おいて)? | 忘れないで
+      | 기억해 )
+    (?![a-z])
+    (?: \s+ (?: this | that | das | dies | dass | que | qué | esto | eso | ceci | cela
+              | isso | isto | che | questo | это | что ) )?
+    [\s,:：–—-]*
+"""
 _CONTRACTION = re.compile(r"['’](?=(?:t|s|m|d|re|ve|ll)\b)")
 _BETWEEN = r"[^\w`?/.@-]+ | [.-](?=\s|$) | (?<=\s)[.-]"
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
@@ -61,6 +76,11 @@ class SpokenSentence(NamedTuple):
     def asks(self) -> bool:
         """Whether it ends as a question."""
         return self.text.rstrip("*_)\"' ").endswith(("?", "？"))
+
+    @property
+    def reminds(self) -> bool:
+        """Whether it says that something is to be remembered."""
+        return regex(REMEMBER).match(self.text) is not None
 
 
 def spoken(turn: Turn) -> bool:
