@@ -58,22 +58,22 @@ _mem() {
     add)
         case $prev in
         --level) _mem_words "global project job task" ;;
-        --job | --task | --command | --title | --tag | --importance | --path | --step | --outcome) : ;;
+        --job | --task | --command | --title | --tag | --importance | --path | --step | --outcome | --domain) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --priority) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--allow-long --level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--allow-long --level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --domain --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     edit)
         case $prev in
-        --title | --body | --add-path | --remove-path | --importance | --task) : ;;
+        --title | --body | --add-path | --remove-path | --importance | --domain | --task) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --add-path --remove-path --kind --importance --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--title --body --add-path --remove-path --kind --importance --domain --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)
@@ -222,7 +222,7 @@ _mem() {
         --job | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --allow-loss --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     health)

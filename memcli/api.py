@@ -70,6 +70,7 @@ class AddOptions(TypedDict, total=False):
     priority: str
     steps: Sequence[str]
     outcome: str
+    domain: str
 
 
 class Memory:

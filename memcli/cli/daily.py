@@ -106,6 +106,7 @@ def add(
     ),
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
+    domain: str = option("DOMAIN", "task (passes with its stage) or team."),
 ) -> None:
     """Write down one thing that was learned. What is known already is reinforced
     instead."""
@@ -116,6 +117,7 @@ def add(
         level=level or ("task" if task_name else "job" if job else "project"),
         job=job, task=task_name, type=type, kind=kind, title=title, tags=tuple(",".join(tag or ()).split(",")), paths=tuple(path or ()),
         commands=tuple(about or ()), importance=importance, priority=priority, steps=tuple(step or ()), outcome=outcome,
+        domain=domain,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=mem.options.dry_run)
     seen = report
@@ -139,6 +141,7 @@ def edit(
     remove_path: Names = many("GLOB", "A file that it is no longer about."),
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
+    domain: str = option("DOMAIN", "task (passes with its stage) or team."),
 ) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
 
@@ -157,6 +160,7 @@ def edit(
         kind=kind,
         importance=importance,
         without=without,
+        domain=domain,
     )
     report = command.edit(mem, request, dry_run=mem.options.dry_run)
     wrote(mem, report, entries.edit_text, entries.line_key)
@@ -244,7 +248,7 @@ def told(
     mem: App, session: str = option("ID", "Only this session (or how its id begins).")
 ) -> None:
     """Say what hooks told agents, when, and why."""
-    from memcli.commands import compact as command
+    from memcli.commands import told as command
 
     show(mem, command.told(mem, session), entries.told_text)
 

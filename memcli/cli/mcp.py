@@ -137,15 +137,17 @@ class _Tools:
         tags: Texts = None,
         paths: Texts = None,
         commands: Texts = None,
+        domain: str = "",
     ) -> str:
         """Write down one thing that was learned and will matter in another session.
 
         text: the lesson, its first line is the title unless title is given. kind:
         policy, workflow, pitfall, architecture, decision, preference or fact. paths:
         globs of the files it is about. commands: globs of the shell commands it is
-        about. What is known already is reinforced."""
+        about. domain: task for what passes with the present stage of the work, else
+        team. What is known already is reinforced."""
         lists = {"tags": tags or (), "paths": paths or (), "commands": commands or ()}
-        return self._added(text, kind=kind, title=title, **lists)
+        return self._added(text, kind=kind, title=title, domain=domain, **lists)
 
     def episode(self, title: str, summary: str, outcome: str = "") -> str:
         """Write down what happened in a piece of work that has ended.

@@ -273,15 +273,14 @@ def compact(
         stale=stale, promote=promote, contradictions=contradictions, adopt=adopt, allow_loss=allow_loss, consolidate=consolidate, promote_global=promote_global,
         check=check, semantic=semantic,
     )  # fmt: skip
-    if due and request != command.CompactRequest(check=check):
+    if due and request != command.CompactRequest(check=check, allow_loss=allow_loss):
         raise UsageError(
             "--due looks itself for what is due", "leave the other options out"
         )
     with progress:
         if due:
-            report = command.compact_due(
-                mem, check=check, dry_run=dry_run, uses=not check
-            )
+            wanted = command.due_request(mem, request._replace(uses=not check))
+            report = command.compact_due(mem, wanted, dry_run=dry_run)
         else:
             report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
     code = name_problems(report.skipped)
@@ -302,18 +301,25 @@ def retire_stage(
     ),
     job: str = JOB_NAME,
     detect_only: bool = flag("--detect-only", "Only tell the stage."),
+    allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
 ) -> int:
     """Retire what was true for a stage that ended.
 
-    Task entries of that phase are retired; team entries stay. Without STAGE, INTENT.md
-    tells it."""
-    from memcli.commands import compact as command
+    Task entries of that phase are retired; team entries stay, and so does what has a
+    kind at the project or global level. Without STAGE, INTENT.md tells it."""
+    from memcli.commands import retire_stage as command
 
-    dry_run = mem.options.dry_run
-    report = command.retire_stage(
-        mem, stage, job, detect_only=detect_only, dry_run=dry_run
+    request = command.StageRequest(
+        stage=stage,
+        job=job,
+        detect_only=detect_only,
+        allow_loss=allow_loss,
+        dry_run=mem.options.dry_run,
     )
-    code = name_problems(report.skipped)
+    report = command.retire_stage(mem, request)
+    # mem doctor knows nothing of INTENT.md
+    hint = "" if report.current == "unknown" else "hint: mem doctor"
+    code = name_problems(report.skipped, hint=hint)
     if detect_only and not mem.options.json:
         put(report.current)
     else:

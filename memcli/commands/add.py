@@ -51,6 +51,7 @@ class AddRequest(NamedTuple):
     priority: str = ""
     steps: tuple[str, ...] = ()
     outcome: str = ""
+    domain: str = ""
 
 
 class AddReport(NamedTuple):
@@ -74,6 +75,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     one_of("--type", request.type, ("", *allowed.TYPES))
     one_of("--kind", request.kind, ("", *allowed.KINDS))
     one_of("--priority", request.priority, ("", *allowed.PRIORITIES))
+    one_of("--domain", request.domain, ("", *allowed.DOMAINS))
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(
             f"--importance {request.importance}: out of range", "a number from 0 to 1"
@@ -198,7 +200,8 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     }
     return new_values(
         str(uuid.uuid4()), request.kind, today, importance=worth, priority=request.priority,
-        outcome=request.outcome, phase=context.current_stage(project, request.job or inside),
+        outcome=request.outcome, domain=request.domain or allowed.domain_of(request.level),
+        phase=context.current_stage(project, request.job or inside),
         **more, **({"type": request.type} if request.type else {}),
     )  # fmt: skip
 

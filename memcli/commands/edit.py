@@ -18,7 +18,15 @@ from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
-from memcli.memory.values import ARCHIVE, KINDS, Entry, Patch, plain_id, source_of
+from memcli.memory.values import (
+    ARCHIVE,
+    DOMAINS,
+    KINDS,
+    Entry,
+    Patch,
+    plain_id,
+    source_of,
+)
 from memcli.memory.words import body_of
 from memcli.project.context import hold, nothing_written, patches_of
 from memcli.storage.durable import write_output
@@ -195,6 +203,7 @@ class EditRequest(NamedTuple):
     kind: str = ""
     importance: float | None = None
     without: tuple[str, ...] = ()
+    domain: str = ""
 
 
 class EditReport(NamedTuple):
@@ -224,6 +233,7 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
     """Change one entry. Raises RefusedError, with the copy kept, when it changed
     meanwhile."""
     one_of("--kind", request.kind, ("", *KINDS))
+    one_of("--domain", request.domain, ("", *DOMAINS))
     refresh_found(app)
     if request != EditRequest(request.id):
         return app.write(lambda: _by_options(app, request), "edit", dry_run=dry_run)
@@ -285,6 +295,7 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
     values: dict[str, Any] = {
         "importance": request.importance,
         "kind": request.kind or None,
+        "domain": request.domain or None,
     }
     body = entry.body
     if request.body is not None:

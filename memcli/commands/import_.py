@@ -20,7 +20,14 @@ from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
 from memcli.exchange.importers import ImportDraft, headline, shortened
 from memcli.memory import changes, grammar, parser
-from memcli.memory.values import LEVEL_WORDS, LEVELS, Patch, Problem, listed
+from memcli.memory.values import (
+    LEVEL_WORDS,
+    LEVELS,
+    Patch,
+    Problem,
+    domain_of,
+    listed,
+)
 from memcli.project.context import Project, read_known
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters
@@ -156,7 +163,7 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
     memory = read_target(project, path, name)
     eol = grammar.eol_of(memory.text)
     texts = [
-        changes.render_entry(_values(one, today), _body(one, today), eol)
+        changes.render_entry(_values(one, level, today), _body(one, today), eol)
         for one in kept
     ]
     after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
@@ -177,12 +184,12 @@ def _body(draft: ImportDraft, today: str) -> str:
     return f"## [{draft.created or today}] {draft.title}\n{draft.text}".rstrip("\n")
 
 
-def _values(draft: ImportDraft, today: str) -> dict[str, Any]:
+def _values(draft: ImportDraft, level: str, today: str) -> dict[str, Any]:
     """Front matter. What comes from elsewhere is never shown unconditionally."""
     priority = "medium" if draft.kind in UNCONDITIONAL else ""
-    domain = "team" if draft.kind in ("policy", "preference") else "task"
     return new_values(
-        draft.id, draft.kind, draft.created or today, domain=domain, priority=priority,
+        draft.id, draft.kind, draft.created or today, priority=priority,
+        domain=domain_of(level),
         tags=list(draft.tags), paths=list(draft.paths), session_id=draft.session,
         source=draft.source,
     )  # fmt: skip

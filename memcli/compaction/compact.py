@@ -15,13 +15,14 @@ from memcli.compaction.plan import (
     CompactOutcome,
     CompactRequest,
     Meanings,
+    lost,
     outcome_of,
     read_files,
 )
 from memcli.compaction.questions import due
 from memcli.compaction.reinforce import WaitingUses
 from memcli.compaction.steps import contradicting, take_steps
-from memcli.errors import RefusedError, UsageError, one_of
+from memcli.errors import UsageError, one_of
 from memcli.index import anchors
 from memcli.memory.changes import Event
 from memcli.memory.parser import KnownFile, parse
@@ -176,12 +177,9 @@ def _plan(
         _with_texts(files.sources, texts), archives, app.project.now, meanings
     )
     parts = learned, used, take_steps(work, request, said.verdicts)
-    if (
-        losses := [e for part in parts for e in part.losses]
-    ) and not request.allow_loss:
-        what = f"{losses[0].detail} would leave {losses[0].path}; nothing is written"
-        hint = "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)"
-        raise RefusedError(what, hint)
+    losses = [event for part in parts for event in part.losses]
+    for loss in () if request.allow_loss else losses:
+        raise lost(loss)
     patches = (
         *files.patches({**texts, **parts[2].texts}),
         *(end.patch for end in request.ended),

@@ -26,7 +26,7 @@ from memcli.memory.changes import ChangeSet, Event, Spot, copied_values, new_val
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import Entry, archive_of, listed
+from memcli.memory.values import Entry, archive_of, domain_of, listed
 from memcli.project import git
 from memcli.project.context import Project
 from memcli.providers.llm import Model
@@ -369,6 +369,7 @@ class Consolidation:
             known = derived_id(entry.id)
             values = copied_values(entry, known, self.today, COPIED)
             values |= {"promoted_from": [entry.id], "promoted_at": self.today}
+            values["domain"] = "team"
             self.changes.add(path, values, entry.body)
             self.changes.note("promoted everywhere", path, (known, entry.id))
         to = listed(entry, "promoted_to")
@@ -421,6 +422,7 @@ def _fact_values(
         **new_values(new, today, type=TYPE_OF_KIND.get(operation.kind, "declarative")),
         "phase": phases.pop() if len(phases) == 1 else "unknown",
         "kind": operation.kind,
+        "domain": domain_of(batch.level),
         "session_id": sessions[-1] if sessions else None,
         "source": list(dict.fromkeys(named))[-5:] or None,
         "supports": list(operation.episodes),

@@ -9,7 +9,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from memcli.errors import UsageError
+from memcli.errors import RefusedError, UsageError
 from memcli.index import view
 from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
 from memcli.memory.grammar import conflict_lines, derived_id
@@ -381,10 +381,16 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
+    """Whether a live entry goes without a survivor: by age, by a stage, by another."""
     why = changes.leaves(spot)
-    return why in ("stale", "superseded") or (
-        not why and changes.entry(spot).status == "retired"
-    )
+    return why in ("stale", "superseded") or changes.entry(spot).status == "retired"
+
+
+def lost(loss: Event) -> RefusedError:
+    """The error that keeps a file from losing too much at once."""
+    what = f"{loss.detail} would leave {loss.path}; nothing is written"
+    hint = "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)"
+    return RefusedError(what, hint)
 
 
 def importance_order(entry: Entry) -> tuple[Any, ...]:

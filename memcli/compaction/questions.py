@@ -53,11 +53,13 @@ class QuotedEntry(NamedTuple):
 
 
 class EpisodeBatch(NamedTuple):
-    """One question about episodes: `target` is the file that new facts go to."""
+    """One question about episodes: `target` is the file that new facts go to, of
+    `level`."""
 
     target: str
     episodes: tuple[QuotedEntry, ...]
     related: tuple[QuotedEntry, ...] = ()
+    level: str = "project"
 
 
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
@@ -78,7 +80,7 @@ def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
                 shown = homes.setdefault((place.level, place.job, place.task), {})
                 shown.setdefault(entry.id, QuotedEntry(source.path, entry))
     found = []
-    for _, unique in sorted(homes.items()):
+    for (level, _, _), unique in sorted(homes.items()):
         waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
         surprise = max(float(item.entry.extra.get("surprise", 0)) for item in waiting)
         if len(waiting) >= DUE or surprise >= STRIKING:
@@ -86,7 +88,7 @@ def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
             target = f"{folder}/MEMORY.md".lstrip("/")
             parts = range(0, len(waiting), MOST_EPISODES)
             found += [
-                EpisodeBatch(target, tuple(waiting[i : i + MOST_EPISODES]))
+                EpisodeBatch(target, tuple(waiting[i : i + MOST_EPISODES]), level=level)
                 for i in parts
             ]
     return found
@@ -157,8 +159,11 @@ def question(name: str, **shown: Iterable[Entry]) -> str:
 
 def facts_question(batch: EpisodeBatch) -> str:
     """What do these episodes teach that is worth knowing next time?"""
-    told, known = ([item.entry for item in part] for part in batch[1:])
-    return question("consolidate", EPISODES=told, RELATED=known)
+    return question(
+        "consolidate",
+        EPISODES=[item.entry for item in batch.episodes],
+        RELATED=[item.entry for item in batch.related],
+    )
 
 
 def pairs_question(pairs: Sequence[Pair]) -> str:

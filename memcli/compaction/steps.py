@@ -20,10 +20,11 @@ from memcli.compaction.plan import (
     importance_order,
     outcome_of,
 )
+from memcli.compaction.stages import end_stage
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.values import Entry, Place, sessions_of
+from memcli.memory.values import Entry, sessions_of
 from memcli.providers.embed import SCALE
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
@@ -215,33 +216,6 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     return found
 
 
-def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
-    """Retire the live task entries of a stage, but none that was edited; all that are
-    of it."""
-    here = [
-        h
-        for h in work.held
-        if has_stage(h.source.place, job) and h.source.writable and h.live
-    ]
-    found = [
-        held
-        for held in here
-        if (held.entry.domain, held.entry.phase) == ("task", stage)
-    ]
-    for held in found:
-        if not work.edited([held]):
-            held.set(status="retired", retired_because=f"stage {stage}")
-    return found
-
-
-def has_stage(place: Place, job: str) -> bool:
-    """Whether the stage of a job, "" of the project, is that of the entries of a
-    file."""
-    levels = ("job", "task") if job else ("project",)
-    here = place.job == job and place.level in levels
-    return here and place.store in ("memory", "institutional")
-
-
 def _archive_stale(work: Compaction) -> None:
     for held in work.held:
         stale = held.live and held.source.writable and is_stale(held.entry, work.now)
@@ -354,6 +328,7 @@ def _copy_up(work: Compaction, family: list[Held], ids: list[str]) -> None:
         "last_reinforced": max(held.entry.last_reinforced for held in family) or today,
         "promoted_from": ids,
         "promoted_at": today,
+        "domain": "team",
     }
     work.changes.add(TARGET, values, body)
     _mark(family, new)

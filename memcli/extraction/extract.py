@@ -3,7 +3,8 @@ itself."""
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -105,9 +106,16 @@ class ExtractReport(NamedTuple):
 
 
 def extract(
-    app: App, request: ExtractRequest, *, dry_run: bool = False
+    app: App,
+    request: ExtractRequest,
+    *,
+    dry_run: bool = False,
+    begin: Callable[[], Mapping[str, str]] = dict,
 ) -> ExtractReport:
-    """Learn from the sessions asked for: one write for each, all of it or nothing."""
+    """Learn from the sessions asked for: one write for each, all of it or nothing.
+
+    `begin` is called before the first of them; it returns the stages that were current
+    when they began, by job."""
     for name in request.scopes:
         one_of("--scope", name, scopes.NAMES)
     need_root(app.project)
@@ -115,6 +123,7 @@ def extract(
         job_folder(app.project, request.job)
     engine, why, model = _engine(app, request)
     run = _Extraction(app, request, model, llm=engine == "llm", dry_run=dry_run)
+    run.begin = begin
     more = run.all()
     path_of = app.project.path_of
     after = sorted(run.after.items())
@@ -178,6 +187,7 @@ class _Extraction:
         self.dry_run = dry_run or request.show_prompt
         self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
         self.problems = self.transcripts.problems
+        self.begin: Callable[[], Mapping[str, str]] = dict
         self.learned: list[Learned] = []
         self.shown: list[str] = []
         self.turns: dict[str, Sequence[Turn]] = {}
@@ -239,6 +249,7 @@ class _Extraction:
         """Learn from one session; it and its task, None when nothing is to be
         remembered."""
         session = speakers.clean_session(raw)
+        _ = self.stages  # they move before anything is learned
         seed = "\n".join(turn.text for turn in session.turns[:20]).encode(
             "utf-8", "replace"
         )
@@ -308,7 +319,7 @@ class _Extraction:
             runs = tuple(scope for scope in runs if scope.name == "episode")
             model = None
         found = engines.find(given, runs, model)
-        phase = current_stage(project, home.job)
+        phase = self._phase(home.job)
         targets = targets_of(session.id, home)
         keep = project.config.episodes_keep
         context = placement.Context(
@@ -362,6 +373,17 @@ class _Extraction:
             lost = "what was said again still waits"
             with self.app.state(best_effort=lost) as state, state.transaction():
                 Inbox(state).settle((one.id for one in again), "kept")
+
+    @cached_property
+    def stages(self) -> Mapping[str, str]:
+        """The stages when the sessions began, by job."""
+        return self.begin()
+
+    def _phase(self, job: str) -> str:
+        """The stage of a session of that job: of before this run, else the first
+        one."""
+        known = self.stages.get(job) or self.stages.get("", "unknown")
+        return known if known != "unknown" else current_stage(self.project, job)
 
     def _home(self, session: Session) -> Home:
         """The job and task whose directory the session worked in, else those named."""

@@ -1,5 +1,4 @@
-"""What a job notes while it runs, and what its INTENT.md says of the stage it is in.
-Pure."""
+"""What a job notes while it runs, and the stage a model tells from its INTENT.md."""
 
 import json
 import re
@@ -9,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.extraction.scopes import TEXTS
-from memcli.memory import front_matter
-from memcli.memory.values import PHASES
+from memcli.project.stages import STAGES
 from memcli.sessions.speakers import clean_text, line
 from memcli.text import model_output
 from memcli.text.controls import neutralise, strip_private
@@ -116,87 +114,8 @@ def _listed(risks: Sequence[tuple[str, str]]) -> list[str]:
     return rows
 
 
-STAGES = PHASES[:-1]
 INTENT_LENGTH = 3000  # characters of INTENT.md that a language model is shown
 SYSTEM, QUESTION = TEXTS["stage"]  # what a language model is asked of INTENT.md
-_TABLE = TEXTS["stages"]
-_SEEN = {
-    name: re.compile("|".join(rows), re.IGNORECASE)
-    for name, rows in {**_TABLE, **_TABLE["doing"]}.items()
-    if name not in ("doing", "words")
-}
-_FRONT = re.compile(
-    r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
-)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$")
-_NAMED = re.compile(  # a line, or a cell in bold, that names the stage
-    r"^[ \t>*_#-]*(?:current |project )?(?:stage|phase|status|阶段|階段|phase actuelle|fase|стадия)"
-    r"[ \t*_]*[:=：][ \t*_`]*(\w+)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_ITEM = re.compile(r"^[ \t]*[-*+] \[([ xX])\] ", re.MULTILINE)
-_CLAUSE = re.compile(
-    r"[.;:!?]\s|[。；！？，、\n]|,\s| (?:and|but|und|aber|et|mais|y|pero|e|mas) "
-)
-LIST = 4  # so many items, some done and some open, tell that the work is under way
-
-
-def stage_of(text: str) -> tuple[str, str]:
-    """The stage that INTENT.md names ("" when it does not say), and what told it."""
-    front = _FRONT.match(text)
-    try:
-        given = front_matter.read(front[1]).values.get("stage", "") if front else ""
-    except front_matter.Malformed:
-        given = ""
-    if found := _named(str(given)):
-        return found, "front matter"
-    text = _FRONT.sub("", text, count=1)
-    told = next(filter(None, (_named(found[1]) for found in _NAMED.finditer(text))), "")
-    now, other = _sections(text)
-    done = [found[1] != " " for found in _ITEM.finditer(text)]
-    under_way = len(done) >= LIST and any(done) and not all(done)
-    by_list = "implementation" if under_way else ""
-    return told or _agreed(now) or _agreed(other, marked=True) or by_list, "rules"
-
-
-def _named(word: str) -> str:
-    word = word.strip().lower()
-    if word in STAGES or word in _TABLE["words"]:
-        return str(_TABLE["words"].get(word, word))
-    told = (word, f"{word} phase")
-    return next(
-        (stage for stage in STAGES if any(map(_SEEN[stage].fullmatch, told))), ""
-    )
-
-
-def _sections(text: str) -> tuple[list[str], list[str]]:
-    now: list[str] = []
-    other: list[str] = []
-    taken: list[str] | None = other
-    for row in text.splitlines():
-        if heading := _HEADING.match(row):
-            aside = any(_SEEN[name].search(heading[1]) for name in ("later", "aims"))
-            taken = None if aside else now if _SEEN["now"].search(heading[1]) else other
-        elif (
-            taken is not None
-            and not _ITEM.match(row)
-            and not row.lstrip().startswith("|")
-        ):
-            taken.append(row)
-    return now, other
-
-
-def _agreed(lines: Sequence[str], *, marked: bool = False) -> str:
-    """The one stage of all clauses, with `marked` of those that speak of today."""
-    stages: set[str] = set()
-    for paragraph in "\n".join(lines).split("\n\n"):
-        for clause in _CLAUSE.split(
-            re.sub(r"\n(?![ \t]*[-*+>#])", " ", paragraph) + "\n"
-        ):
-            elsewhen = any(_SEEN[name].search(clause) for name in ("elsewhen", "over"))
-            if not elsewhen and (not marked or _SEEN["today"].search(clause)):
-                stages.update(stage for stage in STAGES if _SEEN[stage].search(clause))
-    return stages.pop() if len(stages) == 1 else ""
 
 
 def ask_stage(model: "Model", text: str) -> str:

@@ -12,7 +12,7 @@ from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import eol_of
 from memcli.memory.parser import KnownFile, MemoryFile, parse
-from memcli.memory.values import Entry, Patch, Place, listed, sessions_of
+from memcli.memory.values import Entry, Patch, Place, domain_of, listed, sessions_of
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line, rough
 from memcli.similarity.claims import Claim, claim
@@ -278,8 +278,9 @@ class _Placement:
         lists = {
             key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")
         }
+        place = context.targets[target][1]
         ours = {
-            "domain": scope.domain,
+            "domain": domain_of(place.level) if target == "episodes" else scope.domain,
             "phase": context.phase,
             "scope": scope.name,
             **lists,

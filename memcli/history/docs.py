@@ -2,16 +2,13 @@
 searched. Pure."""
 
 import json
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from memcli.memory.words import clean, sub_words
 from memcli.named import NamedTuple
 
-_ENDING: Final = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 PART: Final = (
     2400  # characters that are searched as one; a longer text is searched in parts
 )
@@ -42,6 +39,11 @@ class Doc(NamedTuple):
         session = self.source == "session"
         unit = self.unit[: self.short]
         return f"s:{unit}.{self.turn}" if session else f"c:{unit}"
+
+    @property
+    def event(self) -> str:
+        """The event's own name, by which entries name their source."""
+        return self.key.partition(":")[2]
 
     @property
     def text(self) -> str:
@@ -113,9 +115,3 @@ def _pieces(text: str) -> Iterator[str]:
 def _searched(text: str) -> str:
     plain = clean(text)
     return f"{plain} {sub_words(plain)}".strip()
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """A word without the endings that its forms differ in."""
-    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word

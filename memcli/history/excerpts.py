@@ -7,9 +7,10 @@ from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from memcli.history.docs import Doc, stem
+from memcli.history.docs import Doc
 from memcli.history.search import AFTER, Asked, HistoryHit
 from memcli.index.lexical import STOP_WORDS
+from memcli.memory.words import stem
 from memcli.text import matching
 
 LONGEST: Final = 420  # characters of the longest sentence that is shown whole

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from memcli.errors import DataError
-from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, stem, touches, unpacked
+from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.index.lexical import quoted
+from memcli.memory.words import stem
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 

@@ -4,15 +4,17 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import combinations
 from typing import Final
 
-from memcli.history.docs import PARTS, Doc, DocPlace, stem
+from memcli.history.change import says_so
+from memcli.history.docs import PARTS, Doc, DocPlace
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical
+from memcli.memory.words import stem, stems
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
@@ -29,6 +31,7 @@ SCORED: Final = 5000  # matches after which no more common terms are looked at
 # the best parts: how long they are; of which stretches are made
 MEASURED = 400
 WEIGHED = 200
+COMPARED_TEXT: Final = 3000  # characters of a hit that are compared
 COMPARED: Final = 10  # how many of the best hits are compared with each other
 FULL: Final = 24.0
 """Points of BM25 above the background that are as strong as any need be. Measured: of
@@ -42,11 +45,9 @@ _WHOLE: Final = (
     0.5  # share of a stretch's score that all of it has; its best exchange has the rest
 )
 _ALIKE: Final = 0.2
-_SHARED: Final = 5  # words of two commits beyond the task's, which all hits have
 _CLOSE: Final = 0.4
 """Two stretches are about one thing from this cosine on; the newer goes first from this
 share of the best score on."""
-_WORD: Final = re.compile(r"[^\W_]{2,}")
 _NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
 Points = Mapping[int, Mapping[int, float]]
 
@@ -89,10 +90,13 @@ class _Stretch(NamedTuple):
 
 
 def search(
-    record: HistoryRecord, task: str, keep: Callable[[DocPlace], bool] | None = None
+    record: HistoryRecord,
+    task: str,
+    keep: Callable[[DocPlace], bool] | None = None,
+    replaced: Mapping[str, Collection[str]] = {},
 ) -> tuple[Asked, list[HistoryHit]]:
-    """The best hits, best first, the newer of two about the same thing before the
-    older."""
+    """The best hits, best first; what changes another, by its words, by git or as the
+    entry that was learned from it (`replaced`: event -> the later ones), leads it."""
     asked, parts = _scored(record, task)
     if not parts:
         return asked, []
@@ -118,12 +122,20 @@ def search(
     near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
     alike = _alike(near, record.common(), {stem(term) for term in asked.terms})
     gone = record.superseding([hit.doc for hit in hits])
-    later = json.dumps(list({*gone.values()} - {hit.doc.unit for hit in hits}))
-    for number, doc in record.select(f"unit {ONE_OF}", later):
+    events = {f"s:{by}" for hit in hits for by in replaced.get(hit.doc.event, ())}
+    units = {*gone.values()} - {hit.doc.unit for hit in hits}
+    keys = events - {hit.doc.key for hit in hits}
+    later = json.dumps([*units]), json.dumps([*keys])
+    for number, doc in record.select(f"(unit {ONE_OF} OR key {ONE_OF})", *later):
         if keep is None or any(map(keep, record.places([number]))):
             hits.append(HistoryHit(docs=(doc,), best=0, score=0.0, strength=0.0, met=0))
-    units = {hit.doc.unit: at for at, hit in enumerate(hits)}
-    alike += [(units[old], units[new]) for old, new in gone.items() if new in units]
+    places_of = {hit.doc.unit: at for at, hit in enumerate(hits)}
+    alike += [
+        (places_of[old], places_of[new])
+        for old, new in gone.items()
+        if new in places_of
+    ]
+    alike += _by_entries(hits, replaced)
     return asked, _newer_first(hits, alike)
 
 
@@ -280,7 +292,7 @@ def _once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
 def _alike(
     near: Sequence[HistoryHit], common: Mapping[str, int], asked: set[str]
 ) -> list[tuple[int, int]]:
-    """(older, newer) of hits about one thing."""
+    """(older, newer) of hits about one thing, which the newer says that it changes."""
     total = common.get("", 0) or 1
     least = max(total // 1000, 1)
     rarity = lru_cache(None)(
@@ -296,10 +308,21 @@ def _alike(
         and near[other].doc.unit != near[at].doc.unit
         and (both := words[at] & words[other])
         and sum(rarity(w) ** 2 for w in both) >= _ALIKE * sizes[at] * sizes[other]
-        and (
-            near[min(at, other)].doc.source == "session" or len(both - asked) >= _SHARED
-        )
+        and says_so(_text(near[other]), both, asked)
     ]
+
+
+def _by_entries(
+    hits: Sequence[HistoryHit], replaced: Mapping[str, Collection[str]]
+) -> list[tuple[int, int]]:
+    """(older, newer) of exchanges from which an entry and the one that takes its place
+    were learned."""
+    at = {hit.doc.event: number for number, hit in enumerate(hits)}
+    found = []
+    for event in at.keys() & replaced.keys():
+        later = [by for by in replaced[event] if by in at and at[by] != at[event]]
+        found += [(at[event], at[by]) for by in later]
+    return found
 
 
 def _newer_first(
@@ -324,8 +347,14 @@ def _newer_first(
 
 
 def words_of(hit: HistoryHit) -> set[str]:
-    """The words of a hit, cut to what most of their forms share."""
-    words = _WORD.findall(
-        "\n".join(doc.text for doc in hit.docs[hit.best :])[:3000].lower()
-    )
-    return set(map(stem, set(words) - lexical.STOP_WORDS))
+    """The words of a hit and of what follows it, cut to what most forms share."""
+    return stems(_text(hit)) - _stop_stems()
+
+
+def _text(hit: HistoryHit) -> str:
+    return "\n".join(doc.text for doc in hit.docs[hit.best :])[:COMPARED_TEXT]
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset(map(stem, lexical.STOP_WORDS))

@@ -12,12 +12,17 @@ from memcli.app import App
 from memcli.commands import compact
 from memcli.commands.extract import AfterSession
 from memcli.commands.history import note_sessions
-from memcli.compaction.compact import count_uses
+from memcli.compaction.compact import count_uses, renamed_files
+from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
+from memcli.compaction.stages import move, stage_ends, stages_now
 from memcli.errors import MemError
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
 from memcli.hooks.before_tool import runs
+from memcli.hooks.rehearsal import Rehearsal
+from memcli.memory.changes import Event
 from memcli.memory.prominence import USED, long_words
+from memcli.project.context import write_blocker
 from memcli.project.git import names_of
 from memcli.project.globs import covers
 from memcli.sessions.model import Turn
@@ -34,41 +39,93 @@ _SENTENCES = re.compile(r"(?<=[.;!?])\s+|\n")
 def run(
     app: App, request: ExtractRequest, *, dry_run: bool = False, strengthen: bool = True
 ) -> AfterSession:
-    """Extract, then reinforce what the sessions recalled, then do all that is due."""
-    writes = not (dry_run or request.show_prompt)
-    if writes:  # what a killed run wrote is not learned again, so not finished
-        _tried(app, app.workspace.recover)
-    report = extract(app, request, dry_run=dry_run)
-    if not writes:
+    """Move stages on, extract, reinforce what the sessions recalled, do all that is
+    due.
+
+    A dry run is a rehearsal of the same steps."""
+    if request.show_prompt:
+        report = extract(app, request, dry_run=True)
         return AfterSession(
             extract=report, reinforced=(), compacted=(), patches=report.patches
         )
-    used: list[str] = []
-    for learned in report.sessions if strengthen else ():
-        used += _tried(app, partial(_reinforce, app, report, learned)) or ()
-    if (
-        strengthen and report.patches
-    ):  # what waited for these files to be written is written, too
-        used += (
-            _tried(
-                app, lambda: count_uses(app, [patch.path for patch in report.patches])
-            )
-            or ()
+    if dry_run:
+        with Rehearsal(app) as rehearsal:
+            done = _Run(rehearsal, request, strengthen=strengthen).done()
+            return done._replace(patches=rehearsal.project.patches)
+    # What a killed run wrote is not learned again, so not finished.
+    _tried(app, app.workspace.recover)
+    done = _Run(app, request, strengthen=strengthen).done()
+    note_sessions(app, request.transcripts, done.extract.read)
+    return done
+
+
+class _Run:
+    """One run over the sessions asked for; each step writes by itself."""
+
+    def __init__(self, app: App, request: ExtractRequest, *, strengthen: bool) -> None:
+        self.app = app
+        self.request = request
+        self.strengthen = strengthen
+        self.compacts = app.project.config.compact_after_extract
+        self.due: CompactRequest | None = None
+
+    def done(self) -> AfterSession:
+        rehearsed = isinstance(self.app, Rehearsal)
+        report = extract(
+            self.app, self.request, dry_run=rehearsed, begin=self._move_stages
         )
-    # What is due is a matter of days and stages, too; but a commit alone is no end of a
-    # session.
-    due = app.project.config.compact_after_extract and report.sessions
-    compacted = _tried(app, lambda: compact.compact_due(app).done) if due else None
-    note_sessions(app, request.transcripts, report.read)
-    return AfterSession(
-        extract=report,
-        reinforced=tuple(used),
-        compacted=tuple(compacted or ()),
-        patches=report.patches,
-    )
+        if isinstance(self.app, Rehearsal):
+            self.app.project.take(report.patches)
+        used = self._reinforced(report) if self.strengthen else []
+        return AfterSession(
+            extract=report,
+            reinforced=tuple(used),
+            compacted=self._compacted(),
+            patches=report.patches,
+        )
+
+    def _move_stages(self) -> Mapping[str, str]:
+        """Before the first session is learned: end the stages that are over, so that
+        none takes along what this run writes. The stages of before, by job."""
+        app = self.app
+        stages = stages_now(app.project)
+        if self.compacts:
+            for end in () if write_blocker(app.project) else stage_ends(app):
+                _tried(app, partial(move, app, end))
+            renamed = _tried(app, partial(renamed_files, app))
+            # What is renamed is known from before the run: a rehearsal does not index.
+            self.due = CompactRequest(stale=True, promote=True, renamed=renamed or {})
+        return stages
+
+    def _reinforced(self, report: ExtractReport) -> list[str]:
+        app = self.app
+        used: list[str] = []
+        for learned in report.sessions:
+            used += _tried(app, partial(_reinforce, app, report, learned)) or ()
+        # What waited for these files to be written is written, too.
+        paths = [patch.path for patch in report.patches]
+        if paths:
+            used += _tried(app, partial(count_uses, app, paths)) or ()
+        return used
+
+    def _compacted(self) -> tuple[Event, ...]:
+        """Do what is due: it is a matter of days, too, but no session is no end of
+        one."""
+        app = self.app
+        if self.due is None:
+            return ()
+        rehearsed = isinstance(app, Rehearsal)
+        work = partial(compact.compact_due, app, self.due, dry_run=rehearsed)
+        report = _tried(app, work)
+        if report is None:
+            return ()
+        if isinstance(app, Rehearsal):
+            app.project.take(report.patches)
+        return report.done
 
 
 def _tried(app: App, work: Callable[[], T]) -> T | None:
+    """What a step gives; its failure is told and undoes none of the others."""
     try:
         return work()
     except MemError as error:

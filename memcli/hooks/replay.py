@@ -12,11 +12,12 @@ from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold
 from memcli.history import record_of
-from memcli.history.docs import Doc, stem
+from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.events import Past, chosen, history_of
 from memcli.index.view import Filters
+from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
 from memcli.recall.budget import Shown
 from memcli.sessions.model import Turn

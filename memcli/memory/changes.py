@@ -272,7 +272,7 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
     """Front matter of a new entry, in the order of the format, with `more` over what is
     usual."""
     return {
-        "id": id, "type": "declarative", "domain": "task", "importance": 0.5, "phase": "unknown",
+        "id": id, "type": "declarative", "domain": "team", "importance": 0.5, "phase": "unknown",
         "status": "active", "reinforcement_count": 0, "last_reinforced": today,
         "created_at": today, **more,
     }  # fmt: skip

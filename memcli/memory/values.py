@@ -8,6 +8,9 @@ from memcli.named import NamedTuple
 
 TYPES = ("declarative", "procedural", "directive", "corrective")
 DOMAINS = ("task", "team")
+PASSING_LEVELS = ("job", "task")
+"""Where entries belong to one piece of work (domain task); elsewhere they are the
+team's."""
 STATUSES = ("active", "retired", "compacted")
 PHASES = tuple(
     "specification planning design implementation review maintenance unknown".split()
@@ -140,6 +143,12 @@ def place(
         task=task,
         of=of,
     )
+
+
+def domain_of(level: str) -> str:
+    """The domain of a new entry at a level: what lies in a job or task passes with
+    it."""
+    return "task" if level in PASSING_LEVELS else "team"
 
 
 def archive_of(path: str) -> str:

@@ -30,6 +30,7 @@ _CASES = bytes(
     for c in range(256)
 )
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 _SPACELESS = (
@@ -109,6 +110,18 @@ def _forms(word: str) -> tuple[str, ...]:
             p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1
         )
     return tuple(part for part in humps(word) or (word,) if len(part) <= LONGEST)
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """A word without the endings that its forms differ in."""
+    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text that have two letters or more, cut to what most of their
+    forms share."""
+    return {stem(form) for form in word_forms(text.lower()) if len(form) > 1}
 
 
 def spaceless_runs(text: str) -> list[str]:

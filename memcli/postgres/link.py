@@ -52,7 +52,7 @@ class Link:
         """What `work` gives on the connection. Raises MemError for whatever fails."""
 
         def run() -> T:
-            self._connection = self._connection or connect(self._url, autocommit=True)
+            self._connection = self._connection or connect(self._url)
             return work(self._connection)
 
         began = time.monotonic()
@@ -73,16 +73,19 @@ class Link:
             self._left = max(self._left - (time.monotonic() - began), LEAST)
 
 
-def connect(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
-    """A connection to the server."""
+def connect(url: str) -> psycopg.Connection[Any]:
+    """A connection to the server, on which bare names are those of PostgreSQL."""
     import psycopg
 
     logging.getLogger("psycopg").addHandler(
         logging.NullHandler()
     )  # what it logs is raised, too
-    return psycopg.connect(
-        url, autocommit=autocommit, connect_timeout=10, application_name="mem"
+    connection = psycopg.connect(
+        url, autocommit=True, connect_timeout=10, application_name="mem"
     )
+    # Others may have made functions and operators in the schemas of the user's path.
+    connection.execute("SET search_path = pg_catalog")
+    return connection
 
 
 def shown(url: str, environ: Mapping[str, str]) -> str:
@@ -146,7 +149,7 @@ def statement(name: str) -> str:
     return stanzas("postgres/statements.sql")[f"-- {name}"]
 
 
-VERSION = 2  # the version that this program reads and writes
+VERSION = 3  # the version that this program reads and writes
 _LOCK = 0x6D656D
 
 
@@ -182,6 +185,7 @@ def require(found: int) -> None:
 def make(connection: psycopg.Connection[Any]) -> bool:
     """Make the tables where there are none, all or nothing; whether they were made."""
     with connection.transaction():
+        connection.execute("SET LOCAL search_path = pg_catalog")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if version(connection):
             return False
@@ -191,11 +195,36 @@ def make(connection: psycopg.Connection[Any]) -> bool:
             raise ProviderError(
                 "the server lacks the extension vector (pgvector)", hint
             )
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
-        connection.execute(table("postgres/schema.sql").encode())
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA mem")
+        _refuse_intruders(connection)
+        tables = table("postgres/schema.sql")
+        tables = tables.replace("<vector>", vector_schema(connection))
+        connection.execute(tables.encode())
         connection.execute("INSERT INTO mem.version VALUES (%s)", (VERSION,))
     return True
+
+
+def vector_schema(connection: psycopg.Connection[Any]) -> str:
+    """The schema of pgvector, quoted."""
+    [(schema,)] = connection.execute(statement("vector schema")).fetchall()
+    return str(schema)
+
+
+def _refuse_intruders(connection: psycopg.Connection[Any]) -> None:
+    """Raise RefusedError where others could put something beside what is called with
+    the rights of the tables' owner."""
+    for schema, another, everybody in connection.execute(statement("schemas")):
+        if another:
+            what = "the schema mem is of another role"
+            hint = "DROP SCHEMA mem, or push as the role that is to own the tables"
+            raise RefusedError(what, hint)
+        if everybody:
+            what = f"everybody may create in the schema {schema}"
+            hint = f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, as its owner"
+            if schema != "mem":
+                hint += ", or ALTER EXTENSION vector SET SCHEMA mem"
+            raise RefusedError(what, hint)
 
 
 def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> None:
@@ -213,6 +242,9 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
     )
     connection.execute(
         sql.SQL(statement("vectors")).format(
-            name=sql.Identifier(name), dim=dim, model=model
+            name=sql.Identifier(name),
+            vector=sql.SQL(vector_schema(connection)),
+            dim=dim,
+            model=model,
         )
     )

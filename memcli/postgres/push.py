@@ -63,12 +63,13 @@ def push(app: App, *, archived: bool = False) -> PushReport:
         raise UsageError(what, "run it in a repository")
     identity = identify(app.project.root)
     wanted = _wanted(app, archived)
+    team = app.project.config.store_team
     with closing(link.Link(url, environ)) as server:
         made = not server.ask(link.version) and server.ask(link.make)
         link.require(server.ask(link.version))
         for _ in range(TRIES):
             with suppress(writer.Stale):
-                known = server.ask(lambda c: writer.known(c, identity.key))
+                known = server.ask(lambda c: writer.known(c, identity, team))
                 target = _with_model(
                     _Target(app=app, server=server, identity=identity, known=known)
                 )
@@ -110,15 +111,11 @@ def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
 def _push(
     to: _Target, files: dict[str, FileRow], left_out: tuple[str, ...], archived: bool
 ) -> PushReport:
-    key = to.identity.key
+    key = to.known.key
     identity = to.identity
     facts = to.known.facts
-    team = to.app.project.config.store_team or facts.team
-    team = team or to.server.ask(
-        lambda c: str(c.execute("SELECT current_user").fetchall()[0][0])
-    )
     now = writer.Facts(
-        team=team,
+        team=facts.team,
         commit=identity.commit,
         remote=identity.remote,
         name=identity.name,
@@ -127,8 +124,8 @@ def _push(
     )
     if to.dim:
         to.server.ask(lambda c: link.index_vectors(c, to.model, to.dim))
-    # What another team or model had is not changed but sent anew.
-    same = (team, to.model, to.dim) == (facts.team, facts.model, facts.dim)
+    # What has vectors of another model is not changed but sent anew.
+    same = (to.model, to.dim) == (facts.model, facts.dim)
     have_files = to.known.files if same else {}
     problems: list[Problem] = []
     changed = []
@@ -146,7 +143,7 @@ def _push(
     )
     have = {row[0] for row in rows}
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
-    new = _new(to, team, [pair for i, pair in wanted.items() if i not in have])
+    new = _new(to, [pair for i, pair in wanted.items() if i not in have])
     dropped = sorted(have - wanted.keys())
     change = writer.Change(
         facts=now,
@@ -158,7 +155,9 @@ def _push(
         archived=archived,
     )
     if changed or gone or now != facts:
-        to.server.ask(lambda c: writer.write(c, identity, to.known.version, change))
+        to.server.ask(lambda c: writer.write(c, identity, to.known, change))
+    for other in to.known.others:
+        to.app.notes.append(f"team {other} has this project, too, as it was pushed")
     embedded = sum(chunk.vector is not None for chunk in new)
     return PushReport(
         project=identity.name, where=to.server.where, commit=identity.commit, files=len(files), sent=len(new), dropped=len(dropped),
@@ -200,11 +199,11 @@ def _read(
 
 
 def _new(
-    to: _Target, team: str, added: Sequence[tuple[writer.FileChange, writer.Sent]]
+    to: _Target, added: Sequence[tuple[writer.FileChange, writer.Sent]]
 ) -> list[writer.NewChunk]:
     sent = [one for _, one in added]
     with closing(Tokenizer()) as tokenizer:
-        labels = (f"=t:{team}", f"=p:{to.identity.key}")
+        labels = (f"=t:{to.known.facts.team}", f"=p:{to.known.key}")
         rows = [
             (r.title, r.text, r.tags, r.date, r.parts)
             for r in (one.row for one in sent)

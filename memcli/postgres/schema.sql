@@ -1,9 +1,11 @@
 -- The tables of the shared index: projects, files, chunks and terms, row-level security by team, and
 -- the searches. Derived from memory files like the local index: another version is made anew.
+-- `<vector>` is the schema of pgvector: what is called from there is named with it, and with exact
+-- types, so that whatever others create in any schema is never called here.
 CREATE TABLE mem.version (version integer NOT NULL);
 
 CREATE TABLE mem.projects (
-  project uuid PRIMARY KEY,       -- from the root commit and the path in the repository
+  project uuid PRIMARY KEY,       -- drawn by the first push
   team text COLLATE "C" NOT NULL, -- the role that may see it
   name text NOT NULL,
   root_commit text NOT NULL,
@@ -16,7 +18,9 @@ CREATE TABLE mem.projects (
   chunks integer NOT NULL,
   length bigint NOT NULL,         -- of all chunks, in words
   version bigint NOT NULL,        -- counts the pushes
-  pushed_at timestamptz NOT NULL DEFAULT now()
+  pushed_at timestamptz NOT NULL DEFAULT now(),
+  UNIQUE (team, root_commit, path), -- no team can take the place of another's project
+  UNIQUE (project, team)            -- what the rows of a project refer to: they are of its team
 );
 CREATE TABLE mem.files (
   project uuid NOT NULL,
@@ -27,7 +31,8 @@ CREATE TABLE mem.files (
   level text NOT NULL, store text NOT NULL, job text NOT NULL, task text NOT NULL, of text NOT NULL,
   heads bigint[] NOT NULL,        -- the first chunk of every entry, in their order
   lines integer[] NOT NULL,       -- and its first body line: here, so that an edit moves no chunk
-  PRIMARY KEY (project, file)
+  PRIMARY KEY (project, file),
+  FOREIGN KEY (project, team) REFERENCES mem.projects (project, team) ON DELETE CASCADE
 );
 CREATE TABLE mem.chunks (
   project uuid NOT NULL,
@@ -47,8 +52,10 @@ CREATE TABLE mem.chunks (
   length integer NOT NULL,
   model text NOT NULL,            -- of the vector, "" for none
   dim integer NOT NULL,
-  vector halfvec,
-  PRIMARY KEY (project, id)
+  vector <vector>.halfvec,
+  PRIMARY KEY (project, id),
+  FOREIGN KEY (project, team) REFERENCES mem.projects (project, team) ON DELETE CASCADE,
+  CHECK (<vector>.vector_dims(vector) = dim) -- else one row would keep all others from an index
 );
 CREATE INDEX chunks_words ON mem.chunks USING gin (words);
 CREATE INDEX chunks_entry ON mem.chunks (project, entry);
@@ -58,7 +65,8 @@ CREATE TABLE mem.terms (
   term text COLLATE "C" NOT NULL,
   team text COLLATE "C" NOT NULL,
   n integer NOT NULL,             -- in how many chunks of the project it stands
-  PRIMARY KEY (project, term)
+  PRIMARY KEY (project, term),
+  FOREIGN KEY (project, team) REFERENCES mem.projects (project, team) ON DELETE CASCADE
 );
 CREATE INDEX terms_term ON mem.terms (term) INCLUDE (project, team, n);
 
@@ -147,7 +155,7 @@ CREATE FUNCTION mem.lexical(
   f jsonb
 ) RETURNS TABLE (
   project uuid, id bigint, length int, paths jsonb, lexemes text[], places text[], marks text[]
-) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   mine text[] := mem.teams();
   narrow tsquery := gate;
@@ -202,7 +210,7 @@ END $$;
 
 CREATE FUNCTION mem.nearest(near text, of_model text, of_dim int, most int, f jsonb)
 RETURNS TABLE (project uuid, id bigint, paths jsonb)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   mine text[] := mem.teams();
   searched uuid[];
@@ -221,14 +229,15 @@ BEGIN
     RETURN QUERY EXECUTE format($q$
       SELECT c.project, c.id, c.metadata->'paths' FROM mem.chunks c
       WHERE c.project = ANY ($4) AND c.model = %L AND c.dim = %s AND c.team = ANY ($1) AND %s
-      ORDER BY c.vector <=> $3::halfvec(%s) LIMIT %s
+      ORDER BY c.vector OPERATOR(<vector>.<=>) $3::<vector>.halfvec(%s) LIMIT %s
     $q$, of_model, of_dim, mem.passes(f, '$2'), of_dim, most) USING mine, f, near, searched;
     RETURN;
   END IF;
   RETURN QUERY EXECUTE format($q$
     SELECT c.project, c.id, c.metadata->'paths' FROM mem.chunks c
     WHERE c.model = %L AND c.dim = %s AND c.team = ANY ($1) AND %s
-    ORDER BY c.vector::halfvec(%s) <=> $3::halfvec(%s) LIMIT %s
+    ORDER BY c.vector::<vector>.halfvec(%s) OPERATOR(<vector>.<=>) $3::<vector>.halfvec(%s)
+    LIMIT %s
   $q$, of_model, of_dim, mem.passes(f, '$2'), of_dim, of_dim, most) USING mine, f, near;
 END $$;
 

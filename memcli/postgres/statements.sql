@@ -1,9 +1,21 @@
+-- schemas
+SELECT quote_ident(nspname), nspname = 'mem' AND NOT pg_has_role(nspowner, 'USAGE'),
+    EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee = 0 AND privilege_type = 'CREATE')
+FROM pg_namespace
+WHERE nspname = 'mem' OR oid = (SELECT extnamespace FROM pg_extension WHERE extname = 'vector')
+
+-- vector schema
+SELECT quote_ident(nspname) FROM pg_namespace
+WHERE oid = (SELECT extnamespace FROM pg_extension WHERE extname = 'vector')
+
 -- opening
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL jit = off;
 SET LOCAL hnsw.iterative_scan = relaxed_order;
 SET LOCAL hnsw.ef_search = 300;
-SELECT version FROM mem.version;
+SELECT version, (SELECT quote_ident(nspname) FROM pg_namespace
+    WHERE oid = (SELECT extnamespace FROM pg_extension WHERE extname = 'vector'))
+FROM mem.version;
 SELECT project::text, name, team, remote, path, commit, model, dim, chunks, length
 FROM mem.projects;
 
@@ -44,9 +56,9 @@ JOIN mem.chunks c ON c.project = k.project AND c.id = k.id
 JOIN mem.files f ON f.project = c.project AND f.file = c.file
 
 -- known
-SELECT p.version, p.team, p.commit, p.remote, p.name, p.model, p.dim,
+SELECT p.team, current_user, p.project, p.version, p.commit, p.remote, p.name, p.model, p.dim,
     (SELECT array_agg(ARRAY[f.path, f.hash]) FROM mem.files f WHERE f.project = p.project)
-FROM mem.projects p WHERE p.project = %s
+FROM (SELECT) AS role LEFT JOIN mem.projects p ON p.root_commit = %s AND p.path = %s
 
 -- write file
 INSERT INTO mem.files VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
@@ -65,12 +77,22 @@ INSERT INTO mem.terms AS t VALUES (%s, %s, %s, %s)
 ON CONFLICT (project, term) DO UPDATE SET n = t.n + excluded.n
 
 -- write project
-INSERT INTO mem.projects AS p (project, team, name, root_commit, path, remote, commit, archived,
+UPDATE mem.projects SET name = %s, remote = %s, commit = %s, archived = %s, model = %s, dim = %s,
+    chunks = chunks + %s, length = length + %s, pushed_at = now()
+WHERE project = %s
+
+-- emptied
+UPDATE mem.projects SET chunks = 0, length = 0 WHERE project = %s
+
+-- first push
+INSERT INTO mem.projects (project, team, root_commit, path, name, remote, commit, archived,
     model, dim, chunks, length, version)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-ON CONFLICT (project) DO UPDATE SET name = excluded.name, remote = excluded.remote,
-    commit = excluded.commit, archived = excluded.archived, chunks = p.chunks + excluded.chunks,
-    length = p.length + excluded.length, version = excluded.version, pushed_at = now()
+VALUES (%s, %s, %s, %s, '', '', '', false, '', 0, 0, 0, 1)
+ON CONFLICT (team, root_commit, path) DO NOTHING RETURNING version
+
+-- next push
+UPDATE mem.projects SET version = version + 1 WHERE project = %s AND version = %s
+RETURNING version
 
 -- remove files
 DELETE FROM mem.files WHERE project = %s AND file = ANY (%s)
@@ -84,4 +106,4 @@ DELETE FROM mem.terms WHERE project = %s AND term = ANY (%s) AND n <= 0
 
 -- vectors
 CREATE INDEX IF NOT EXISTS {name} ON mem.chunks
-USING hnsw ((vector::halfvec({dim})) halfvec_cosine_ops) WHERE model = {model} AND dim = {dim}
+USING hnsw ((vector::{vector}.halfvec({dim})) {vector}.halfvec_cosine_ops) WHERE model = {model} AND dim = {dim}

@@ -50,7 +50,8 @@ class SharedIndex:
         self.link = server
         self._about = about
         self._paths = json.dumps(filters.path)
-        self.projects = {row[0]: SharedProject(*row) for row in self.link.ask(_opened)}
+        self._vector, projects = self.link.ask(_opened)
+        self.projects = {row[0]: SharedProject(*row) for row in projects}
         chosen = named(self.projects.values(), names)
         self.filters = as_json(filters, [p.key for p in chosen] if names else None)
         counted = chosen if names else list(self.projects.values())
@@ -190,7 +191,8 @@ class SharedIndex:
     ) -> dict[int, float]:
         """The cosines of these chunks, as far as they have vectors of that model."""
         product = (
-            "CASE WHEN c.model = %s AND c.dim = %s THEN -(c.vector <#> %s::halfvec) END"
+            "CASE WHEN c.model = %s AND c.dim = %s THEN"
+            f" -(c.vector OPERATOR({self._vector}.<#>) %s::{self._vector}.halfvec) END"
         )
         found = self._load(
             map(self._keys.__getitem__, numbers), product, (model, dim, query)
@@ -316,7 +318,10 @@ def _columns(keys: Iterable[Key]) -> tuple[list[str], list[int]]:
     return [key[0] for key in keys], [key[1] for key in keys]
 
 
-def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
+def _opened(
+    connection: "psycopg.Connection[Any]",
+) -> tuple[str, list[tuple[Any, ...]]]:
+    """The schema of pgvector, and the projects."""
     from psycopg import errors
 
     try:
@@ -330,7 +335,7 @@ def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
     row = cursor.fetchone()
     link.require(int(row[0]) if row else 0)
     cursor.nextset()
-    return cursor.fetchall()
+    return row[1] if row else "", cursor.fetchall()
 
 
 def blob_url(remote: str, commit: str, path: str, line: int) -> str:

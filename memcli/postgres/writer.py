@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from memcli.errors import UsageError
 from memcli.index.refresh import Row, rows
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 
 class Identity(NamedTuple):
-    """A project at a commit. `key` depends on `root_commit` and `path`; `remote` "" is
-    none."""
+    """A project at a commit; `root_commit` and `path` tell it from others of its team;
+    `remote` "" is none."""
 
-    key: UUID
     name: str
     root_commit: str
     path: str
@@ -72,9 +71,7 @@ def identify(root: Path) -> Identity:
     name = "/".join(parts[-2:] if ":" in remote else parts[-1:])
     name = name or os.path.basename(os.path.realpath(top))
     name = name if path == "." else f"{name}/{path}"
-    key = blake2b(f"{first}\0{path}".encode(), digest_size=16).digest()
     return Identity(
-        key=UUID(bytes=key),
         name=name,
         root_commit=first,
         path=path,
@@ -164,11 +161,13 @@ class Facts(NamedTuple):
 
 class Known(NamedTuple):
     """What the server has of a project: `files` are hashes by path; `version` counts
-    its pushes."""
+    its pushes; `others` are further teams, of those one is in, that have it too."""
 
+    key: UUID
     version: int = 0
     facts: Facts = Facts()
     files: Mapping[str, str] = {}
+    others: Sequence[str] = ()
 
 
 class FileChange(NamedTuple):
@@ -206,10 +205,29 @@ class Stale(Exception):
     """Another push of the same project came first: look again."""
 
 
-def known(connection: psycopg.Connection[Any], key: UUID) -> Known:
-    """What the server has of a project, as of one moment."""
-    row = connection.execute(statement("known"), (key,)).fetchone()
-    return Known(row[0], Facts(*row[1:7]), dict(row[7] or ())) if row else Known()
+def known(connection: psycopg.Connection[Any], identity: Identity, team: str) -> Known:
+    """What the server has of a team's project, as of one moment; without a `team` of
+    the one that has it, else of the role. Raises UsageError where several have it."""
+    asked = (identity.root_commit, identity.path)
+    rows = connection.execute(statement("known"), asked).fetchall()
+    by_team = {row[0]: row[2:] for row in rows if row[0] is not None}
+    role = rows[0][1]
+    if not team and len(by_team) > 1 and role not in by_team:
+        listed = ", ".join(sorted(by_team))
+        raise UsageError(f"several teams have this project: {listed}", "set store_team")
+    if not team:
+        team = next(iter(by_team)) if len(by_team) == 1 else role
+    others = sorted(by_team.keys() - {team})
+    if team not in by_team:
+        return Known(key=uuid4(), facts=Facts(team=team), others=others)
+    key, version, *facts, files = by_team[team]
+    return Known(
+        key=key,
+        version=version,
+        facts=Facts(team, *facts),
+        files=dict(files or ()),
+        others=others,
+    )
 
 
 def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
@@ -223,20 +241,24 @@ def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
 def write(
     connection: psycopg.Connection[Any],
     identity: Identity,
-    version: int,
+    known: Known,
     change: Change,
 ) -> None:
-    """Apply a change, all or nothing. Raises Stale when the project is not of this
-    version."""
-    key = identity.key
+    """Apply a change, all or nothing. Raises Stale when the project is not what is
+    known of it."""
+    key = known.key
     facts = change.facts
     new = change.new
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
-        lock = int.from_bytes(key.bytes[:8], signed=True)
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
-        cursor.execute("SELECT version FROM mem.projects WHERE project = %s", (key,))
-        if (cursor.fetchone() or (0,))[0] != version:
+        # The row of the project is written first: others wait for it. A lock by a
+        # number anybody could hold.
+        if known.version:
+            cursor.execute(statement("next push"), (key, known.version))
+        else:
+            named = (key, facts.team, identity.root_commit, identity.path)
+            cursor.execute(statement("first push"), named)
+        if cursor.fetchone() is None:
             raise Stale
         removed = _remove(cursor, key, change)
         for file in change.files:
@@ -245,8 +267,8 @@ def write(
             ]
             ids = [number for number, _ in heads]
             lines = [line for _, line in heads]
-            named = (key, file.number, facts.team, file.path, file.hash)
-            cursor.execute(statement("write file"), (*named, *file.place, ids, lines))
+            row = (key, file.number, facts.team, file.path, file.hash, *file.place)
+            cursor.execute(statement("write file"), (*row, ids, lines))
         cursor.executemany(
             statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new]
         )
@@ -255,9 +277,8 @@ def write(
             own for own, _ in removed
         )
         values = (
-            key, facts.team, facts.name, identity.root_commit, identity.path, facts.remote,
-            facts.commit, change.archived, facts.model, facts.dim, len(new) - len(removed), length,
-            version + 1,
+            facts.name, facts.remote, facts.commit, change.archived, facts.model, facts.dim,
+            len(new) - len(removed), length, key,
         )  # fmt: skip
         cursor.execute(statement("write project"), values)
 
@@ -265,8 +286,10 @@ def write(
 def _remove(
     cursor: psycopg.Cursor[Any], key: UUID, change: Change
 ) -> list[tuple[int, list[str]]]:
-    for table in ("projects", "files", "chunks", "terms") if change.anew else ():
+    for table in ("files", "chunks", "terms") if change.anew else ():
         cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
+    if change.anew:
+        cursor.execute(statement("emptied"), (key,))
     cursor.execute(statement("remove files"), (key, list(change.gone)))
     return cursor.execute(
         statement("remove chunks"), (key, list(change.dropped))

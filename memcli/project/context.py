@@ -51,6 +51,7 @@ class Project:
         self.environ = environ
         self.cwd = cwd
         self.tasks = tuple(tasks)  # those named may be written from outside
+        self.written: dict[str, str] = {}  # by path, what a rehearsal only thinks
         self._given = root or environ.get("MEM_ROOT", "")
         self._flags = config.parse_flags(sets)
 
@@ -164,7 +165,10 @@ class Project:
         """Read and parse a memory file. Raises `Unreadable`."""
         from memcli.memory.parser import parse
 
-        return parse(read_text(file.path, file.base), file.name)
+        text = self.written.get(file.path)
+        if text is None:
+            text = read_text(file.path, file.base)
+        return parse(text, file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
         """Like `read`, for a file about to be changed: conflict markers are left to be
@@ -253,7 +257,7 @@ def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
         (n, known.get(n) or project.path_of(n), text)
         for n, text in changes.texts().items()
     ]
-    there = {name: os.path.lexists(path) for name, path, _ in rows}
+    there = {n: n in known or os.path.lexists(path) for n, path, _ in rows}
     return tuple(
         Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows
     )
@@ -292,6 +296,9 @@ def text_of(
     project: Project, path: str | Path, *, most: int = MEMORY_BYTES
 ) -> str | None:
     """The text of a file, None where there is nothing. Raises `Unreadable`."""
+    written = project.written.get(str(path))
+    if written is not None:
+        return written
     if not os.path.lexists(path):
         return None
     return read_text(path, base_of(project, path), most=most)

@@ -133,7 +133,10 @@ class Files:
 
     @cached_property
     def _all(self) -> list[FoundFile]:
-        found = list[FoundFile]()
+        return [file for file, _ in self.rows()]
+
+    def rows(self) -> Iterator[tuple[FoundFile, _Key]]:
+        """Each file with what it is known by under any name."""
         for walk in self._walks:
             names = set[str]()
             known = set[_Key]()
@@ -142,8 +145,7 @@ class Files:
                     if file[1] not in names and key not in known:
                         names.add(file[1])
                         known.add(key)
-                        found.append(file)
-        return found
+                        yield file, key
 
     @cached_property
     def seen(self) -> str:

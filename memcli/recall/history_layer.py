@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memcli.history.docs import Doc, DocPlace, stem, touches
+from memcli.history.docs import Doc, DocPlace, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import Asked, HistoryHit, search
+from memcli.memory.words import stem
+from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall import present
 from memcli.recall.budget import Shown, cost, heading, tokens
@@ -49,14 +51,15 @@ _CURATED: Final = (
 _FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 Hits = Sequence[HistoryHit]
-Reasons = Mapping[str, str]
 
 
 class HistoryLayer:
     """What a task finds in the record: for a block, or in one list with the entries of
     memory."""
 
-    def __init__(self, asked: Asked, found: Hits, gone: Reasons) -> None:
+    def __init__(
+        self, asked: Asked, found: Hits, gone: Mapping[str, "LostEntry"]
+    ) -> None:
         self._asked = asked
         self._weights = {
             stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)
@@ -231,7 +234,8 @@ class HistoryLayer:
 
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
-        return self._gone.get(doc.key.partition(":")[2])
+        lost = self._gone.get(doc.event)
+        return lost.why if lost else None
 
 
 def _stands(root: str, low: str) -> bool:
@@ -256,7 +260,7 @@ def ask(
     *,
     agents: Collection[str] = (),
     only: Callable[[DocPlace], bool] | None = None,
-    gone: Mapping[str, str] | None = None,
+    gone: "Mapping[str, LostEntry] | None" = None,
 ) -> HistoryLayer | None:
     """The layer for a task; None without a record, or with filters that no exchange can
     pass."""
@@ -266,10 +270,14 @@ def ask(
         if record is None:
             return None
         passes = partial(_passes, record, filters, agents)
-        found = search(
-            record, task, lambda place: passes(place) and (only is None or only(place))
+        lost = gone or {}
+        asked, hits = search(
+            record,
+            task,
+            lambda place: passes(place) and (only is None or only(place)),
+            {event: each.by for event, each in lost.items() if each.by},
         )
-        return HistoryLayer(*found, gone or {})
+        return HistoryLayer(asked, hits, lost)
 
 
 def _passes(
@@ -288,29 +296,46 @@ def _passes(
     )
 
 
-def gone_of(index: "Index") -> dict[str, str]:
-    """Event -> why the entry that was learned from it no longer holds: retired,
+class LostEntry(NamedTuple):
+    """Why an entry no longer holds, and the events from which the entry that takes its
+    place was learned."""
+
+    why: str
+    by: tuple[str, ...] = ()
+
+
+_LOST: Final = """
+    SELECT old.metadata, new.metadata FROM chunks old LEFT JOIN chunks new
+        ON new.part = 0 AND new.entry = json_extract(old.metadata, '$.superseded_by')
+    WHERE old.live = 0 AND old.part = 0 AND old.metadata LIKE '%#%'
+        AND (old.metadata LIKE '%d_because%' OR old.metadata LIKE '%superseded%')
+"""
+
+
+def gone_of(index: "Index") -> dict[str, LostEntry]:
+    """Event -> how the entry that was learned from it was lost: retired,
     superseded."""
-    rows = index.db.execute(
-        "SELECT metadata FROM chunks WHERE live = 0 AND part = 0 AND metadata LIKE '%#%' AND"
-        " (metadata LIKE '%d_because%' OR metadata LIKE '%superseded%')"
-    )
-    found: dict[str, str] = {}
-    for values in (json.loads(text) for (text,) in rows):
-        why = str(
-            values.get("retired_because")
-            or values.get("archived_because")
-            or "superseded"
-        )
+    found: dict[str, LostEntry] = {}
+    for old, new in index.db.execute(_LOST):
+        values = json.loads(old)
+        why = values.get("retired_because") or values.get("archived_because")
+        why = str(why or "superseded")
         if why.startswith("stage") or why in ("stale", "merged", "old"):
             continue
-        over = values.get("superseded_by") or why == "superseded"
-        sources = values.get("source") or ()
-        for source in [sources] if isinstance(sources, str) else sources:
-            found[str(source).rpartition("#")[2]] = (
-                "superseded" if over else f"retired ({why})"
-            )
+        if values.get("superseded_by") or why == "superseded":
+            reason = "superseded"
+        else:
+            reason = f"retired ({why})"
+        lost = LostEntry(reason, tuple(_events(json.loads(new or "{}"))))
+        found.update(dict.fromkeys(_events(values), lost))
     return found
+
+
+def _events(values: Mapping[str, object]) -> list[str]:
+    """The events that an entry names as its source."""
+    sources = values.get("source") or ()
+    every = [sources] if isinstance(sources, str) else sources
+    return [str(source).rpartition("#")[2] for source in every]  # type: ignore[attr-defined]
 
 
 def with_new_commits(path: Path, root: Path, most: int) -> None:

@@ -5,7 +5,13 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    suppress,
+)
 from functools import cached_property
 from pathlib import Path
 
@@ -190,6 +196,21 @@ class State:
         """The ids that a session has reinforced already."""
         query = "SELECT entry FROM reinforced WHERE project = ? AND session = ?"
         return [row[0] for row in self.ask(query, session)]
+
+
+class StateCopy(State):
+    """The state of a project as it is now; what is written into it is forgotten."""
+
+    @cached_property
+    def db(self) -> sqlite3.Connection:
+        """A copy of the file in memory, empty where there is none that can be read."""
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        with suppress(sqlite3.Error, OSError):
+            address = f"{self.path.as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True)) as real:
+                real.backup(db)
+        db.executescript(table("storage/state.sql"))
+        return db
 
 
 def _kept(value: object) -> object:

@@ -17,9 +17,10 @@ from memcli.views.text import columns, count, folded, hung, styled, table, value
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
-    from memcli.commands.compact import StageReport, ToldReport
     from memcli.commands.edit import EditReport, RetireReport, UndoReport
+    from memcli.commands.retire_stage import StageReport
     from memcli.commands.show import ListReport, ShowReport
+    from memcli.commands.told import ToldReport
     from memcli.commands.why import LogReport, WhyReport
     from memcli.compaction.reinforce import ReinforceReport
     from memcli.memory.values import Patch
@@ -199,7 +200,8 @@ def retire_stage_text(report: StageReport) -> str:
             if report.before not in ("", report.current)
             else ""
         )
-        lines.append(f"stage {report.current} (by {report.by}){was}")
+        by = f" (by {report.by})" if report.by else ""
+        lines.append(f"stage {report.current}{by}{was}")
     if report.ended:
         number = count(len(report.retired), "entry", "entries")
         lines += [f"retired {number} of stage {report.ended}"]

@@ -36,7 +36,7 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
         entry.body
         == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
     )
-    assert (entry.type, entry.domain, entry.importance) == ("declarative", "task", 0.5)
+    assert (entry.type, entry.domain, entry.importance) == ("declarative", "team", 0.5)
     assert (entry.phase, entry.status, entry.created_at) == ("design", "active", TODAY)
     assert entry.reinforcement_count == 0
     assert (

@@ -37,7 +37,7 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
         and "--engine llm" in got.out
     )
     (entry,) = entries(project)
-    assert (entry.type, entry.importance, entry.domain) == ("directive", 0.7, "task")
+    assert (entry.type, entry.importance, entry.domain) == ("directive", 0.7, "team")
     assert (entry.kind, entry.extra["priority"], entry.phase) == (
         "preference",
         "medium",
@@ -258,7 +258,7 @@ def test_what_is_about_the_person_stays_private(project: Project, folder: str) -
         "high",
     )
     assert (work.type, work.kind, work.importance) == ("directive", "policy", 0.95)
-    assert (asked.type, asked.importance, asked.domain) == ("directive", 0.95, "task")
+    assert (asked.type, asked.importance, asked.domain) == ("directive", 0.95, "team")
     assert "proxy" not in project.git("status", "--porcelain", "-uall")
 
 
@@ -301,7 +301,8 @@ def test_scopes_that_write_to_the_project(project: Project) -> None:
         assert content in shown and f"- {scope}: " in shown
         entry = found[scope]
         assert (entry.title, entry.type, entry.importance) == (scope, type, importance)
-        assert entry.domain == "task"
+        passing = scope in ("intent-alignment", "prospective", "in-flight")
+        assert entry.domain == ("task" if passing else "team")
 
 
 @pytest.mark.parametrize(
@@ -334,7 +335,7 @@ def test_norms_and_patterns_by_level(
         "procedural",
         0.5,
     )
-    assert entry.domain == ("task" if scope == "project" else "team")
+    assert entry.domain == "team"
     old, new = norms.read_text().removeprefix("# Norms\n\n").splitlines()
     assert old == "- [2026-01-01] An old one."
     assert new == "- [2026-11-20] Every change has two reviewers."

@@ -4,7 +4,10 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from memcli.memory.parser import parse
+from tests.commands.talk import Talk, entries, in_job, saved
 from tests.conftest import Project
 
 
@@ -23,7 +26,8 @@ def fill(project: Project, name: str = "MEMORY.md") -> None:
         + project.entry(id="t-impl", domain="task", phase="implementation")
         + project.entry(
             id="c-design", domain="task", phase="design", status="compacted"
-        ),
+        )
+        + "".join(project.entry(id=f"other-{i}") for i in range(5)),
     )
 
 
@@ -32,9 +36,11 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
     file is left."""
     fill(project)
     assert project.mem("retire-stage", "design").code == 0
-    assert stages(project) == {
-        "t-design": "retired", "team-design": "active", "t-impl": "active", "c-design": "retired",
-    }  # fmt: skip
+    after = stages(project)
+    assert [name for name in after if after[name] == "retired"] == [
+        "t-design",
+        "c-design",
+    ]
     assert not (project.root / ".current-stage").exists()
     assert "retired_because: stage design" in (project.root / "MEMORY.md").read_text()
     again = project.mem("retire-stage", "design")
@@ -63,6 +69,130 @@ def test_the_first_detection_only_writes_the_stage(project: Project) -> None:
     assert project.mem("retire-stage").code == 0
     assert (project.root / ".current-stage").read_text() == "implementation\n"
     assert stages(project)["t-design"] == "retired"
+
+
+LASTING = {
+    "policy": "Never add a permission without asking the owner.",
+    "architecture": "The importer writes to a queue, the worker reads it.",
+    "workflow": "Bump the version, build, then tag.",
+}
+
+
+def test_what_has_a_kind_at_the_project_outlasts_its_stage(project: Project) -> None:
+    """What was added in a stage that ended is live after it, and recalled."""
+    project.write("INTENT.md", "---\nstage: design\n---\n")
+    assert project.mem("retire-stage").code == 0
+    for kind, text in LASTING.items():
+        assert project.mem("add", "--kind", kind, text).code == 0
+    project.write("INTENT.md", "---\nstage: implementation\n---\n")
+    done = project.mem("compact", "--due")
+    assert done.code == 0 and "retired" not in done.out
+    assert (project.root / ".current-stage").read_text() == "implementation\n"
+    assert set(stages(project).values()) == {"active"}
+    assert "permission" in project.mem("recall", "add a permission").out
+
+
+@pytest.mark.parametrize("kind", LASTING)
+def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(
+    project: Project, kind: str
+) -> None:
+    """It says `domain: task`; nothing of it is rewritten, whatever ends its stage."""
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", "Stage: review\n")
+    old = project.entry(id="old", kind=kind, domain="task", phase="design")
+    new = project.entry(id="new", domain="task", phase="design")
+    more = "".join(project.entry(id=f"more-{i}") for i in range(4))
+    path = project.write("MEMORY.md", old + new + more)
+    assert project.mem("retire-stage", "design").code == 0
+    assert path.read_text().startswith(old)
+    assert stages(project)["new"] == "retired"
+    assert project.mem("compact", "--due").code == 0
+    assert path.read_text().startswith(old)
+
+
+def test_the_domain_follows_the_level_and_can_be_said(project: Project) -> None:
+    """A job's and a task's entries pass with their stage, `--domain` says otherwise."""
+    in_job(project)
+    for level, domain in (("project", "team"), ("global", "team"), ("job", "task")):
+        added = project.mem(
+            "add", f"At {level}.", "--level", level, "--job", "shop", "--json"
+        )
+        shown = project.mem("show", added.json["id"], "--json").json
+        assert shown["domain"] == domain
+    added = project.mem("add", "For this stage.", "--domain", "task", "--json").json[
+        "id"
+    ]
+    assert project.mem("show", added, "--json").json["domain"] == "task"
+    edited = project.mem("edit", added, "--domain", "team", "--json")
+    assert edited.code == 0 and edited.json["changed"] == ["domain"]
+    assert project.mem("show", added, "--json").json["domain"] == "team"
+    assert project.mem("add", "x", "--domain", "both").code == 2
+    assert project.mem("edit", added, "--domain", "both").code == 2
+
+
+@pytest.mark.parametrize("args", [("retire-stage",), ("compact", "--due")])
+def test_a_stage_that_would_take_too_much_is_refused(
+    project: Project, args: tuple[str, ...]
+) -> None:
+    """More than a quarter of a file's live entries: exit 5, nothing is written, until
+    it is allowed."""
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", "Stage: review\n")
+    gone = "".join(
+        project.entry(f"Gone {i}", domain="task", phase="design") for i in range(2)
+    )
+    path = project.write("MEMORY.md", gone + project.entry() + project.entry())
+    before = path.read_text()
+    refused = project.mem(*args)
+    assert (
+        refused.code == 5 and "2 of 4 live entries would leave MEMORY.md" in refused.err
+    )
+    assert "--allow-loss" in refused.err and path.read_text() == before
+    assert (project.root / ".current-stage").read_text() == "design\n"
+    assert project.mem(*args, "--allow-loss").code == 0
+    assert (project.root / ".current-stage").read_text() == "review\n"
+    assert path.read_text() != before
+
+
+def test_a_run_never_retires_what_it_wrote(project: Project) -> None:
+    """The stage moves first; the session is learned with the stage it began in, and a
+    second run finds nothing new and takes nothing away."""
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", "Stage: review\n")
+    said = Talk(project.root).user(
+        "Never log the proxy password, not even in debug builds."
+    )
+    said.agent("Understood, it is not logged any more.")
+    path = saved(project, said)
+    assert project.mem("extract", path).code == 0
+    (entry,) = [e for e in entries(project) if e.kind != "episode"]
+    assert (entry.status, entry.phase, entry.domain) == ("active", "design", "team")
+    assert (project.root / ".current-stage").read_text() == "review\n"
+    again = project.mem("extract", path)
+    assert "nothing new" in again.out and len(entries(project)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"Stage: review\n\0\1\2",
+        b"Stage: review\n\xff\n",
+        b"Stage: review\n" + b"x" * 10_000_000,
+    ],
+)
+def test_an_intent_that_is_no_text_is_unknown(project: Project, text: bytes) -> None:
+    """One line says so; the stage stays, and what else is due is done."""
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", text)
+    fill(project)
+    project.write("tasks/a.md", project.entry(id="r", status="retired"))
+    told = project.mem("retire-stage")
+    assert told.code == 3 and "unknown" in told.out
+    assert told.err.count("INTENT.md") == 1 and len(told.err.splitlines()) == 1
+    due = project.mem("compact", "--due")
+    assert due.code == 0 and "INTENT.md" in due.err and "retired" in due.out
+    assert (project.root / ".current-stage").read_text() == "design\n"
+    assert "retired" not in stages(project).values()
 
 
 def test_unknown_never_overwrites_a_known_stage(project: Project) -> None:

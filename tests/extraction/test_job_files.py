@@ -12,7 +12,6 @@ from memcli.extraction.job_files import (
     checkpoint_line,
     parse_checkpoint,
     premortem,
-    stage_of,
 )
 from memcli.providers.llm import Scripted
 
@@ -66,31 +65,6 @@ def test_a_risk_that_commands_the_agent_is_left_out_and_a_secret_is_masked() -> 
     assert "None is known." in premortem(
         "x", [(*order, "MEMORY.md:1")], [], "2026-11-21"
     )
-
-
-@pytest.mark.parametrize(("text", "found"), [
-    ("---\nstage: Designing\n---\n", "design"),
-    ("---\nstage: party\n---\n", ""),
-    ("---\nstage: [broken\n---\nStage: review\n", "review"),
-    ("Status: green\nPhase: **building**\n", "implementation"),
-    ("Status: green\nWe are now planning.\n", "planning"),
-    ("Status: green\nAll is well.\n", ""),
-    ("We are designing. Currently testing.\n", ""),
-    ("## Status\nNot yet testing. We are designing.\n", "design"),
-])  # fmt: skip
-def test_intent_names_a_stage_or_none(text: str, found: str) -> None:
-    """In its front matter, else in a line, else in today's clauses; two of today are
-    none."""
-    assert stage_of(text)[0] == found
-
-
-def test_plain_intents_tell_their_stage_or_are_unknown() -> None:
-    """Prose in nine languages, a third of it adapted from public projects: none is told
-    wrongly."""
-    intents = json.loads(Path(__file__).with_name("intents.json").read_text("utf-8"))
-    told = [(stage_of(text)[0] or "unknown", wanted) for wanted, text in intents]
-    assert [pair for pair in told if pair[0] not in ("unknown", pair[1])] == []
-    assert sum(found == wanted for found, wanted in told) >= 0.85 * len(intents)
 
 
 def test_a_reply_is_the_first_stage_that_it_names(tmp_path: Path) -> None:

@@ -189,44 +189,72 @@ def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
         ]
 
 
-def test_a_push_to_another_teams_project_is_refused(
+def test_a_push_for_another_team_is_refused(
     teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who is in team b alone cannot push a project of team a, nor push for a team it is
-    not in."""
+    """Who is in team b alone cannot push for a team it is not in."""
     before = shared.dump()
     teams.write("MEMORY.md", teams.entry("Taken over", "okapi"))
     teams.commit()
     monkeypatch.setenv(
         "MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw")
     )
-    for team in ("team_b", "team_a", "no_such_team", ""):
+    for team in ("team_a", "no_such_team"):
         monkeypatch.setenv("MEM_STORE_TEAM", team)
         done = teams.mem("index", "--push")
         assert (done.code, "may not" in done.err) == (4, True), done.err
     assert shared.dump() == before
 
 
-def test_a_project_moves_to_another_team(
+def test_no_team_bars_another_from_its_own_project(
     teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever is in both teams moves all of its rows; the words that gate a search
-    move, too."""
+    """Team b pushes a clone of the project of team a, and tries to take the place of
+    its rows: team a pushes and finds its own as before."""
+    shared.do("DELETE FROM mem.projects WHERE team = 'team_a'")
+    as_pusher_b = shared.server.url(shared.name, "pusher_b", "pw")
+    as_pusher_a = shared.server.url(shared.name, "pusher_a", "pw")
+    monkeypatch.setenv("MEM_STORE_URL", as_pusher_b)
+    monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
+    push(teams)
+    monkeypatch.setenv("MEM_STORE_URL", as_pusher_a)
+    monkeypatch.setenv("MEM_STORE_TEAM", "team_a")
+    push(teams)
+    [(key,)] = shared.rows(
+        "SELECT project::text FROM mem.projects WHERE team = 'team_a'"
+    )
+    forged = (
+        "INSERT INTO mem.files SELECT %s, 1, 'team_b', path, hash, level, store, job,"
+        " task, of, heads, lines FROM mem.files LIMIT 1",
+        "UPDATE mem.files SET project = %s",
+        "UPDATE mem.chunks SET project = %s",
+        "UPDATE mem.projects SET project = %s",
+    )
+    with shared.connect("pusher_b") as connection:
+        for statement in forged:
+            with pytest.raises(psycopg.errors.IntegrityError):
+                connection.execute(statement, (key,))
+    teams.write("MEMORY.md", teams.entry("Of a", "okapi"))
+    push(teams)
+    assert found(teams, "okapi") == ["Of a"]
+    monkeypatch.setenv("MEM_STORE_URL", as_pusher_b)
+    assert found(teams, "okapi") == []
+    assert set(found(teams, "zebra")) == {"Of a", "Of b"}
+    shared.check()
+
+
+def test_a_project_of_two_teams(
+    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is in both is told of the other team's, which stays as it was; without
+    a team, a push of what several teams have is refused."""
     monkeypatch.setenv("MEM_STORE_URL", shared.url)
     monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
-    push(teams, "--archived")
-    for table in TABLES:
-        assert shared.rows(
-            f"SELECT count(*) FROM mem.{table} WHERE team = 'team_a'"
-        ) == [(0,)]
-    assert shared.rows(
-        "SELECT count(*) FROM mem.chunks WHERE words @@ '''=t:team_a'''::tsquery"
-    ) == [(0,)]
-    monkeypatch.setenv(
-        "MEM_STORE_URL", shared.server.url(shared.name, "reader_b", "pw")
-    )
-    assert set(found(teams, "zebra")) == {"Of a", "Of b"}
-    monkeypatch.setenv(
-        "MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw")
-    )
-    assert found(teams, "zebra") == []
+    before = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
+    done = teams.mem("index", "--push")
+    assert done.code == 0 and "team_a has this project, too" in done.err, done.err
+    after = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
+    assert after == before
+    monkeypatch.delenv("MEM_STORE_TEAM")
+    done = teams.mem("index", "--push")
+    assert (done.code, "team_a, team_b" in done.err) == (2, True), done.err

@@ -1,0 +1,192 @@
+"""Where a stage ends: which entries pass with it, and what moves `.current-stage` on.
+
+Only what belongs to one piece of work passes with its stage."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.compaction.plan import (
+    Compaction,
+    Held,
+    StageEnd,
+    lost,
+    outcome_of,
+)
+from memcli.errors import DataError
+from memcli.memory.changes import Event
+from memcli.memory.values import PHASES, Entry, Patch, Place, Problem
+from memcli.project import context, stages
+from memcli.project.context import Project, text_to_write
+from memcli.project.stages import STAGES
+from memcli.storage.files import SMALL_BYTES, Unreadable
+
+LASTING_LEVELS = ("global", "project")
+PASSING_KINDS = ("", "episode")
+
+
+def outlasts(entry: Entry, place: Place) -> bool:
+    """Whether an entry never leaves by a stage, whatever its domain.
+
+    Earlier versions wrote `domain: task` on every entry; those with a kind, at the
+    level of the project or above, are for good."""
+    return place.level in LASTING_LEVELS and entry.kind not in PASSING_KINDS
+
+
+def has_stage(place: Place, job: str) -> bool:
+    """Whether the entries of a file pass with the stage of a job ("": the project)."""
+    levels = ("job", "task") if job else ("project",)
+    ranked = place.store in ("memory", "institutional")
+    return ranked and place.job == job and place.level in levels
+
+
+def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
+    """Retire the live task entries of a stage, and return all that are of it.
+
+    An entry that a person edited is named and stays."""
+    passing = [held for held in work.held if _passes(held, job, stage)]
+    for held in passing:
+        if not work.edited([held]):
+            held.set(status="retired", retired_because=f"stage {stage}")
+    return passing
+
+
+def _passes(held: Held, job: str, stage: str) -> bool:
+    entry = held.entry
+    place = held.source.place
+    of_stage = entry.domain == "task" and entry.phase == stage
+    if not of_stage or outlasts(entry, place):
+        return False
+    return held.live and held.source.writable and has_stage(place, job)
+
+
+class StageLeavers(NamedTuple):
+    """The entries that a stage takes along as (id, path, title), and the patches.
+
+    `losses` name the files that lose too many of their live entries."""
+
+    retired: tuple[tuple[str, str, str], ...]
+    skipped: tuple[Problem, ...]
+    losses: tuple[Event, ...]
+    patches: tuple[Patch, ...]
+
+
+def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
+    """Plan what retires with a stage of a job."""
+    files = [
+        file
+        for file in project.listing.files
+        if has_stage(file.place, job) and project.may_write(file)
+    ]
+    skipped: list[Problem] = []
+    sources = list(context.read_known(project, files, skipped, to_write=True))
+    work = Compaction(sources, {}, project.now)
+    retired: list[tuple[str, str, str]] = []
+    for held in end_stage(work, job, stage):
+        entry = held.entry
+        if held.original.touched:
+            why = f"{entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
+            skipped.append(Problem(held.source.path, entry.line, why))
+        else:
+            retired.append((entry.id, held.source.path, entry.title))
+    return StageLeavers(
+        retired=tuple(retired),
+        skipped=tuple(skipped),
+        losses=outcome_of(work.changes).losses,
+        patches=context.patches_of(project, work.changes),
+    )
+
+
+class Intent(NamedTuple):
+    """What an INTENT.md says: its text, the stage ("" when it does not tell), and by
+    what. One that cannot be used is a problem and says nothing."""
+
+    text: str
+    stage: str
+    by: str
+    problems: tuple[Problem, ...] = ()
+
+
+def read_intent(project: Project, folder: Path) -> Intent:
+    """Read the INTENT.md of a job's folder or the root; without one the text is
+    empty."""
+    path = folder / "INTENT.md"
+    try:
+        text = context.text_of(project, path, most=SMALL_BYTES) or ""
+        if "\0" in text:
+            raise Unreadable("is no text", text[: text.index("\0")].count("\n") + 1)
+    except Unreadable as error:
+        problem = Problem(
+            path=os.path.relpath(path, project.root or folder),
+            line=error.line,
+            message=f"{error}: the stage is unknown",
+            severity="unreadable",
+        )
+        return Intent(text="", stage="", by="", problems=(problem,))
+    stage, by = stages.stage_of(text)
+    return Intent(text=text, stage=stage, by=by)
+
+
+def stage_patch(project: Project, folder: Path, stage: str) -> tuple[str, Patch]:
+    """The stage in `.current-stage` ("" without a known one), and the patch that writes
+    another."""
+    path = folder / ".current-stage"
+    text = text_to_write(project, path, most=SMALL_BYTES)
+    word = (text or "").strip()
+    return word if word in PHASES else "", Patch(str(path), text, f"{stage}\n")
+
+
+def stage_ends(app: App) -> tuple[StageEnd, ...]:
+    """The stages that INTENT.md has left, at the root and in the jobs in view.
+
+    No model is asked; what cannot be read is noted and says nothing."""
+    if app.project.root is None:
+        return ()
+    ends: list[StageEnd] = []
+    for job in jobs_of(app.project):
+        folder = context.folder_of(app.project, job)
+        intent = read_intent(app.project, folder)
+        app.notes += map(str, intent.problems)
+        try:
+            before, patch = stage_patch(app.project, folder, intent.stage)
+        except DataError as error:
+            app.notes.append(error.what)
+            continue
+        ended = before if before in STAGES else ""
+        if intent.stage and intent.stage != ended:
+            ends.append(
+                StageEnd(job=job, ended=ended, current=intent.stage, patch=patch)
+            )
+    return tuple(ends)
+
+
+def jobs_of(project: Project) -> Sequence[str]:
+    """The jobs whose stage may move from here, and "" for the root."""
+    if project.view.inside:
+        return [project.view.job]
+    files = (file for file in project.listing.files if project.may_write(file))
+    return sorted({"", *(file.place.job for file in files)})
+
+
+def stages_now(project: Project) -> dict[str, str]:
+    """The current stage of the root ("") and of each job."""
+    jobs = {"", *(file.place.job for file in project.listing.files)}
+    return {job: context.current_stage(project, job) for job in jobs}
+
+
+def move(app: App, end: StageEnd) -> StageLeavers:
+    """Write that a stage has ended: its entries are retired, `.current-stage` moves on.
+
+    Raises RefusedError where a file would lose too much."""
+
+    def plan() -> StageLeavers:
+        leaving = StageLeavers(retired=(), skipped=(), losses=(), patches=())
+        if end.ended:
+            leaving = leavers_of(app.project, end.job, end.ended)
+        for loss in leaving.losses:
+            raise lost(loss)
+        return leaving._replace(patches=(*leaving.patches, end.patch))
+
+    return app.write(plan, f"retire-stage {end.ended}".strip(), dry_run=False)

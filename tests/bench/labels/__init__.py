@@ -1,0 +1,1 @@
+"""Labels of public sessions of coding agents, and what fetches the sessions again."""

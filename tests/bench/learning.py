@@ -1,0 +1,402 @@
+"""Scores what `mem extract` keeps and proposes: python -m tests.bench.learning SESSIONS --part look.
+
+SESSIONS is the folder that `tests.bench.labels.fetch` fills. Each session of the part is learned
+from by rules, by the command line, in a repository and a home of its own. What then stands in
+memory files, episodes aside, was *kept*; what `mem inbox` lists was *proposed*. An entry is right
+when it says a lesson that was labelled in its session; a lesson is found when an entry says it.
+The part `score` is for a figure that is printed once: what is chosen is chosen on the others,
+and only of `look` does `--show` print entries.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memcli.errors import MemError
+from memcli.sessions.model import Turn
+from memcli.sessions.reader import read_all
+from tests.bench.labels.fetch import PARTS, rows
+
+SAYS = 0.6
+"""The share of a quote's words from which on an entry says it (the older set's threshold)."""
+REPHRASED = 0.5
+"""The share of the words that a labeller used from which on an entry says the same."""
+NEAR = 0.4
+"""What is enough of either where both have it, or where the entry comes from the same turn."""
+RESAMPLES = 2000
+"""Draws of repositories behind an interval."""
+SAFE = re.compile(r"PATH|LANG|LC_\w+|TZ|TMPDIR|VIRTUAL_ENV")
+"""Variables of the environment that `mem` sees."""
+WORD = re.compile(
+    r"""
+    [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+  # Japanese, Chinese, Korean: no spaces to go by
+    | [^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+
+    """,
+    re.VERBOSE,
+)
+COMMON = frozenset(
+    """a an and are as at be but by can do for from has have how i if in into is it its just like
+    me my no not of on or our so than that the their them then there these they this to too up us
+    was we what when where which who why will with would you your der die das und ist nicht ein
+    eine mit von zu den im auf que de la el en y un una es los las por con para se il lo gli che
+    di non per le les des et est dans pour sur je vous pas ne o os as do da em no na um uma é
+    и в не на что с по для это как""".split()
+)
+
+
+class Entry(NamedTuple):
+    """A thing that was learned: its words, and the turns that it says it comes from."""
+
+    title: str
+    said: str
+    sources: tuple[str, ...]
+
+
+class Lesson(NamedTuple):
+    """A labelled lesson: its quote, and the names of the turn that the quote stands in."""
+
+    quote: str
+    worded: str
+    clear: bool
+    turns: frozenset[str]
+
+
+class Outcome(NamedTuple):
+    """What was learned from a session, what should have been, and which meets which."""
+
+    session: dict[str, Any]
+    lessons: list[Lesson]
+    kept: list[Entry]
+    proposed: list[Entry]
+    episodes: int
+    failed: str
+
+
+def spaced(text: str) -> str:
+    """The text with every run of white space made one space, as offsets of labels count it."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def digest(text: str) -> str:
+    """What a label holds in place of the words that it points to."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def content(text: str) -> set[str]:
+    """The words that carry meaning, endings off; of scripts without spaces pairs of characters."""
+    found: set[str] = set()
+    for word in WORD.findall(text.lower()):
+        if "\u3040" <= word[0] <= "\ud7af":
+            pairs = {word[place : place + 2] for place in range(len(word) - 1)}
+            found |= pairs or {word}
+        elif word not in COMMON:
+            found.add(re.sub(r"(?<=\w{3})(?:ing|ies|es|ed|ly|s)$", "", word))
+    return found
+
+
+def share(part: set[str], whole: set[str]) -> float:
+    """How much of the one is in the other, 0 to 1."""
+    return len(part & whole) / len(part) if part else 0.0
+
+
+def says(entry: Entry, lesson: Lesson) -> bool:
+    """Whether an entry says a lesson: in its words, as a cut of them, or in words of its own."""
+    said, title = content(entry.said), content(entry.title)
+    quote, worded = content(lesson.quote), content(lesson.worded)
+    of_quote, of_worded = share(quote, said), share(worded, said)
+    same_turn = not lesson.turns.isdisjoint(entry.sources)
+    cut = share(title, quote) >= SAYS and share(quote, title) >= NEAR
+    both = of_quote >= NEAR and of_worded >= NEAR
+    return any(
+        (
+            of_quote >= SAYS,
+            of_worded >= REPHRASED,
+            both,
+            cut and len(title & quote) > 2,
+            same_turn and of_worded >= NEAR,
+            same_turn and of_quote >= NEAR and cut,
+        )
+    )
+
+
+def names_of(turn: Turn) -> frozenset[str]:
+    """How a `source` may name a turn."""
+    return frozenset({turn.key, f"@{turn.offset}"})
+
+
+def located(label: dict[str, Any], turns: Sequence[Turn]) -> Lesson | None:
+    """A label with the words it points to: where it says, else wherever its digest fits."""
+    start, end = label["at"]
+    length = end - start
+    told = [turn for turn in turns if turn.line == label["line"]]
+    for turn in told + list(turns):
+        text = spaced(turn.text)
+        places = [start] if turn in told else range(len(text) - length + 1)
+        for place in places:
+            quote = text[place : place + length]
+            if digest(quote) == label["digest"]:
+                return Lesson(
+                    quote=quote,
+                    worded=label["lesson"],
+                    clear=label["weight"] == "clear",
+                    turns=names_of(turn),
+                )
+    return None
+
+
+def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
+    """A command's exit code, its JSON (none: {}), and its last line of errors."""
+    environment = {
+        name: value for name, value in os.environ.items() if SAFE.fullmatch(name)
+    }
+    places = ("HOME", "MEM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")
+    environment |= {name: str(home) for name in (*places, "XDG_CACHE_HOME")}
+    environment |= {"NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    try:
+        reply = json.loads(done.stdout)
+    except ValueError:
+        reply = {}
+    return done.returncode, reply, (done.stderr.strip().splitlines() or [""])[-1]
+
+
+def sources_of(value: object) -> tuple[str, ...]:
+    """The names of turns in a `source`, which is one text or several: FILE#TURN."""
+    several = value if isinstance(value, list) else [value]
+    return tuple(str(source).rpartition("#")[2] for source in several if source)
+
+
+def entry_of(told: dict[str, Any]) -> Entry:
+    """An entry or a proposal, from its JSON; what an excerpt repeats is left out."""
+    text = str(told.get("text", "")).split("\n### Detail")[0]
+    title = str(told.get("title", "")) or re.sub(r"^[#-]+\s*(\[[\d-]+\]\s*)?", "", text)
+    sources = told.get("source") or (told.get("extra") or {}).get("source")
+    return Entry(title=title, said=f"{title}\n{text}", sources=sources_of(sources))
+
+
+def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, str]:
+    """What one session leaves: kept, proposed, the number of episodes, and what went wrong."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home, folder = Path(temporary, "home"), Path(temporary, "work")
+        home.mkdir()
+        folder.mkdir()
+        subprocess.run(
+            ["git", "init", "--quiet", str(folder)], check=True, capture_output=True
+        )
+        session = home / path.name
+        shutil.copy(path, session)
+        extract = [*mem, "extract", str(session), "--engine", "rules", "--json"]
+        extract += ["--set", "compact_after_extract=false"]
+        code, _, error = run(extract, folder, home)
+        listed: dict[str, str] = {}
+        for which in (["--proxy"], ["--store", "institutional"]):
+            _, reply, _ = run([*mem, "list", "--json", *which], folder, home)
+            listed |= {entry["id"]: entry["kind"] for entry in reply.get("entries", [])}
+        kept = []
+        for entry, kind in listed.items():
+            if kind != "episode":
+                _, told, _ = run(
+                    [*mem, "show", entry, "--proxy", "--json"], folder, home
+                )
+                kept.append(entry_of(told))
+        _, inbox, _ = run([*mem, "inbox", "--json"], folder, home)
+        waiting = inbox if isinstance(inbox, list) else _first_list(inbox)
+        proposed = [entry_of(told) for told in waiting]
+    return kept, proposed, len(listed) - len(kept), error if code else ""
+
+
+def _first_list(reply: dict[str, Any]) -> list[Any]:
+    """The list that a reply holds, under whatever name."""
+    return next((value for value in reply.values() if isinstance(value, list)), [])
+
+
+def outcome(
+    session: dict[str, Any], labels: list[Any], folder: Path, mem: list[str]
+) -> Outcome:
+    """One session, learned from and held against its labels."""
+    path = folder / session["part"] / session["file"]
+    try:
+        turns = [turn for read in read_all(path) for turn in read.turns if turn.text]
+    except MemError:
+        turns = []
+    lessons = [located(label, turns) for label in labels]
+    kept, proposed, episodes, failed = learned(mem, path)
+    if None in lessons:
+        failed = failed or "a label's words were not found in what was read"
+    return Outcome(
+        session=session,
+        lessons=[lesson for lesson in lessons if lesson is not None],
+        kept=kept,
+        proposed=proposed,
+        episodes=episodes,
+        failed=failed,
+    )
+
+
+Count = tuple[int, int]
+"""How many of how many."""
+
+
+def right(entries: Sequence[Entry], lessons: Sequence[Lesson]) -> Count:
+    """The entries that say a lesson, of all."""
+    good = [
+        entry for entry in entries if any(says(entry, lesson) for lesson in lessons)
+    ]
+    return len(good), len(entries)
+
+
+def found(entries: Sequence[Entry], lessons: Sequence[Lesson], *, clear: bool) -> Count:
+    """The lessons of one weight that an entry says, of all of that weight."""
+    asked = [lesson for lesson in lessons if lesson.clear == clear]
+    met = [lesson for lesson in asked if any(says(entry, lesson) for entry in entries)]
+    return len(met), len(asked)
+
+
+def silent(result: Outcome) -> Count:
+    """Whether a session that teaches nothing left nothing in files."""
+    if result.session["teaches"]:
+        return 0, 0
+    return int(not result.kept), 1
+
+
+FIGURES: dict[str, Callable[[Outcome], Count]] = {
+    "kept: right": lambda one: right(one.kept, one.lessons),
+    "kept: clear lessons found": lambda one: found(one.kept, one.lessons, clear=True),
+    "kept: arguable lessons found": lambda one: found(
+        one.kept, one.lessons, clear=False
+    ),
+    "kept or proposed: right": lambda one: right(one.kept + one.proposed, one.lessons),
+    "kept or proposed: clear lessons found": lambda one: found(
+        one.kept + one.proposed, one.lessons, clear=True
+    ),
+    "sessions that teach nothing: nothing kept": silent,
+}
+
+
+def interval(counts: dict[str, Count]) -> tuple[float, float]:
+    """95 % of a share when whole repositories are drawn anew."""
+    draw = random.Random(37)
+    names = sorted(counts)
+    shares = []
+    for _ in range(RESAMPLES):
+        drawn = [counts[name] for name in draw.choices(names, k=len(names))]
+        whole = sum(count[1] for count in drawn)
+        if whole:
+            shares.append(sum(count[0] for count in drawn) / whole)
+    shares.sort()
+    edge = len(shares) // 40
+    return shares[edge], shares[-edge - 1]
+
+
+def told(
+    name: str, results: Sequence[Outcome], figure: Callable[[Outcome], Count]
+) -> str:
+    """A line: the share, the counts, the interval."""
+    counts: dict[str, Count] = defaultdict(lambda: (0, 0))
+    for result in results:
+        good, whole = figure(result)
+        before = counts[result.session["repository"]]
+        counts[result.session["repository"]] = (before[0] + good, before[1] + whole)
+    good = sum(count[0] for count in counts.values())
+    whole = sum(count[1] for count in counts.values())
+    if not whole:
+        return f"{name:42} none of 0"
+    low, high = interval(counts)
+    return f"{name:42} {good / whole:4.0%} ({good} of {whole}), 95 %: {low:.0%} to {high:.0%}"
+
+
+def report(results: Sequence[Outcome]) -> None:
+    """Print all figures, those of other languages and the trouble."""
+    lessons = Counter(lesson.clear for result in results for lesson in result.lessons)
+    repositories = {result.session["repository"] for result in results}
+    print(
+        f"{len(results)} sessions of {len(repositories)} repositories,"
+        f" {lessons[True]} clear and {lessons[False]} arguable lessons"
+    )
+    other = [
+        result for result in results if result.session["language"] not in ("en", "-")
+    ]
+    for title, group in (("all", results), ("not in English", other)):
+        print(f"{title}, {len(group)} sessions:")
+        for name, figure in FIGURES.items():
+            print("  " + told(name, group, figure))
+    episodes = sum(result.episodes for result in results)
+    quiet = sum(result.episodes for result in results if not result.session["teaches"])
+    print(f"episodes: {episodes}, {quiet} of them of sessions that teach nothing")
+    for result in results:
+        if result.failed:
+            print(f"{result.session['id']}: {result.failed}")
+
+
+def show(results: Sequence[Outcome]) -> None:
+    """Print every entry with the verdict on it."""
+    for result in results:
+        for state, entries in (("kept", result.kept), ("proposed", result.proposed)):
+            for entry in entries:
+                met = any(says(entry, lesson) for lesson in result.lessons)
+                verdict = "right" if met else "wrong"
+                print(f"{result.session['id']} {state:8} {verdict} {entry.title[:110]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sessions", type=Path)
+    parser.add_argument("--part", choices=PARTS, required=True)
+    parser.add_argument(
+        "--mem", default="mem", help="the command (words split as in a shell)"
+    )
+    parser.add_argument("--only", default="", help="ids of sessions, with commas")
+    parser.add_argument(
+        "--show", action="store_true", help="print entries (part look only)"
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.show and arguments.part != "look":
+        parser.error("--show would give away sessions that rules are measured on")
+    chosen = [row for row in rows("sessions.jsonl") if row["part"] == arguments.part]
+    if arguments.only:
+        chosen = [row for row in chosen if row["id"] in arguments.only.split(",")]
+    labels: dict[str, list[Any]] = defaultdict(list)
+    for label in rows("lessons.jsonl"):
+        labels[label["session"]].append(label)
+    there = [
+        row
+        for row in chosen
+        if (arguments.sessions / row["part"] / row["file"]).exists()
+    ]
+    if len(there) < len(chosen):
+        print(f"{len(chosen) - len(there)} sessions are not in {arguments.sessions}")
+    mem = shlex.split(arguments.mem)
+
+    def scored(row: dict[str, Any]) -> Outcome:
+        return outcome(row, labels[row["id"]], arguments.sessions, mem)
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        results = list(pool.map(scored, there))
+    report(results)
+    if arguments.show:
+        show(results)
+    return 1 if any(result.failed for result in results) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
