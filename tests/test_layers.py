@@ -46,8 +46,7 @@ USED_IN = {
         "history/*",
         "app",
         "providers/embed/local",
-        "postgres/tokens",
-        "postgres/lane",
+        "postgres/source",
     },
     "subprocess": {
         "commands/edit",

@@ -203,6 +203,14 @@ def refresh(
         return _Writer(index).bring(found, progress, rebuild=rebuild)
 
 
+def put(db: sqlite3.Connection, source: int, row: Row) -> int:
+    """Add a chunk that no file stands behind to an index in memory; its number."""
+    number = db.execute(_INSERT, (source, *row)).lastrowid or 0
+    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id = ?"
+    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (number,))
+    return number
+
+
 def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
     """Names of the files whose content differs from the index, and of those that are
     gone."""
