@@ -6,7 +6,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.extraction import placement, proposals
-from memcli.extraction.extract import keep_private, patch_of
+from memcli.extraction.patches import keep_private, patch_of
 from memcli.extraction.placement import PlacedFinding
 from memcli.extraction.proposals import Proposal
 from memcli.extraction.scopes import Home, place_of, targets_of

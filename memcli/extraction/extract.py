@@ -3,7 +3,7 @@ itself."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,12 +15,13 @@ from memcli.extraction import (
     episodes,
     placement,
     prompts,
-    proposals,
     rules,
     scopes,
 )
+from memcli.extraction.doors import Doors
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
+from memcli.extraction.patches import keep_private, patch_of
 from memcli.extraction.rules.words import spoken
 from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
 from memcli.extraction.transcripts import Transcripts
@@ -38,16 +39,13 @@ from memcli.project.context import (
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.storage.files import Unreadable, digest
-from memcli.storage.state import Extraction, Inbox
+from memcli.storage.state import Extraction
 
 if TYPE_CHECKING:
     from memcli.providers.llm import Model
 
 FILE_LENGTH = 12_000  # characters of INTENT.md and the notes of a job that are read
-PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
 LEVELS = ("task", "job", "project")
-DROPPED = "was proposed before, and dropped or run out"
-WAITS = "is proposed already"
 NO_MODEL = (
     'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
 )
@@ -126,24 +124,19 @@ def extract(
     run.begin = begin
     more = run.all()
     path_of = app.project.path_of
-    after = sorted(run.after.items())
-    patches = tuple(
-        Patch(path_of(name), run.before[name], text) for name, text in after
-    )
-    learned = tuple(run.learned)
-    problems = tuple(run.problems)
-    shown = tuple(run.shown)
-    read = run.transcripts.whole
     return ExtractReport(
-        sessions=learned,
+        sessions=tuple(run.learned),
         engine=engine,
         why=why,
         more=more,
-        problems=problems,
-        prompts=shown,
-        patches=patches,
+        problems=tuple(run.problems),
+        prompts=tuple(run.shown),
+        patches=tuple(
+            Patch(path_of(name), run.before[name], text)
+            for name, text in sorted(run.after.items())
+        ),
         turns=run.turns,
-        read=read,
+        read=run.transcripts.whole,
     )
 
 
@@ -193,8 +186,7 @@ class _Extraction:
         self.turns: dict[str, Sequence[Turn]] = {}
         self.before: dict[str, str | None] = {}
         self.after: dict[str, str] = {}
-        why = "what was proposed before is not known"
-        self.proposals = proposals.known(app, why=why)
+        self.doors = Doors(app, dry_run=self.dry_run)
 
     def all(self) -> tuple[str, ...]:
         """Learn from every session asked for; the names of those that are left for
@@ -330,49 +322,19 @@ class _Extraction:
             targets=targets,
             keep=keep,
         )
-        asked = _Doors(self.proposals, session)
-        drafts = [*filter(None, map(asked.judged, found.drafts))]
+        doors = self.doors.of(session)
+        drafts = [*filter(None, map(doors.judged, found.drafts))]
         outcome = self._write(drafts, context, home)
-        waiting = self._propose(outcome, context, home)
-        self._settle(asked.again)
+        waiting = doors.close(outcome.proposed, context, home)
         self.turns[session.id] = session.turns[first:]
         told = _told(head, found, outcome)
-        dropped = Counter(told.dropped) + asked.dropped
+        dropped = Counter(told.dropped) + doors.dropped
         self.learned.append(
             told._replace(
                 dropped=dict(dropped), proposed=tuple(one.title for one in waiting)
             )
         )
         return bool(found.drafts) or not found.failed
-
-    def _propose(
-        self, outcome: placement.Outcome, context: placement.Context, home: Home
-    ) -> list[proposals.Proposal]:
-        """Let what is likely wait for a yes: so many of a session at most."""
-        session = context.session
-        room = max(0, rules.PROPOSED - self.proposals.of_session(session.id))
-        about = proposals.Context(
-            session=session,
-            task=context.task,
-            phase=context.phase,
-            home=home,
-            today=context.today,
-        )
-        drafts = outcome.proposed[:room]
-        waiting = [proposals.proposal_of(draft, about) for draft in drafts]
-        self.proposals.all = [*waiting, *self.proposals.all]
-        if waiting and not self.dry_run:
-            lost = "what was proposed could not be kept"
-            with self.app.state(best_effort=lost) as state, state.transaction():
-                proposals.add(state, waiting)
-        return waiting
-
-    def _settle(self, again: Sequence[proposals.Proposal]) -> None:
-        """What was said again is written: it waits no longer."""
-        if again and not self.dry_run:
-            lost = "what was said again still waits"
-            with self.app.state(best_effort=lost) as state, state.transaction():
-                Inbox(state).settle((one.id for one in again), "kept")
 
     @cached_property
     def stages(self) -> Mapping[str, str]:
@@ -507,70 +469,6 @@ class _Extraction:
         outcome = self.app.write(plan, "extract", dry_run=self.dry_run)
         self.after.update(outcome.texts)
         return outcome
-
-
-def keep_private(root: Path, names: Iterable[str]) -> None:
-    """Keep the private files among `names` out of git, before they are made."""
-    if any(name.startswith(PRIVATE) for name in names):
-        inner = os.path.relpath(root, git.work_tree(root) or root)
-        base = f"/{inner}/".replace("/./", "/")
-        git.exclude(root, [base + name for name in PRIVATE])
-
-
-def patch_of(
-    project: context.Project,
-    name: str,
-    text: str,
-    known: Iterable[KnownFile],
-    *,
-    made: Container[str] = (),
-) -> Patch:
-    """The patch of one file, which may be one that is only planned (`made`). What
-    cannot be read, or has conflict markers, is not written."""
-    path = project.path_of(name)
-    nothing = "nothing of this session is written"
-    before = next((file.memory.text for file in known if file.path == name), None)
-    if before is None and os.path.lexists(path) and name not in made:
-        raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
-    for line in conflict_lines(before or ""):
-        raise DataError(
-            f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
-        )
-    return Patch(path, before, text)
-
-
-class _Doors:
-    """What was proposed before, held against the drafts of one session: what a person
-    says again is kept, what was dropped or ran out does not come back."""
-
-    def __init__(self, known: proposals.Known, session: Session) -> None:
-        self.known = known
-        self.session = session
-        self.again: list[proposals.Proposal] = []
-        self.dropped: Counter[str] = Counter()
-
-    def judged(self, draft: FindingDraft) -> FindingDraft | None:
-        """The draft as it is to be placed, None for one that is not to come back."""
-        if draft.finding.scope == "episode":
-            return draft
-        same = self.known.alike(draft)
-        if same is None:
-            return draft
-        if not same.waits and same.became != "kept":
-            self.dropped[DROPPED] += 1
-            return None
-        if same.session_id == self.session.id:
-            if same.waits and draft.proposed:
-                self.dropped[WAITS] += 1
-                return None
-            return draft
-        turn = draft.finding.turn
-        by_person = turn >= 0 and self.session.turns[turn].human
-        if not same.waits or not by_person or same.by != "person":
-            return draft
-        self.again.append(same)
-        finding = draft.finding._replace(importance=None, priority="")
-        return draft._replace(proposed=False, finding=finding, heard=(same.source,))
 
 
 def _told(
