@@ -71,7 +71,7 @@ class SessionDoors:
         """Let what is likely wait for a yes, so many of a session at most; what was
         said again is written and waits no longer."""
         room = max(0, rules.PROPOSED - self.known.of_session(self.session.id))
-        about = proposals.Context(
+        about = proposals.Origin(
             session=self.session,
             task=context.task,
             phase=context.phase,

@@ -56,7 +56,7 @@ class Proposal(NamedTuple):
         return not self.became
 
 
-class Context(NamedTuple):
+class Origin(NamedTuple):
     """What the proposals of a session share: it, its task, its stage, its place."""
 
     session: Session
@@ -66,10 +66,10 @@ class Context(NamedTuple):
     today: str
 
 
-def proposal_of(draft: FindingDraft, context: Context) -> Proposal:
+def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
     """A draft as a proposal."""
     finding = draft.finding
-    session = context.session
+    session = origin.session
     said = 0 <= finding.turn < len(session.turns)
     turn = session.turns[finding.turn] if said else None
     return Proposal(
@@ -82,16 +82,16 @@ def proposal_of(draft: FindingDraft, context: Context) -> Proposal:
         scope=finding.scope,
         by="person" if turn is not None and turn.human else "agent",
         session_id=session.id,
-        session_task=context.task,
+        session_task=origin.task,
         source=f"{session.name}#{draft.key}",
-        since=context.today,
+        since=origin.today,
         day=draft.day,
-        phase=context.phase,
+        phase=origin.phase,
         paths=finding.paths,
         commands=finding.commands,
         about_person=finding.about_person,
-        job=context.home.job,
-        task=context.home.task,
+        job=origin.home.job,
+        task=origin.home.task,
     )
 
 
@@ -181,7 +181,7 @@ def tidy(state: State, known: Sequence[Proposal]) -> None:
     inbox.forget(one.id for one in over[REMEMBERED:])
 
 
-class Known:
+class Proposals:
     """What was proposed before, to be held against what a session says."""
 
     def __init__(self, proposals: Sequence[Proposal]) -> None:
@@ -208,13 +208,13 @@ class Known:
         return near_duplicate(mine, theirs)
 
 
-def known(app: App, *, why: str) -> Known:
+def known(app: App, *, why: str) -> Proposals:
     """What was proposed before; nothing, and a note that begins with `why`, where the
     state file cannot be used."""
     found = app.from_state(
         lambda state: read(state, app.project.now), list[Proposal](), why, make=False
     )
-    return Known(found)
+    return Proposals(found)
 
 
 def waiting(app: App) -> list[Proposal]:
