@@ -624,7 +624,7 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     text = told(done)
     assert (
         text.count("</recalled-memory>") == 1
-        and max(text) <= "\uffff"
+        and "😀" in text
         and "\u202e" not in text
     )
 
