@@ -94,16 +94,32 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
     moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
-    order = (RANKS.get(entry.priority, len(RANKS)), entry.importance, clean(moment))
     above = re.match(MATTER, text) if text.startswith("---") else None
     line = entry.line + text.count("\n", 0, above.end() if above else 0)
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE]
-        found.append(Row(
-            name, part, entry.start, line, flag, entry.type, entry.kind, day, title, window,
-            tags, sub_words(f"{title} {tags} {window}"), around, metadata, *order,
-        ))  # fmt: skip
+        found.append(
+            Row(
+                entry=name,
+                part=part,
+                offset=entry.start,
+                line=line,
+                live=flag,
+                type=entry.type,
+                kind=entry.kind,
+                date=day,
+                title=title,
+                text=window,
+                tags=tags,
+                parts=sub_words(f"{title} {tags} {window}"),
+                around=around,
+                metadata=metadata,
+                rank=RANKS.get(entry.priority, len(RANKS)),
+                importance=entry.importance,
+                moment=clean(moment),
+            )
+        )
         if len(text) <= SIZE:
             break
     return found
@@ -221,12 +237,15 @@ def _values(source: int, row: Row) -> tuple[Any, ...]:
     return (source, *row, sealed(row.title, row.text, row.metadata))
 
 
-def put(db: sqlite3.Connection, source: int, row: Row) -> int:
-    """Add a chunk that no file stands behind to an index in memory; its number."""
-    number = db.execute(_INSERT, _values(source, row)).lastrowid or 0
-    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id = ?"
-    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (number,))
-    return number
+def put(db: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> range:
+    """Add chunks (file, row) that no file stands behind to an index in memory; their
+    numbers."""
+    last = "SELECT coalesce(max(id), 0) FROM chunks"
+    before = int(db.execute(last).fetchone()[0])
+    db.executemany(_INSERT, [_values(*row) for row in rows])
+    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
+    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (before,))
+    return range(before + 1, before + 1 + len(rows))
 
 
 def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:

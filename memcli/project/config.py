@@ -52,6 +52,7 @@ class Config(NamedTuple):
     compact_after_extract: bool = True
     episodes_keep: int = 20
     extract_global: bool = False
+    learn: str = "propose"
     hook_proxy: bool = True
     hook_show: bool = True
     sync: str = "off"
@@ -63,7 +64,6 @@ class Config(NamedTuple):
     embedder: str = "auto"
     embed_model: str = ""
     embed_url: str = ""
-    embed_folder: str = ""
     embed_dimensions: int = 0
     embed_kinds: Sequence[str] = ()
     embed_types: Sequence[str] = ()
