@@ -91,6 +91,6 @@ def _sections() -> Sequence[Section]:
     return (
         one.check_root, one.check_configuration, check_content, one.check_git, one.check_index,
         one.check_embedder, fixes.check_names, one.check_history, fixes.check_leftovers,
-        one.check_worktrees, hooks.check_hooks, one.check_found, one.check_other_memory,
+        one.check_worktrees, hooks.check_hooks, one.check_found, one.check_links, one.check_other_memory,
         one.check_llm,
     )  # fmt: skip

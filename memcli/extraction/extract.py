@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
-from memcli.errors import DataError, one_of
+from memcli.errors import DataError, RefusedError, one_of
 from memcli.extraction import engines, episodes, placement, prompts, rules, scopes
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
@@ -210,6 +210,11 @@ class _Extraction:
 
     def _transcript(self, path: str, name: str) -> None:
         sessions, position = self.transcripts.read(path, name, self._has_receipt)
+        said = any(session.turns for session in sessions)
+        if path == "-" and not said and any(session.skipped for session in sessions):
+            # A file may just be in the making, standard input is not.
+            hint = "mem extract --show-turns FILE shows what is understood of a file"
+            raise DataError("-: nothing in it can be understood", hint)
         done = [self._session(session, position) for session in sessions]
         reached = [each for each in done if each is not None]
         whole = len(reached) == len(done) and not self.request.scopes
@@ -466,7 +471,7 @@ class _Extraction:
         ):
             raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
         for line in conflict_lines(before or ""):
-            raise DataError(
+            raise RefusedError(
                 f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
             )
         self.before.setdefault(name, before)

@@ -2,7 +2,7 @@
 planned."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -392,6 +392,18 @@ class ChangeSet:
         """Move an entry as it was read to the archive of its file."""
         self._leaving[spot] = because
         self._kept[spot] = because, more
+
+    def drop(self, spot: Spot) -> None:
+        """Remove an entry from an archive in which it stands once more."""
+        self._leaving[spot] = "twice"
+
+    def kept(self, archive: str) -> Set[tuple[str, str]]:
+        """Id and body of what these changes put into an archive."""
+        return {
+            (str(more.get("id", self.original(spot).id)), self.original(spot).body)
+            for spot, (_, more) in self._kept.items()
+            if archive_of(spot[0]) == archive
+        }
 
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
