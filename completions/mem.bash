@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init sync index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -232,6 +232,15 @@ _mem() {
         *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    guard)
+        case $prev in
+        --command | --path | --unless | --try | --task) : ;;
+        --try-file) _mem_files -f ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--ask --off --command --path --unless --suggest --try --try-file --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     init)
         case $prev in
         --from | --learn-with) : ;;
@@ -282,7 +291,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff init sync index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

@@ -32,9 +32,7 @@ LONG_FUNCTIONS: dict[str, int] = {
     "recall/search.py:ranked": 56,
 }
 TWICE: set[str] = set()
-MANY_METHODS = {
-    "postgres/store.py: SharedIndex"  # it answers all questions of `index.view.Source`
-}
+MANY_METHODS: set[str] = set()
 
 
 def _name(path: Path) -> str:

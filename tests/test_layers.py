@@ -18,7 +18,7 @@ ROWS = """
     commands
     diagnostics exchange
     postgres
-    recall extraction compaction install
+    recall extraction compaction install guard
     asking
     app
     history
@@ -46,8 +46,7 @@ USED_IN = {
         "history/*",
         "app",
         "providers/embed/local",
-        "postgres/tokens",
-        "postgres/lane",
+        "postgres/source",
     },
     "subprocess": {
         "commands/edit",
@@ -62,6 +61,7 @@ USED_IN = {
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {
+        "guard/suggest",
         "project/config",
         "install/harness",
         "extraction/scopes",

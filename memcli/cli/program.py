@@ -23,6 +23,7 @@ GROUPS = {
         "upkeep",
         "extract reinforce compact retire-stage health eval doctor diff",
     ),
+    "Binding": ("guarding", "guard"),
     "Setting up": ("setup", "init sync index import export completion help"),
     "Plumbing": ("setup", "hook merge-driver mcp"),
 }

@@ -118,26 +118,26 @@ def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
 
 
 def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
-    from memcli.postgres.lane import lane
     from memcli.postgres.link import PATIENCE, Link
-    from memcli.postgres.store import SharedIndex
+    from memcli.postgres.source import SharedIndex, lane_of
 
     project = app.project
-    link = Link(project.config.store_url, project.environ, PATIENCE)
-    try:
+    config = project.config
+    with ExitStack() as opened:
+        link = Link(config.store_url, project.environ, PATIENCE)
+        opened.callback(link.close)
         matcher = view.path_matcher(project.relative)
         index = SharedIndex(link, request.filters, request.projects, matcher)
-        vectors = lane(index, project.config, lambda: app.providers.embedder, app.notes)
-        search = Search(index, vectors, project.config, project.view, project.now)
-        ranked = search.ranked(request.task, project.config.limit)
+        opened.callback(index.close)
+        vectors = lane_of(index, config, lambda: app.providers.embedder, app.notes)
+        search = Search(index, vectors, config, project.view, project.now)
+        ranked = search.ranked(request.task, config.limit)
         showing = Showing(search, detail=request.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
-        shown = composed(project.config, pools)
+        shown = composed(config, pools)
         hits = tuple(
             showing.hit(item, place) for place, item in enumerate(shown.items, 1)
         )
-    finally:
-        link.close()
     return RecallReport(
         mode=search.mode,
         query=request.task,

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from memcli.hooks.calls import HookApp, HookCall, Told
 from memcli.index import view
-from memcli.index.filters import code_spans, keys_of_commands, keys_of_files
+from memcli.index.filters import code_spans, has_guards, keys_of_commands, keys_of_files
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
 from memcli.project import git, globs
-from memcli.sessions.tools import ToolCall, tool_call
+from memcli.sessions.tools import ToolCall, shell_line, tool_call
 from memcli.storage.state import SessionLog, State
 
+READING = re.compile("(?i)read|view|glob|grep|^ls$|list|search|fetch|open")
+"""Tools that change no file."""
 LINES = 3
 LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
@@ -26,6 +28,12 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if not any(tool) or not app.is_ready():
         return Told()
     log = SessionLog(state)
+    if app.guarded(lambda: has_guards(app.index.db)):
+        stopped = _stopped(app, state, call, tool)
+        if stopped.decision:
+            return stopped
+    if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
+        return Told()
     found = app.guarded(lambda: _corrections(app, tool))
     seen = log.shown(call.context, "pre-tool") if found else set()
     fresh = [each for each in found if each.entry not in seen][:LINES]
@@ -46,6 +54,49 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
         }
         app.remember(log, (call.context, "pre-tool", why), told)
     return Told("\n".join(lines[entry][1] for entry in told), tuple(told.values()))
+
+
+def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told:
+    """What a guard says of the call; without a decision where none stops it."""
+    from memcli.guard import guards, wording
+
+    files = () if READING.search(call.tool) else tool.files
+    root = app.project.root or app.project.cwd
+    use = guards.tool_use(root, shell_line(call.input), files)
+
+    def decided() -> tuple[str, str, dict[str, str]]:
+        lifted = guards.lifts(app, use, _taken_out(call))
+        if lifted:
+            return guards.ASK, f"mem: {lifted}. {wording.LIFTED}", {"guard": lifted}
+        verdict = guards.strictest(app, use, state.trusted())
+        if verdict is None or not verdict.mode:
+            return "", "", {}
+        titles = {verdict.guard.entry: verdict.guard.title}
+        return verdict.mode, wording.reason(verdict), titles
+
+    decision, reason, titles = app.guarded(decided)
+    if not decision:
+        return Told()
+    with state.transaction():
+        met = (shell_line(call.input) or ", ".join(use.files)).splitlines()[0][:200]
+        told = (call.context, "guard", f"{decision}: {met}")
+        app.remember(SessionLog(state), told, titles)
+    return Told(text=reason, decision=decision)
+
+
+def _taken_out(call: HookCall) -> list[str]:
+    """What an edit takes out of a file: its old text; all that a whole new text or a
+    shell line could."""
+    names = (
+        "old_string",
+        "old_str",
+        "patch",
+        "input",
+        "patchText",
+        "command",
+        "content",
+    )
+    return [text for name in names if isinstance(text := call.input.get(name), str)]
 
 
 def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:

@@ -28,10 +28,18 @@ EVENTS = {
     "session-start": ("SessionStart",),
     "subagent-start": ("SubagentStart",),
     "prompt": ("UserPromptSubmit", "BeforeAgent"),
-    "pre-tool": ("PreToolUse", "AfterTool"),
+    "pre-tool": ("PreToolUse", "AfterTool", "BeforeTool"),
 }
 """The events that are answered, and what agents call them, the usual name first."""
-_SAID = ("session_id", "cwd", "source", "prompt", "agent_id", "hook_event_name")
+_SAID = (
+    "session_id",
+    "cwd",
+    "source",
+    "prompt",
+    "agent_id",
+    "hook_event_name",
+    "tool_name",
+)
 # compiled by the first text that may have one
 _ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"
 
@@ -49,6 +57,7 @@ class HookCall(NamedTuple):
     input: Mapping[str, Any] = {}
     agent: str = ""
     event: str = ""
+    tool: str = ""
 
     @property
     def context(self) -> str:
@@ -62,6 +71,8 @@ class Told(NamedTuple):
     text: str = ""
     titles: tuple[str, ...] = ()
     news: tuple[str, ...] = ()
+    decision: str = ""
+    """What a guard says of a tool's call: deny, ask or nothing; `text` has the reason."""
 
 
 def parse_payload(data: bytes) -> HookCall | None:
@@ -75,7 +86,9 @@ def parse_payload(data: bytes) -> HookCall | None:
         return None
     given = values.get("tool_input")
     said = {k: v for k, v in values.items() if isinstance(v, str)}
-    session, cwd, source, prompt, agent, event = (said.get(name, "") for name in _SAID)
+    session, cwd, source, prompt, agent, event, tool = (
+        said.get(name, "") for name in _SAID
+    )
     if not session or not _is_path(cwd):
         return None
     path = os.path.expanduser(said.get("transcript_path", ""))
@@ -91,6 +104,7 @@ def parse_payload(data: bytes) -> HookCall | None:
         input=given,
         agent=agent[:200],
         event=event,
+        tool=tool[:200],
     )
 
 
@@ -101,18 +115,45 @@ def _is_path(name: str) -> bool:
         return False
 
 
-def answer(verb: str, told: Told, event: str = "", *, show: bool = False) -> str:
-    """The JSON object that agents take, "" for none; with a line for the person, to
+DECISIONS = {
+    "": ("deny", "ask"),
+    "claude": ("deny", "ask"),
+    "codex": ("deny",),
+    "gemini": ("deny",),
+    "opencode": ("deny",),
+}
+"""What each agent takes from a hook of a call that a guard stops; the rest is told as a
+hint."""
+
+
+def answer(
+    verb: str, told: Told, event: str = "", *, agent: str = "", show: bool = False
+) -> str:
+    """The JSON object that an agent takes, "" for none; with a line for the person, to
     `show`."""
     names = EVENTS.get(verb, ())
     said: dict[str, Any] = {}
-    if told.text and names:
+    if told.decision and told.decision in DECISIONS.get(agent, ()):
+        reason = _plain(told.text)[:MOST_CHARACTERS]
+        said |= _decision(told.decision, reason, event)
+    elif told.text and names:
         name = event if event in names else names[0]
         text = _plain(told.text)[:MOST_CHARACTERS]
         said["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if show and (line := person_line(told)):
         said["systemMessage"] = _plain(line)
     return json.dumps(said) if said else ""
+
+
+def _decision(decision: str, reason: str, event: str) -> dict[str, Any]:
+    if event == "BeforeTool":  # Gemini CLI
+        return {"decision": decision, "reason": reason}
+    given = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": decision,
+        "permissionDecisionReason": reason,
+    }
+    return {"hookSpecificOutput": given}
 
 
 def _plain(text: str) -> str:

@@ -61,10 +61,18 @@ def _served(verb: str, rest: Sequence[str]) -> str:
     call = parse_payload(data)
     if call is None:
         return f"{len(data)} bytes that are no call"
+    agent = _agent_of(rest)
     if verb != "session-end" or not hasattr(os, "fork"):
-        return _event(verb, call)
+        return _event(verb, call, agent)
     if not os.fork():  # agents end at once, and do not wait
-        _detached(lambda: _event(verb, call))
+        _detached(lambda: _event(verb, call, agent))
+    return ""
+
+
+def _agent_of(arguments: Sequence[str]) -> str:
+    """The agent that a wired command names: `--harness codex`."""
+    if "--harness" in arguments[:-1]:
+        return arguments[arguments.index("--harness") + 1]
     return ""
 
 
@@ -156,7 +164,7 @@ def _log(line: str) -> None:
         log_hook(state_dir(), f"{stamp} {line}")
 
 
-def _event(verb: str, call: HookCall) -> str:
+def _event(verb: str, call: HookCall, agent: str) -> str:
     from memcli.app import Options
     from memcli.hooks.calls import HookApp, HookProject, answer, has_memory
 
@@ -165,7 +173,8 @@ def _event(verb: str, call: HookCall) -> str:
         if not has_memory(app):
             return ""
         told = _with_state(app, verb, call)
-        _put(answer(verb, told, call.event, show=app.project.config.hook_show))
+        show = app.project.config.hook_show
+        _put(answer(verb, told, call.event, agent=agent, show=show))
         said = f"{len(told.text)} characters" if told.text else ""
         return "; ".join(filter(None, (said, *app.notes)))
 

@@ -15,9 +15,15 @@ from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
 CORRECTIVE = "corrective"  # the type of the entries that are told before a tool runs
+GUARD = "guard"
+"""The kind of key under which entries that bind are found before a tool runs."""
 _SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
 _TOKEN = r"[\w./-]+"
 _MAGIC = frozenset("*?[\\")
+_WRAPPERS = frozenset(
+    "sudo doas env nice ionice timeout stdbuf xargs watch exec".split()
+)
+"""What a pattern may begin with that is not the program it is about."""
 
 
 def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
@@ -39,6 +45,44 @@ def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
             for key in re.findall(_TOKEN, span)[:1]
         }
     return found
+
+
+def keys_of_guard(values: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """The keys of an entry that binds: "*" for any, the programs of its commands, and
+    what the files of its globs have in their names."""
+    if not values.get(GUARD):
+        return set()
+    found = {(GUARD, "*")}
+    for what, key_of in (("commands", _key_of_command), ("paths", _key_of_path)):
+        given = values.get(what)
+        for glob in given if isinstance(given, (list, tuple)) else ():
+            if isinstance(glob, str):
+                found.add((GUARD, key_of(glob)))
+    return found
+
+
+def keys_of_guarded(
+    programs: Iterable[str], names: Iterable[str]
+) -> set[tuple[str, str]]:
+    """The keys under which guards are found that may bear on programs and files."""
+    paths = {f"/{key}" for _, key in keys_of_files(names)} if names else set()
+    return {(GUARD, key) for key in ("", *programs, *paths)}
+
+
+def has_guards(db: sqlite3.Connection) -> bool:
+    """Whether any indexed entry binds."""
+    query = "SELECT 1 FROM occasions WHERE what = 'guard' LIMIT 1"
+    return db.execute(query).fetchone() is not None
+
+
+def _key_of_command(glob: str) -> str:
+    """The program of a pattern; "" where it is not told before a command is read."""
+    first = "".join(glob.split(None, 1)[:1]).rpartition("/")[2]
+    return first if first.isalnum() and first not in _WRAPPERS else ""
+
+
+def _key_of_path(glob: str) -> str:
+    return f"/{_key_of_glob(glob)}"
 
 
 def _key_of_glob(glob: str) -> str:

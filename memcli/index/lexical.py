@@ -222,6 +222,9 @@ class Lexical:
 
     def size(self) -> int:
         """How many chunks there are."""
+        return self._rows()
+
+    def _rows(self) -> int:
         return self._number("SELECT count(*) FROM chunks")
 
     def counts(self, words: Sequence[str]) -> list[int]:
@@ -253,6 +256,7 @@ class Lexical:
         possible when asked term by term."""
         terms = list(dict.fromkeys(terms))
         total = self.size()
+        here = self._rows()
         counted = sorted(
             (n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n
         )
@@ -266,7 +270,7 @@ class Lexical:
             # The idf inside FTS5's bm25 is floored where a term stands in more than
             # half of all.
             factor = rarity / (
-                math.log(max((total - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6
+                math.log(max((here - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6
             )
             select = _SCORES + _AMONG if among else _SCORES
             for rowid, points in self.db.execute(select, (quoted(term), *among)):

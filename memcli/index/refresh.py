@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from memcli.index.database import Index, Refreshed, place_text
-from memcli.index.filters import CORRECTIVE, MARKED, keys_of_entry
+from memcli.index.filters import CORRECTIVE, MARKED, keys_of_entry, keys_of_guard
 from memcli.index.view import AROUND
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -70,6 +70,12 @@ class Row(NamedTuple):
     rank: int
     importance: float
     moment: str
+
+
+def _occasions(values: Mapping[str, Any], text: str, type: str) -> set[tuple[str, str]]:
+    """The keys of what an entry is told or asked at before a tool runs."""
+    told = keys_of_entry(values, text) if type == CORRECTIVE else set()
+    return told | keys_of_guard(values)
 
 
 def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
@@ -177,7 +183,8 @@ _INSERT = (
     f"INSERT INTO chunks ({_COLUMNS}) VALUES ({','.join('?' * (len(Row._fields) + 1))})"
 )
 _CORRECTIONS = (
-    "SELECT id, metadata, text FROM chunks WHERE id > ? AND type = ? AND part = 0"
+    "SELECT id, metadata, text, type FROM chunks WHERE id > ? AND part = 0 AND live = 1"
+    """ AND (type = ? OR metadata LIKE '%"guard":%')"""
 )
 _META = (
     "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, problems)"
@@ -201,6 +208,14 @@ def refresh(
                 return Refreshed(busy=True)
             raise
         return _Writer(index).bring(found, progress, rebuild=rebuild)
+
+
+def put(db: sqlite3.Connection, source: int, row: Row) -> int:
+    """Add a chunk that no file stands behind to an index in memory; its number."""
+    number = db.execute(_INSERT, (source, *row)).lastrowid or 0
+    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id = ?"
+    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (number,))
+    return number
 
 
 def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
@@ -381,8 +396,8 @@ class _Writer:
         corrections = self.db.execute(_CORRECTIONS, (top, CORRECTIVE)).fetchall()
         occasions = (
             (*key, rowid)
-            for rowid, metadata, text in corrections
-            for key in keys_of_entry(json.loads(metadata), text)
+            for rowid, metadata, text, type in corrections
+            for key in _occasions(json.loads(metadata), text, type)
         )
         self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", occasions)
         if self.fts:

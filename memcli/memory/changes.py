@@ -2,17 +2,17 @@
 planned."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
 from memcli.memory import front_matter
+from memcli.memory.bodies import safe_body
 from memcli.memory.diff import apply_edits
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.grammar import (
     BLANKS,
-    HEADING,
     body_digest,
     derived_id,
     eol_of,
@@ -45,102 +45,74 @@ def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
     """A new entry as it is written: core keys in their order, others, `written`, the
     body."""
     body = safe_body(body)
+    core = {key: values[key] for key in CORE_KEYS if key in values}
     others = {key: value for key, value in values.items() if value is not None}
-    ordered = {key: values[key] for key in CORE_KEYS if key in values} | others
-    ordered["written"] = body_digest(body)
-    return front_matter.render(ordered, eol) + body.replace("\n", eol) + eol
-
-
-def safe_body(text: str) -> str:
-    """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends
-    early."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
-    fence = ""
-    out: list[str] = []
-    heads: list[int] = []
-    for line in lines:
-        mark = re.match(r" {0,3}(`{3,}|~{3,})([^\n]*)", line)
-        if mark and not fence and not (mark[1][0] == "`" and "`" in mark[2]):
-            fence = mark[1]
-        elif mark and fence and mark[1].startswith(fence) and not mark[2].strip():
-            fence = ""
-        elif re.fullmatch(r"---[ \t]*", line):
-            line = "***" if not fence else " ---"
-        elif not fence and HEADING.first.match(line):
-            heads.append(len(out))
-        out.append(line)
-    _deepen(out, heads)
-    return "\n".join([*out, fence] if fence else out)
-
-
-def _deepen(lines: list[str], heads: Sequence[int]) -> None:
-    """Put the headings at `heads` below the rank at which the body's own heading would
-    end it."""
-    ranks = {at: len(lines[at].split()[0]) for at in heads}
-    own = 2
-    if heads and not any(line.strip() for line in lines[: heads[0]]):
-        own = ranks.pop(heads[0])
-    shift = own + 1 - min(ranks.values(), default=7)
-    for at, rank in ranks.items() if shift > 0 else ():
-        lines[at] = "#" * max(min(rank + shift, 6), own + 1) + lines[at].lstrip()[rank:]
+    written = {"written": body_digest(body)}
+    block = front_matter.render(core | others | written, eol)
+    return block + body.replace("\n", eol) + eol
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     """`file` with `changes` made by splices; raises `DataError` unless it reads back as
     planned."""
-    changes = list(changes)
-    for i, change in enumerate(changes):
-        if change.body is not None:
-            body = safe_body(change.body)
-            values = {**change.values, "written": body_digest(body)}
-            changes[i] = change._replace(body=body, values=values)
-    planned = (
-        _plan(file, change.at, change) for change in changes if change.at is not None
-    )
-    parts = [apply_edits(file.text, [*chain.from_iterable(planned)])]
-    eol = eol_of(parts[0])
-    tail = parts[0][-4000:]
-    for change in (change for change in changes if change.at is None):
-        parts.append(_glue(tail, eol) + change.text)
-        tail = (tail + parts[-1])[-4000:]
+    changes = [_with_safe_body(change) for change in changes]
+    edits: list[Edit] = []
+    for change in changes:
+        if change.at is not None:
+            edits += _edits(file.text, file.entries[change.at], change)
+    text = apply_edits(file.text, edits)
+    eol = eol_of(text)
+    parts = [text]
+    tail = text[-4000:]
+    for change in changes:
+        if change.at is None:
+            parts.append(_glue(tail, eol) + change.text)
+            tail = (tail + parts[-1])[-4000:]
     after = parse("".join(parts), file.path)
     _verify(file, changes, after)
     return after
 
 
+def _with_safe_body(change: EntryChange) -> EntryChange:
+    if change.body is None:
+        return change
+    body = safe_body(change.body)
+    values = {**change.values, "written": body_digest(body)}
+    return change._replace(body=body, values=values)
+
+
 def _glue(tail: str, eol: str) -> str:
+    """What parts an entry from the text before it by a blank line."""
     lines = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
     if lines[-1].strip():
         return eol * 2
-    return "" if lines == [""] or (not lines[-1] and not lines[-2].strip()) else eol
+    is_parted = not lines[-1] and not "".join(lines[-2:]).strip()
+    return "" if is_parted else eol
 
 
-def _plan(file: MemoryFile, at: int, change: EntryChange) -> list[Edit]:
-    text = file.text
-    entry = file.entries[at]
+def _edits(text: str, entry: Entry, change: EntryChange) -> list[Edit]:
     if change.remove:
         return [Edit(entry.start, entry.end, "")]
-    inner, close, body = _parts(text, entry)
+    inner, close, below = _block(text, entry)
     eol = eol_of(text[entry.start : entry.end])
     edits: list[Edit] = []
     if change.values:
-        planned = front_matter.plan_values(
-            with_line_feeds(text[inner:close]), change.values, eol
-        )
+        block = with_line_feeds(text[inner:close])
         edits = [
-            Edit(edit.start + inner, edit.end + inner, edit.new) for edit in planned
+            Edit(edit.start + inner, edit.end + inner, edit.new)
+            for edit in front_matter.plan_values(block, change.values, eol)
         ]
     if change.body is not None:
-        new = change.body.replace("\n", eol)
-        start = text.index(entry.body, body)
-        end = start + len(entry.body)
+        body = change.body.replace("\n", eol)
+        start = text.index(entry.body, below)
         if not entry.body:
-            new = ("" if text[:body].endswith(("\n", "\r")) else eol) + new + eol
-        edits.append(Edit(start, end, new))
+            begins_line = text[:below].endswith(("\n", "\r"))
+            body = ("" if begins_line else eol) + body + eol
+        edits.append(Edit(start, start + len(entry.body), body))
     return edits
 
 
-def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
+def _block(text: str, entry: Entry) -> tuple[int, int, int]:
     """Offsets of the block's first line, of its closing delimiter and of the line after
     that."""
     scan = with_line_feeds(text[entry.start : entry.end])
@@ -155,27 +127,29 @@ def _parts(text: str, entry: Entry) -> tuple[int, int, int]:
 
 
 def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -> None:
+    """Raise DataError unless all entries and all prose stand there as planned."""
     wanted = _wanted(before, changes)
     got = [essence(entry) for entry in after.entries]
-    if wanted != got or _prose(before) != _prose(after):
-        pairs = enumerate(zip(wanted, got, strict=False))
-        at = next((i for i, (a, b) in pairs if a != b), len(got) - 1)
-        line = after.entries[at].line if 0 <= at < len(got) else 1
-        why = "a planned change does not read back as planned; nothing is written"
-        raise DataError(
-            f"{why} ({before.path}:{line})",
-            f"look at the front matter and code fences there: mem doctor {before.path}",
-        )
+    if wanted == got and _prose(before) == _prose(after):
+        return
+    pairs = zip(wanted, got, after.entries, strict=False)
+    lines = [entry.line for plan, real, entry in pairs if plan != real]
+    lines += [entry.line for entry in after.entries[-1:]]
+    line = lines[0] if lines else 1
+    raise DataError(
+        "a planned change does not read back as planned; nothing is written"
+        f" ({before.path}:{line})",
+        f"look at the front matter and code fences there: mem doctor {before.path}",
+    )
 
 
 def _prose(file: MemoryFile) -> list[str]:
-    # By lines, since what an entry parted may stand together when it is gone.
-    parts = [
-        file.text[seg.start : seg.end] for seg in file.segments if seg.kind == "prose"
-    ]
-    return [
-        line for part in parts for line in re.split(r"[\r\n]", part) if line.strip()
-    ]
+    """Its lines, since what an entry parted may stand together when it is gone."""
+    lines: list[str] = []
+    for segment in file.segments:
+        if segment.kind == "prose":
+            lines += re.split(r"[\r\n]", file.text[segment.start : segment.end])
+    return [line for line in lines if line.strip()]
 
 
 def essence(entry: Entry) -> dict[str, Any]:
@@ -190,15 +164,15 @@ def essence(entry: Entry) -> dict[str, Any]:
 
 
 def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, Any]]:
-    by_index: dict[int | None, list[EntryChange]] = {}
+    by_place: defaultdict[int | None, list[EntryChange]] = defaultdict(list)
     for change in changes:
-        by_index.setdefault(change.at, []).append(change)
+        by_place[change.at].append(change)
     wanted = [
-        _changed(before, entry, by_index.get(i, []))
-        for i, entry in enumerate(before.entries)
-        if not any(change.remove for change in by_index.get(i, []))
+        _changed(before, entry, by_place[place])
+        for place, entry in enumerate(before.entries)
+        if not any(change.remove for change in by_place[place])
     ]
-    for change in by_index.get(None, []):
+    for change in by_place[None]:
         wanted += parse(change.text, before.path).entries
     return [essence(entry) for entry in wanted]
 
@@ -206,13 +180,13 @@ def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, An
 def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:
     if not changes:
         return entry
-    inner, close, _ = _parts(file.text, entry)
-    raw = dict(front_matter.read(with_line_feeds(file.text[inner:close])).values)
+    inner, close, _ = _block(file.text, entry)
+    block = with_line_feeds(file.text[inner:close])
+    raw = dict(front_matter.read(block).values)
     body = entry.body
     for change in changes:
-        raw |= {
-            key: front_matter.as_written(value) for key, value in change.values.items()
-        }
+        for key, value in change.values.items():
+            raw[key] = front_matter.as_written(value)
         if change.body is not None:
             eol = eol_of(file.text[entry.start : entry.end])
             body = change.body.replace("\n", eol).strip(BLANKS)
@@ -225,37 +199,46 @@ def adopted(
 ) -> tuple[MemoryFile, list[str]]:
     """`memory` with units of its prose (`only` these) as entries, and the ids that they
     keep."""
-    units = (unit for unit in sections(memory) if not only or unit.id in only)
-    found = [
+    units = [
         unit
-        for unit in units
-        if not re.match(r"---[ \t]*\r?$", unit.body, re.MULTILINE)
+        for unit in sections(memory)
+        if (not only or unit.id in only) and not _begins_with_rule(unit.body)
     ]
-    edits = [_insertion(memory.text, section) for section in found]
+    edits = [_insertion(memory.text, unit) for unit in units]
     after = parse(apply_edits(memory.text, edits), memory.path)
     bodies = {entry.id: entry.body for entry in after.entries}
-    for section in found:
-        if not bodies.get(section.id, "").startswith(section.body):
+    for unit in units:
+        if not bodies.get(unit.id, "").startswith(unit.body):
             raise DataError(
-                f"a section cannot be made an entry ({memory.path}:{section.line})",
+                f"a section cannot be made an entry ({memory.path}:{unit.line})",
                 "look for an unclosed code fence or a line of --- there",
             )
-    return after, [section.id for section in found]
+    return after, [unit.id for unit in units]
 
 
-def _insertion(text: str, section: Entry) -> Edit:
-    raw = text[section.start : section.end]
+def _begins_with_rule(body: str) -> bool:
+    return re.match(r"---[ \t]*\r?$", body, re.MULTILINE) is not None
+
+
+def _insertion(text: str, unit: Entry) -> Edit:
+    """The front matter that makes a unit of prose an entry, on a line of its own."""
+    raw = text[unit.start : unit.end]
     eol = eol_of(text)
-    at = section.start + len(raw) - len(raw.lstrip("\ufeff\r\n \t"))
-    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    at = max(line, 1 if text.startswith("\ufeff") else 0)
-    values: dict[str, Any] = {key: getattr(section, key) for key in CORE_KEYS[:7]}
-    if section.date:
-        values["created_at"] = section.date
-    if section.title not in section.body:
-        values["title"] = section.title
-    values["written"] = body_digest(section.body)
-    return Edit(at, at, _glue(text[:at], eol) + front_matter.render(values, eol))
+    first = unit.start + len(raw) - len(raw.lstrip("\ufeff" + BLANKS))
+    line = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
+    place = max(line, 1 if text.startswith("\ufeff") else 0)
+    values = {
+        key: getattr(unit, key)
+        for key in CORE_KEYS
+        if key not in ("last_reinforced", "created_at")
+    }
+    if unit.date:
+        values["created_at"] = unit.date
+    if unit.title not in unit.body:
+        values["title"] = unit.title
+    values["written"] = body_digest(unit.body)
+    block = front_matter.render(values, eol)
+    return Edit(place, place, _glue(text[:place], eol) + block)
 
 
 class Event(NamedTuple):
@@ -272,22 +255,35 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
     """Front matter of a new entry, in the order of the format, with `more` over what is
     usual."""
     return {
-        "id": id, "type": "declarative", "domain": "team", "importance": 0.5, "phase": "unknown",
-        "status": "active", "reinforcement_count": 0, "last_reinforced": today,
-        "created_at": today, **more,
-    }  # fmt: skip
+        "id": id,
+        "type": "declarative",
+        "domain": "team",
+        "importance": 0.5,
+        "phase": "unknown",
+        "status": "active",
+        "reinforcement_count": 0,
+        "last_reinforced": today,
+        "created_at": today,
+        **more,
+    }
 
 
 def copied_values(
     entry: Entry, id: str, today: str, keys: Iterable[str]
 ) -> dict[str, Any]:
     """Front matter of a copy: the judgement of an entry, and what it has of `keys`."""
-    own = ("type", "domain", "importance", "phase", "reinforcement_count")
-    same = {key: getattr(entry, key) for key in own} | {
-        key: entry.extra.get(key) for key in keys
-    }
-    last = entry.last_reinforced or today
-    return new_values(id, today, last_reinforced=last, kind=entry.kind or None, **same)
+    return new_values(
+        id,
+        today,
+        type=entry.type,
+        domain=entry.domain,
+        importance=entry.importance,
+        phase=entry.phase,
+        reinforcement_count=entry.reinforcement_count,
+        last_reinforced=entry.last_reinforced or today,
+        kind=entry.kind or None,
+        **{key: entry.extra.get(key) for key in keys},
+    )
 
 
 class ChangeSet:
@@ -311,14 +307,14 @@ class ChangeSet:
         """The entry verbatim, with when, whence and why it left in its front matter."""
         memory = self.files[spot[0]]
         entry = self.original(spot)
-        raw = memory.text[entry.start : entry.end].rstrip("\r\n \t") + eol_of(
-            memory.text
+        raw = memory.text[entry.start : entry.end].rstrip(BLANKS)
+        alone = parse(raw + eol_of(memory.text), memory.path)
+        values = dict(
+            zip(ARCHIVE_KEYS, (self.today, memory.path, because), strict=True)
         )
-        why = dict(zip(ARCHIVE_KEYS, (self.today, memory.path, because), strict=True))
-        values = why if entry.identified else {**why, "id": entry.id}
-        return edited(
-            parse(raw, memory.path), [EntryChange(0, {**values, **more})]
-        ).text
+        if not entry.identified:
+            values["id"] = entry.id
+        return edited(alone, [EntryChange(at=0, values={**values, **more})]).text
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
         """Take a file in (in place of the one of that path); `changed` when its text is
@@ -346,11 +342,14 @@ class ChangeSet:
     def set(self, spot: Spot, **values: Any) -> None:
         """Set values of an entry; None removes a key."""
         entry = self.entry(spot)
-        known = {
-            k: v for k, v in values.items() if k in Entry._fields and v is not None
-        }
-        others = {k: v for k, v in values.items() if k not in Entry._fields}
-        extra = {k: v for k, v in {**entry.extra, **others}.items() if v is not None}
+        known = {}
+        extra = dict(entry.extra)
+        for key, value in values.items():
+            if key not in Entry._fields:
+                extra[key] = value
+            elif value is not None:
+                known[key] = value
+        extra = {key: value for key, value in extra.items() if value is not None}
         self._values.setdefault(spot, {}).update(values)
         self._now[spot] = entry._replace(**known, extra=extra)
 
@@ -374,12 +373,14 @@ class ChangeSet:
         returned."""
         entry = self.original(spot)
         old = derived_id(entry.id, entry.body)
-        lost = {
-            "status": "retired",
-            "superseded_by": entry.id,
-            "retired_because": "superseded",
-        }
-        self.keep(spot, "superseded", id=old, **lost)
+        self.keep(
+            spot,
+            "superseded",
+            id=old,
+            status="retired",
+            superseded_by=entry.id,
+            retired_because="superseded",
+        )
         self.replace(spot, body)
         return old
 
@@ -416,55 +417,63 @@ class ChangeSet:
         self._added.setdefault(path, []).append(text)
 
     def restore(self, spot: Spot, **values: Any) -> str:
-        """Bring an archived entry back into its file, which is told."""
+        """Bring an archived entry back into its file; the path of that file."""
         archive = self.files[spot[0]]
         entry = self.original(spot)
         home = source_of(spot[0])
         raw = archive.text[entry.start : entry.end].strip("\r\n") + "\n"
-        change = EntryChange(0, {**dict.fromkeys(ARCHIVE_KEYS), **values})
+        given = {**dict.fromkeys(ARCHIVE_KEYS), **values}
+        change = EntryChange(at=0, values=given)
         self.append(home, edited(parse(raw, archive.path), [change]).text)
         return home
 
     def note(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
-        """Tell what was done."""
+        """Note for the report what was done."""
         self.done.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
 
     def tell(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
-        """Tell what was found, and left as it is."""
+        """Note for the report what was found, and left as it is."""
         self.found.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
 
     def texts(self) -> dict[str, str]:
         """The new texts by path; raises DataError when one would not read back as
         planned."""
-        new = {path: list(texts) for path, texts in self._added.items()}
-        for spot, (because, more) in sorted(
-            self._kept.items(), key=lambda item: item[0]
-        ):
-            new.setdefault(archive_of(spot[0]), []).append(
-                self._archived(spot, because, more)
-            )
         changes: dict[str, list[EntryChange]] = {
             path: [] for path in sorted(self._fresh)
         }
         for spot in sorted({*self._values, *self._bodies, *self._leaving}):
+            path, place = spot
             change = EntryChange(
-                spot[1], self._values.get(spot, {}), self._bodies.get(spot)
+                at=place,
+                values=self._values.get(spot, {}),
+                body=self._bodies.get(spot),
             )
             if spot in self._leaving:
-                change = EntryChange(spot[1], remove=True)
-            changes.setdefault(spot[0], []).append(change)
-        for path, added in new.items():
-            changes.setdefault(path, []).extend(
-                EntryChange(text=text) for text in added
-            )
+                change = EntryChange(at=place, remove=True)
+            changes.setdefault(path, []).append(change)
+        for path, text in self._new_texts():
+            changes.setdefault(path, []).append(EntryChange(text=text))
         return {path: _ended(self.file(path), mine) for path, mine in changes.items()}
+
+    def _new_texts(self) -> Iterator[tuple[str, str]]:
+        """The path and text of each entry that is new in its file or archive."""
+        for path, texts in self._added.items():
+            for text in texts:
+                yield path, text
+        for spot, (because, more) in sorted(
+            self._kept.items(), key=lambda item: item[0]
+        ):
+            yield archive_of(spot[0]), self._archived(spot, because, more)
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
     """The new text; the blank line that parted the last entry from the rest leaves with
     it."""
     text = edited(file, changes).text if changes else file.text
-    was, tail = (each[len(each.rstrip(BLANKS)) :] for each in (file.text, text))
-    if was.count("\n") < 2 <= tail.count("\n"):
+    if _line_ends_at_end(file.text) < 2 <= _line_ends_at_end(text):
         return text[: text.rindex("\n", 0, text.rindex("\n")) + 1]
     return text
+
+
+def _line_ends_at_end(text: str) -> int:
+    return text.count("\n", len(text.rstrip(BLANKS)))

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from memcli.errors import MemError
 from memcli.memory.parser import parse
@@ -11,85 +12,60 @@ from memcli.memory.values import Edit, Patch
 
 CONTEXT = 3
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
-_LINE = re.compile(
-    r"[^\n]*\n|[^\n]+"
-)  # as git has them; str.splitlines splits at CR and FF, too
-Span = tuple[int, int, int, int]
+
+
+class _Change(NamedTuple):
+    """`old[start:end]` becomes `new[new_start:new_end]`, in lines."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+def _lines(text: str | None) -> list[str]:
+    """The lines as git has them; str.splitlines splits at CR and FF, too."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text or "")
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """`text` with every edit applied; raises MemError when they overlap or leave the
     text."""
     parts = []
-    at = 0
+    done = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if not at <= edit.start <= edit.end <= len(text):
+        if not done <= edit.start <= edit.end <= len(text):
             raise MemError(f"edits overlap or leave the text at character {edit.start}")
-        parts += [text[at : edit.start], edit.new]
-        at = edit.end
-    return "".join([*parts, text[at:]])
+        parts += [text[done : edit.start], edit.new]
+        done = edit.end
+    return "".join([*parts, text[done:]])
 
 
 def unified_diff(patch: Patch, path: str) -> str:
     """The patch as a diff of `path` that `git apply` accepts, "" when nothing
     changes."""
-    texts = (patch.before, patch.after)
-    if texts[0] == texts[1]:
+    if patch.before == patch.after:
         return ""
-    old, new = (_LINE.findall(text or "") for text in texts)
-    names = (f"a/{path}", f"b/{path}")
-    parts = ["diff --git {} {}\n".format(*map(_quoted, names))]
-    modes = zip(("new", "deleted"), texts, strict=True)
-    parts += [f"{what} file mode 100644\n" for what, text in modes if text is None]
-    for sign, name, text in (
-        zip(("---", "+++"), names, texts, strict=True) if old or new else ()
-    ):
-        quoted = _quoted(name)
+    old_name = _quoted(f"a/{path}")
+    new_name = _quoted(f"b/{path}")
+    parts = [f"diff --git {old_name} {new_name}\n"]
+    if patch.before is None:
+        parts.append("new file mode 100644\n")
+    if patch.after is None:
+        parts.append("deleted file mode 100644\n")
+    if patch.before or patch.after:
         # Git ends a bare name with blanks by a tab, so that what follows is no time
         # stamp.
-        quoted += "\t" if " " in name and quoted == name else ""
-        parts.append(f"{sign} {'/dev/null' if text is None else quoted}\n")
-    return "".join([*parts, *_hunks(old, new)])
-
-
-def taken_back(before: str, after: str, now: str) -> str | None:
-    """`now` without what made `after` of `before`; None unless it changed entries, and
-    all of what it wrote stands there once."""
-    old = _LINE.findall(after)
-    new = _LINE.findall(before)
-    edits = [Edit(0, 0, "")]
-    for at, end, new_at, new_end in _changes(old, new, (0, len(old), 0, len(new))):
-        pad = int(at == end)  # as many lines around it as it takes to stand only once
-        while pad < len(old) and not _alone(
-            "".join(old[max(at - pad, 0) : end + pad]), after
-        ):
-            pad = 2 * pad + 1
-        lead, text = ("".join(old[max(at - pad, 0) : stop]) for stop in (at, end + pad))
-        place = now.find(text)
-        last = "".join(new[new_at:new_end])
-        start = place + len(lead)
-        whole = {text[-1:], last[-1:]} <= {"", "\n"}
-        sure = _alone(text, now) and now[:place][-1:] in ("", "\n")
-        if not sure or start < edits[-1].end or not (whole or now.endswith(text)):
-            return None
-        edits.append(Edit(start, start + len("".join(old[at:end])), last))
-    text = apply_edits(now, edits)
-    was, made, found, left = map(_entries, (before, after, now, text))
-    sure = was != made and made - was <= found
-    return text if sure and left == found - (made - was) + (was - made) else None
-
-
-def _alone(part: str, text: str) -> bool:
-    return text.find(part) == text.rfind(part) >= 0
-
-
-def _entries(text: str) -> Counter[str]:
-    return Counter(text[one.start : one.end].strip() for one in parse(text, "").entries)
+        tab = "\t" if " " in path and not old_name.startswith('"') else ""
+        shown_old = "/dev/null" if patch.before is None else old_name + tab
+        shown_new = "/dev/null" if patch.after is None else new_name + tab
+        parts.append(f"--- {shown_old}\n+++ {shown_new}\n")
+    return "".join([*parts, *_hunks(_lines(patch.before), _lines(patch.after))])
 
 
 _ESCAPES = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
 _ESCAPES |= {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r"}
-_ESCAPES |= {34: '\\"', 92: r"\\"}
+_ESCAPES |= {ord('"'): '\\"', ord("\\"): r"\\"}
 
 
 def _quoted(name: str) -> str:
@@ -99,83 +75,157 @@ def _quoted(name: str) -> str:
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    for group in _grouped(_changes(old, new, (0, len(old), 0, len(new)))):
-        at = max(group[0][0] - CONTEXT, 0)
-        end = min(group[-1][1] + CONTEXT, len(old))
-        spans = (
-            (at, end),
-            (at + group[0][2] - group[0][0], end + group[-1][3] - group[-1][1]),
-        )
-        ours, theirs = (
-            f"{one + 1 if two > one else one},{two - one}" for one, two in spans
-        )
-        yield f"@@ -{ours} +{theirs} @@\n"
-        for old_start, old_end, new_start, new_end in [*group, (end, end, 0, 0)]:
-            stretches = ((" ", old[at:old_start]), ("-", old[old_start:old_end]))
-            for sign, lines in (*stretches, ("+", new[new_start:new_end])):
-                for line in lines:
-                    yield (
-                        sign + line
-                        if line.endswith("\n")
-                        else f"{sign}{line}{_NO_NEWLINE}"
-                    )
-            at = old_end
+    for group in _grouped(_changes(old, new)):
+        first = group[0]
+        last = group[-1]
+        start = max(first.start - CONTEXT, 0)
+        end = min(last.end + CONTEXT, len(old))
+        new_start = first.new_start - (first.start - start)
+        new_end = last.new_end + (end - last.end)
+        yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"
+        for change in group:
+            yield from _signed(" ", old[start : change.start])
+            yield from _signed("-", old[change.start : change.end])
+            yield from _signed("+", new[change.new_start : change.new_end])
+            start = change.end
+        yield from _signed(" ", old[start:end])
 
 
-def _grouped(changes: Iterable[Span]) -> list[list[Span]]:
-    groups: list[list[Span]] = []
-    for change in changes:  # those whose contexts would touch share a hunk
-        if groups and change[0] - groups[-1][-1][1] <= 2 * CONTEXT:
+def _range(start: int, end: int) -> str:
+    first_line = start + 1 if end > start else start
+    return f"{first_line},{end - start}"
+
+
+def _signed(sign: str, lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield sign + line if line.endswith("\n") else sign + line + _NO_NEWLINE
+
+
+def _grouped(changes: Iterable[_Change]) -> list[list[_Change]]:
+    """The changes by hunk: those whose contexts would touch share one."""
+    groups: list[list[_Change]] = []
+    for change in changes:
+        if groups and change.start - groups[-1][-1].end <= 2 * CONTEXT:
             groups[-1].append(change)
         else:
             groups.append([change])
     return groups
 
 
-def _changes(
-    old: list[str], new: list[str], gap: Span, *, held: bool = False
-) -> Iterator[Span]:
+def _changes(old: list[str], new: list[str]) -> Iterator[_Change]:
     """The stretches that differ between lines which stand once in both (patience
     diff)."""
-    at, end, new_at, new_end = gap
-    while at < end and new_at < new_end and old[at] == new[new_at]:
-        at = at + 1
-        new_at = new_at + 1
-    while at < end and new_at < new_end and old[end - 1] == new[new_end - 1]:
-        end = end - 1
-        new_end = new_end - 1
-    if held or at == end or new_at == new_end:
-        if at < end or new_at < new_end:
-            yield at, end, new_at, new_end
-        return
-    # Lines that occur once in each text: the longest run that both have in the same
-    # order.
-    ours = Counter(old[at:end])
-    theirs = Counter(new[new_at:new_end])
-    place = {new[i]: i for i in range(new_at, new_end) if theirs[new[i]] == 1}
-    once = (
-        (i, old[i]) for i in range(at, end) if ours[old[i]] == 1 and old[i] in place
-    )
-    holds = _ascending([(i, place[line]) for i, line in once])
-    for hold, new_hold in [*holds, (end, new_end)]:
-        yield from _changes(old, new, (at, hold, new_at, new_hold), held=True)
-        at = hold + 1
-        new_at = new_hold + 1
+    rest = _trimmed(old, new, _Change(0, len(old), 0, len(new)))
+    for line, new_line in [*_anchors(old, new, rest), (rest.end, rest.new_end)]:
+        gap = rest._replace(end=line, new_end=new_line)
+        change = _trimmed(old, new, gap)
+        if change.start < change.end or change.new_start < change.new_end:
+            yield change
+        rest = rest._replace(start=line + 1, new_start=new_line + 1)
+
+
+def _trimmed(old: list[str], new: list[str], gap: _Change) -> _Change:
+    """The gap without the lines that both sides begin and end with."""
+    start, end, new_start, new_end = gap
+    head = _shared(old[start:end], new[new_start:new_end])
+    start += head
+    new_start += head
+    tail = _shared(old[start:end][::-1], new[new_start:new_end][::-1])
+    return _Change(start, end - tail, new_start, new_end - tail)
+
+
+def _shared(lines: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    pairs = enumerate(zip(lines, others, strict=False))
+    differing = (place for place, (line, other) in pairs if line != other)
+    return next(differing, min(len(lines), len(others)))
+
+
+def _anchors(old: list[str], new: list[str], gap: _Change) -> list[tuple[int, int]]:
+    """The lines that occur once on each side: the longest run that both have in the
+    same order."""
+    counts = Counter(old[gap.start : gap.end])
+    new_counts = Counter(new[gap.new_start : gap.new_end])
+    new_places = {new[place]: place for place in range(gap.new_start, gap.new_end)}
+    pairs = [
+        (place, new_places[old[place]])
+        for place in range(gap.start, gap.end)
+        if counts[old[place]] == new_counts[old[place]] == 1
+    ]
+    return _ascending(pairs)
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs that rises in both members (patience sorting)."""
     tops: list[int] = []
     top_of: list[int] = []
-    back: list[int] = []
+    before: list[int] = []
     for index, (_, value) in enumerate(pairs):
         pile = bisect_left(tops, value)
-        back.append(top_of[pile - 1] if pile else -1)
+        before.append(top_of[pile - 1] if pile else -1)
         tops[pile : pile + 1] = [value]
         top_of[pile : pile + 1] = [index]
     run = []
     index = top_of[-1] if top_of else -1
     while index >= 0:
         run.append(pairs[index])
-        index = back[index]
+        index = before[index]
     return run[::-1]
+
+
+def taken_back(before: str, after: str, now: str) -> str | None:
+    """`now` without what made `after` of `before`; None unless it changed entries, and
+    all of what it wrote stands there once."""
+    written = _lines(after)
+    original = _lines(before)
+    edits: list[Edit] = []
+    done = 0
+    for change in _changes(written, original):
+        edit = _inverse(change, written, original, after, now)
+        if edit is None or edit.start < done:
+            return None
+        edits.append(edit)
+        done = edit.end
+    text = apply_edits(now, edits)
+    entries_before = _entries(before)
+    entries_after = _entries(after)
+    added = entries_after - entries_before
+    removed = entries_before - entries_after
+    entries_now = _entries(now)
+    is_known = bool(added or removed) and added <= entries_now
+    is_inverse = _entries(text) == entries_now - added + removed
+    return text if is_known and is_inverse else None
+
+
+def _inverse(
+    change: _Change, written: list[str], original: list[str], after: str, now: str
+) -> Edit | None:
+    """The edit of `now` that takes a change of the written lines back; None where they
+    do not stand there once."""
+    start, end, new_start, new_end = change
+    pad = int(start == end)  # as many lines around it as it takes to stand only once
+    while pad < len(written):
+        if _stands_once("".join(written[max(start - pad, 0) : end + pad]), after):
+            break
+        pad = 2 * pad + 1
+    lead = "".join(written[max(start - pad, 0) : start])
+    text = lead + "".join(written[start : end + pad])
+    place = now.find(text)
+    begins_line = now[:place][-1:] in ("", "\n")
+    if not begins_line or not _stands_once(text, now):
+        return None
+    restored = "".join(original[new_start:new_end])
+    ends_lines = {text[-1:], restored[-1:]} <= {"", "\n"}
+    if not ends_lines and not now.endswith(text):
+        return None
+    first = place + len(lead)
+    return Edit(first, first + len("".join(written[start:end])), restored)
+
+
+def _stands_once(part: str, text: str) -> bool:
+    return text.find(part) == text.rfind(part) >= 0
+
+
+def _entries(text: str) -> Counter[str]:
+    entries = parse(text, "").entries
+    return Counter(text[entry.start : entry.end].strip() for entry in entries)

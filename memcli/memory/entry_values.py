@@ -1,12 +1,12 @@
-"""Front matter -> the effective values of an entry, and dates as people write them."""
+"""Front matter -> the effective values of an entry."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
-from memcli.memory import values as known
+from memcli.memory.dates import date_in
 from memcli.memory.grammar import DETAIL, HEAD_DATE, HEADING, MARK, heading_text
 from memcli.memory.values import (
     DOMAINS,
@@ -16,31 +16,43 @@ from memcli.memory.values import (
     STATUSES,
     TYPES,
     Entry,
+    plain_id,
 )
 from memcli.memory.words import is_day
-from memcli.text import matching
+from memcli.text.matching import verbose
 
-CORE_KEYS = tuple(
-    "id type domain importance phase status reinforcement_count last_reinforced created_at".split()
+CORE_KEYS = (
+    "id",
+    "type",
+    "domain",
+    "importance",
+    "phase",
+    "status",
+    "reinforcement_count",
+    "last_reinforced",
+    "created_at",
 )
-TYPE_OF_KIND = {"workflow": "procedural", "pitfall": "corrective"}
-TYPE_OF_KIND |= dict.fromkeys(("policy", "preference"), "directive")
-PRIORITY_OF_KIND = dict.fromkeys(("workflow", "pitfall", "architecture"), "high")
-PRIORITY_OF_KIND |= {"policy": "critical"}
-PRIORITY_OF_KIND |= dict.fromkeys(("decision", "preference"), "medium")
+TYPE_OF_KIND = {
+    "workflow": "procedural",
+    "pitfall": "corrective",
+    "policy": "directive",
+    "preference": "directive",
+}
+PRIORITY_OF_KIND = {
+    "policy": "critical",
+    "workflow": "high",
+    "pitfall": "high",
+    "architecture": "high",
+    "decision": "medium",
+    "preference": "medium",
+}
 IMPORTANCE_FLOOR = {"pin": 0.80, "high": 0.85, "critical": 0.90, "permanent": 0.95}
-_pattern = partial(matching.pattern, "memory/entry_values")
 _LISTS = frozenset(
     "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
 )
-_TOPS = {"surprise": 1.0, "stability": 36500.0, "difficulty": 36500.0}
-_JUDGED = (*_LISTS, *_TOPS, "success_count")
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
-_CHOICES = {"kind": KINDS, "priority": PRIORITIES, "type": TYPES, "domain": DOMAINS}
-_CHOICES |= {"phase": PHASES, "status": STATUSES}
-_ODD = frozenset(
-    {bool, list, dict}
-)  # no number, day or word; and not all can be looked up
+Verdict = tuple[Any, str]
+"""What is used for a value, and why it is not the value itself, "" when it is."""
 
 
 def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -48,78 +60,128 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
     used."""
     faults: list[tuple[str, str]] = []
 
-    def used(key: str, default: Any = "") -> Any:
+    def used(key: str, default: Any) -> Any:
         given = raw.get(key)
-        value, why = _judged(
-            key, (str(given),) if type(given) in _ODD else given, default
-        )
+        if given is None:
+            return default
+        # A bool is no number, and not all of these could be looked up in a cache.
+        is_odd = type(given) in (bool, list, dict)
+        value, why = _judged(key, (str(given),) if is_odd else given, default)
         if why:
             text = str(given)
-            shown = repr(text if len(text) <= 40 else text[:39] + "…")
-            faults.append((key, f"{key}: {shown} {why}"))
+            shown = text if len(text) <= 40 else text[:39] + "…"
+            faults.append((key, f"{key}: {shown!r} {why}"))
         return value
 
-    kind = used("kind")
-    priority = used("priority")
-    usual = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
-    extra = {k: v for k, v in raw.items() if v is not None and k not in _EFFECTIVE}
+    kind = used("kind", "")
+    priority = used("priority", "")
+    usual_type = TYPE_OF_KIND.get(kind, "declarative") if kind else "procedural"
+    importance_floor = IMPORTANCE_FLOOR.get(priority, 0.0)
     values = {
-        "id": used("id"),
-        "type": used("type", usual),
+        "id": used("id", ""),
+        "type": used("type", usual_type),
         "domain": used("domain", "team"),
-        "importance": max(used("importance"), IMPORTANCE_FLOOR.get(priority, 0.0)),
+        "importance": max(used("importance", 0.5), importance_floor),
         "phase": used("phase", "unknown"),
         "status": used("status", "active"),
-        "reinforcement_count": used("reinforcement_count"),
-        "last_reinforced": used("last_reinforced"),
-        "created_at": used("created_at"),
+        "reinforcement_count": used("reinforcement_count", 0),
+        "last_reinforced": used("last_reinforced", ""),
+        "created_at": used("created_at", ""),
         "kind": kind,
         "priority": priority or PRIORITY_OF_KIND.get(kind, "normal"),
-        "extra": extra,
+        "extra": _others(raw, used),
     }
     if priority:
-        extra["priority"] = priority
-    for key in [each for each in _JUDGED if each in extra]:
-        extra[key] = _list(extra[key]) if key in _LISTS else used(key)
-        if extra[key] is None:
-            del extra[key]
+        values["extra"]["priority"] = priority
     return values, faults
 
 
+def _others(raw: Mapping[str, Any], used: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """The values of keys that have no field of their own; one that is of no use is left
+    out."""
+    values: dict[str, Any] = {}
+    for key, given in raw.items():
+        value = given
+        if key in _LISTS and given is not None:
+            value = _texts(given)
+        elif key in _MEASURED:
+            value = used(key, None)
+        if value is not None and key not in _EFFECTIVE:
+            values[key] = value
+    return values
+
+
 @lru_cache(maxsize=4096, typed=True)  # 1 is no 1.0; many entries have the same values
-def _judged(key: str, value: Any, default: str) -> tuple[Any, str]:
-    """What is used for a value, and why it is not the value itself."""
-    if allowed := _CHOICES.get(key):
-        why = f"is none of {', '.join(allowed)}; {default or 'none'} is used"
-        return (
-            (value, "") if value in allowed else (default, "" if value is None else why)
-        )
-    if key == "id":
-        text = str(value).strip() if type(value) in (str, int) else ""
-        if _pattern("id").match(text) and known.plain_id(text) == text:
-            return text, ""
-        return (
-            "",
-            "" if value is None else "cannot be an id; one is derived from the place",
-        )
-    if key in ("last_reinforced", "created_at"):
-        found = _pattern("day").match("" if value is None else str(value))
-        if found and is_day(found[0]):
-            return found[0], ""
-        return "", "" if value in (
-            None,
-            "",
-        ) else "is no date (YYYY-MM-DD); it is left out"
-    number = _number((0.5 if key == "importance" else 0) if value is None else value)
-    if key == "importance":
-        used = 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
-        why = "is no number" if math.isnan(number) else "is outside 0 to 1"
-        return used, "" if number == used else f"{why}; {used} is used"
-    if top := _TOPS.get(key):
-        why = f"is no number from 0 to {top:g}; it is left out"
-        return (number, "") if 0.0 <= number <= top else (None, why)
-    whole = 0 <= number <= 10**9 and number == int(number)
-    return (int(number), "") if whole else (0, "is no count; 0 is used")
+def _judged(key: str, value: Any, default: Any) -> Verdict:
+    return _JUDGES[key](value, default)
+
+
+def _choice(allowed: Sequence[str], value: Any, default: str) -> Verdict:
+    if value in allowed:
+        return value, ""
+    return default, f"is none of {', '.join(allowed)}; {default or 'none'} is used"
+
+
+def _id(value: Any, default: str) -> Verdict:
+    text = str(value).strip() if type(value) in (str, int) else ""
+    if re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", text) and plain_id(text) == text:
+        return text, ""
+    return default, "cannot be an id; one is derived from the place"
+
+
+@verbose
+def _leading_day() -> str:
+    """A day that may go on with a time of day."""
+    return r"[0-9]{4}-[0-9]{2}-[0-9]{2} (?![0-9A-SU-Za-su-z])"
+
+
+def _date(value: Any, default: str) -> Verdict:
+    found = _leading_day().match(str(value))
+    if found and is_day(found[0]):
+        return found[0], ""
+    return default, "is no date (YYYY-MM-DD); it is left out" if value != "" else ""
+
+
+def _importance(value: Any, default: float) -> Verdict:
+    number = _number(value)
+    if math.isnan(number):
+        return default, f"is no number; {default} is used"
+    nearest = min(1.0, max(0.0, number))
+    return nearest, "" if nearest == number else f"is outside 0 to 1; {nearest} is used"
+
+
+def _measure(highest: float, value: Any, default: float | None) -> Verdict:
+    number = _number(value)
+    if 0.0 <= number <= highest:
+        return number, ""
+    return default, f"is no number from 0 to {highest:g}; it is left out"
+
+
+def _count(value: Any, default: int | None) -> Verdict:
+    number = _number(value)
+    if 0 <= number <= 10**9 and number == int(number):
+        return int(number), ""
+    return 0, "is no count; 0 is used"
+
+
+_JUDGES: dict[str, Callable[[Any, Any], Verdict]] = {
+    "id": _id,
+    "type": partial(_choice, TYPES),
+    "domain": partial(_choice, DOMAINS),
+    "importance": _importance,
+    "phase": partial(_choice, PHASES),
+    "status": partial(_choice, STATUSES),
+    "reinforcement_count": _count,
+    "last_reinforced": _date,
+    "created_at": _date,
+    "kind": partial(_choice, KINDS),
+    "priority": partial(_choice, PRIORITIES),
+    "surprise": partial(_measure, 1.0),
+    "stability": partial(_measure, 36500.0),
+    "difficulty": partial(_measure, 36500.0),
+    "success_count": _count,
+}
+_MEASURED = ("surprise", "stability", "difficulty", "success_count")
 
 
 def _number(value: Any) -> float:
@@ -129,15 +191,14 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _list(value: Any) -> list[str]:
+def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     items = value if isinstance(value, list) else [value]
-    return [
-        str(item)
-        for item in items
-        if item is not None and not isinstance(item, (dict, list))
-    ]
+    return [str(item) for item in items if not isinstance(item, _NO_TEXT)]
+
+
+_NO_TEXT = (type(None), dict, list)
 
 
 def make_entry(
@@ -150,20 +211,21 @@ def make_entry(
     """An `Entry` from effective values; title and date (else `day`) are found in the
     body."""
     plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
-    title, dated, rest = _headline(plain[:2000])
+    title, dated, text = _headline(plain[:2000])
     given = values["extra"].get("title")
     if isinstance(given, str) and given.strip():
         title = given
+    start, end = span
     return Entry(
         **values,
-        title=" ".join(title.split()) or _first_line(plain),
+        title=" ".join(title.split()) or _first_words(plain),
         body=body,
         line=line,
-        start=span[0],
-        end=span[1],
+        start=start,
+        end=end,
         written=True,
         identified=True,
-        date=dated or date_in(rest) or day,
+        date=dated or date_in(text) or day,
     )
 
 
@@ -171,72 +233,48 @@ def _headline(body: str) -> tuple[str, str, str]:
     """The first heading outside code, its date, and the first line below it, or of the
     body."""
     heading = next(HEADING.find(body, 0, len(body)), None)
-    fenced = (
-        heading
-        and heading.start()
-        and any(m[2] for m in MARK.find(body, 0, heading.start()))
-    )
-    if heading is None or fenced or DETAIL.match(body, heading.start(1)):
-        return "", "", _line(body)
+    if heading is None or _is_no_title(body, heading):
+        return "", "", _first_line(body)
     title = heading_text(heading)
-    below = _line(body[heading.end() :])
+    below = _first_line(body[heading.end() :])
     dated = HEAD_DATE.match(title)
     if dated is None:
         return title, date_in(title), below
     return title[dated.end() :], dated[1] if is_day(dated[1]) else "", below
 
 
-def _line(text: str) -> str:
+def _is_no_title(body: str, heading: re.Match[str]) -> bool:
+    marks = MARK.find(body, 0, heading.start())
+    is_fenced = any(mark[2] for mark in marks)
+    return is_fenced or DETAIL.match(body, heading.start(1)) is not None
+
+
+def _first_line(text: str) -> str:
     return text.lstrip().partition("\n")[0]
 
 
-def _first_line(body: str) -> str:
+@verbose
+def _topic_block() -> str:
+    """The front matter of a topic file, as Claude Code writes them."""
+    return r"""
+        ---[ \t]* \r?\n
+        ( (?: [^\n]{0,1000} \n ){1,40}? )
+        ---[ \t]* \r? (?: \n | \Z )
+    """
+
+
+@verbose(lines=True)
+def _topic_value() -> str:
+    return r"^ (title|description|name) : [ \t]* ([^\r\n]+)"
+
+
+def _first_words(body: str) -> str:
     """A title for what has none: that of a topic file's own front matter, else the
     first line."""
-    head = _pattern("topic").match(body)
-    found = dict(_pattern("topic key").findall(head[1])) if head else {}
-    line = found.get("title") or found.get("description") or found.get("name")
-    line = line or _line(body[head.end() if head else 0 :][:2000]).strip()
+    topic = _topic_block().match(body)
+    named = dict(_topic_value().findall(topic[1])) if topic else {}
+    line = named.get("title") or named.get("description") or named.get("name")
+    if not line:
+        line = _first_line(body[topic.end() if topic else 0 :][:2000]).strip()
     line = re.sub(r"^[#>*\-\s]+|[*]{2}", "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"
-
-
-@cache
-def _month_of() -> dict[str, int]:
-    lines = _pattern("<MONTH>").pattern.removeprefix("(?:").splitlines()
-    return {
-        name: at
-        for at, line in enumerate(lines, 1)
-        for name in re.findall(r"\w+", line)
-    }
-
-
-def date_in(text: str) -> str:
-    """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day
-    first."""
-    if ("19" in text or "20" in text) and _pattern("maybe").search(text):
-        return next(filter(is_day, map(_day, _pattern("forms").finditer(text))), "")
-    if "-" not in text:  # most lines have none: found out without a pattern
-        return ""
-    return next((day for day in _pattern("written").findall(text) if is_day(day)), "")
-
-
-def date_in_path(path: str) -> str:
-    """The date in a file's name, else in its folders; there digits alone are one,
-    too."""
-    for part in reversed(path.split("/")):
-        if day := date_in(_pattern("packed").sub(r"\1-\2-\3", part)):
-            return day
-    return date_in(path)
-
-
-def _day(found: re.Match[str]) -> str:
-    if found["iso"]:
-        return found["iso"]
-    number = next(n for n in "12345" if found[f"y{n}"])
-    month = (
-        _month_of()[found[f"n{number}"].lower()]
-        if number in "45"
-        else found[f"m{number}"]
-    )
-    return f"{found[f'y{number}']}-{int(month):02}-{int(found[f'd{number}']):02}"

@@ -2,23 +2,17 @@
 else."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memcli.memory.values import Edit
-from memcli.text import matching
+from memcli.text.matching import verbose
 
-MAX_BLOCK = (
-    65_536  # characters; longer front matter is not looked at: no memory needs it
-)
+MAX_BLOCK = 65_536  # characters; no memory needs longer front matter: it is not read
 MAX_DEPTH = 16
 MAX_DIGITS = 40  # a longer number stays text
-
-_WORDS = frozenset("true false yes no on off null y n".split())
-_pattern = partial(
-    matching.pattern, "memory/front_matter"
-)  # a digest is always in quotes
+_NOT_TEXT = frozenset("true false yes no on off null y n".split())
 
 
 class Malformed(Exception):
@@ -39,8 +33,140 @@ class FrontMatter(NamedTuple):
 
 def read(block: str) -> FrontMatter:
     """The mapping between two delimiters. Dates stay text. Raises `Malformed`."""
-    fast = _read_lines(block)
-    return FrontMatter(fast, []) if fast else _read_yaml(block)
+    simple = _read_lines(block)
+    return FrontMatter(simple, []) if simple else _read_yaml(block)
+
+
+# Most blocks are lines of `key: value` that need no YAML reader: ten times faster.
+
+# What of Unicode beyond ASCII may stand in YAML without an escape, as a class.
+_HIGH = r"\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+_SINGLE_QUOTED = rf"' ([\t -&(-~{_HIGH}]*) '"
+_DOUBLE_QUOTED = rf'" ([\t !#-\[\]-~{_HIGH}]*) "'
+_PLAIN = r"""
+    ( [A-Za-z0-9_][A-Za-z0-9_./@+-]*
+      (?: [ ,]+ [A-Za-z0-9_./@+()-]* [A-Za-z0-9_./@+()] )* )
+"""
+_SCALAR = f"{_SINGLE_QUOTED} | {_DOUBLE_QUOTED} | {_PLAIN}"
+_LINE_END = rf"(?: [ \t]+ \# [\t -~{_HIGH}]* )? [ \t]* \r? \Z"  # perhaps a comment
+
+
+@verbose
+def _pair_line() -> str:
+    """`key: value`; the groups are the key, a scalar by its three styles, a list."""
+    return rf"""
+        ([A-Za-z_][A-Za-z0-9_-]{{0,99}}) :
+        (?: [ \t]+ (?: {_SCALAR} | \[ ([^\[\]{{}}\r\n]*) \] )? )?
+        {_LINE_END}
+    """
+
+
+@verbose
+def _item_line() -> str:
+    """`- item`: the groups are how far it is indented, and a scalar by its styles."""
+    return rf"([ ]*) -[ ]+ (?: {_SCALAR} ) {_LINE_END}"
+
+
+@verbose
+def _empty_line() -> str:
+    return rf"[ ]* (?: \# [\t -~{_HIGH}]* )? \r? \Z"
+
+
+@verbose
+def _flow_item() -> str:
+    return rf"""
+        [ \t]*
+        (?: {_SINGLE_QUOTED} | {_DOUBLE_QUOTED} | ([A-Za-z_][A-Za-z0-9_./@+-]*) )
+        [ \t]* (?: , | \Z )
+    """
+
+
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+@verbose
+def _beginning_with_a_digit() -> str:
+    return rf"""
+        (?: (?P<whole> 0 | [1-9][0-9]*) | (?P<fraction> [0-9]+\.[0-9]+) | {_DAY} | {_UUID} )
+        \Z
+    """
+
+
+def _read_lines(block: str) -> dict[str, Any] | None:
+    lines: list[Any] = list(map(_read_line, block.split("\n")))
+    if None in lines:
+        return None
+    values: dict[str, Any] = dict(filter(None, lines))
+    if "-" in values or len(values) + lines.count(()) < len(lines):
+        return _with_lists(lines)
+    return {key: _own_copy(value) for key, value in values.items()}
+
+
+def _own_copy(value: Any) -> Any:
+    return list(value) if type(value) is tuple else value
+
+
+def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
+    values: dict[str, Any] = {}
+    # the key that list items belong to, and how far they are indented
+    list_key = ""
+    indent = ""
+    for key, value in filter(None, lines):
+        if key == "-":
+            own_indent, item = value
+            if list_key and values[list_key] is None:
+                indent = own_indent
+            if not list_key or own_indent != indent:
+                return None
+            values[list_key] = [*(values[list_key] or ()), item]
+        elif key in values:
+            return None
+        else:
+            values[key] = _own_copy(value)
+            list_key = key if value is None else ""
+    return values
+
+
+@lru_cache(maxsize=2048)
+def _read_line(line: str) -> tuple[str, Any] | tuple[()] | None:
+    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must
+    tell."""
+    if pair := _pair_line().match(line):
+        key, *scalar, flow = pair.groups()
+        value = _scalar(*scalar) if flow is None else _flow_items(flow)
+        is_unclear = value is None and (flow is not None or any(scalar))
+        return None if is_unclear or key.lower() in _NOT_TEXT else (key, value)
+    if listed := _item_line().match(line):
+        indent, *scalar = listed.groups()
+        item = _scalar(*scalar)
+        return None if item is None else ("-", (indent, item))
+    return () if _empty_line().match(line) else None
+
+
+def _scalar(single: str | None, double: str | None, plain: str | None) -> Any:
+    """The value of a scalar by its quotes, None when only a YAML reader can tell."""
+    if plain is None:
+        return double if single is None else single
+    if not plain[0].isdigit():
+        return None if plain.lower() in _NOT_TEXT else plain
+    known = _beginning_with_a_digit().match(plain)
+    longest = 19 if known and known["whole"] else MAX_DIGITS
+    if known is None or len(plain) >= longest:
+        return None
+    if known["whole"]:
+        return int(plain)
+    return float(plain) if known["fraction"] else plain
+
+
+def _flow_items(flow: str) -> tuple[str, ...] | None:
+    matches = list(_flow_item().finditer(flow))
+    items = tuple(_scalar(*match.groups()) for match in matches)
+    is_whole = sum(len(match[0]) for match in matches) == len(flow)
+    return items if is_whole and None not in items else None
+
+
+# All other blocks are read by PyYAML: its nodes, since they know where they stand.
 
 
 def _read_yaml(block: str) -> FrontMatter:
@@ -52,75 +178,6 @@ def _read_yaml(block: str) -> FrontMatter:
             repeated.append(key)
         values[key] = _value(value_node)
     return FrontMatter(values, repeated)
-
-
-def _read_lines(block: str) -> dict[str, Any] | None:
-    lines: list[Any] = list(map(_read_line, block.split("\n")))
-    if None in lines:
-        return None
-    values: dict[str, Any] = dict(filter(None, lines))
-    if "-" in values or len(values) + lines.count(()) < len(lines):
-        return _with_lists(lines)
-    return {key: list(v) if type(v) is tuple else v for key, v in values.items()}
-
-
-def _with_lists(lines: Iterable[Any]) -> dict[str, Any] | None:
-    values: dict[str, Any] = {}
-    # the key that list items belong to, and how far they are indented
-    last = ""
-    indent = ""
-    for key, value in filter(None, lines):
-        if key == "-":
-            indent = value[0] if last and values[last] is None else indent
-            if not last or value[0] != indent:
-                return None
-            values[last] = [*(values[last] or ()), value[1]]
-        elif key in values:
-            return None
-        else:
-            values[key] = list(value) if type(value) is tuple else value
-            last = key if value is None else ""
-    return values
-
-
-@lru_cache(maxsize=2048)
-def _read_line(line: str) -> tuple[str, Any] | tuple[()] | None:
-    """(key, value), ("-", (indent, item)), () of a blank line, None when YAML must
-    tell."""
-    if found := _pattern("line").match(line):
-        key, *scalar, flow = found.groups()
-        if key.lower() in _WORDS:
-            return None
-        value = _items(flow) if flow is not None else _one_of(*scalar)
-        return (
-            None
-            if value is None and (flow is not None or any(scalar))
-            else (key, value)
-        )
-    if listed := _pattern("listed").match(line):
-        indent, *scalar = listed.groups()
-        item = _one_of(*scalar)
-        return None if item is None else ("-", (indent, item))
-    return () if _pattern("blank").match(line) else None
-
-
-def _one_of(single: str | None, double: str | None, plain: str | None) -> Any:
-    """The value of a scalar by its quotes, None when only a YAML reader can tell."""
-    if plain is None:
-        return double if single is None else single
-    if plain[0].isdigit():
-        number = _pattern("number").match(plain)
-        if number is None or len(plain) >= (19 if number[1] else MAX_DIGITS):
-            return None
-        return int(plain) if number[1] else float(plain) if number[2] else plain
-    return None if plain.lower() in _WORDS else plain
-
-
-def _items(flow: str) -> tuple[str, ...] | None:
-    found = list(_pattern("item").finditer(flow))
-    items = tuple(_one_of(*item.groups()) for item in found)
-    whole = sum(len(item[0]) for item in found) == len(flow)
-    return items if whole and None not in items else None
 
 
 def _compose(block: str) -> Any:
@@ -150,18 +207,24 @@ def _refuse_unsafe(events: Any) -> None:
     depth = 0
     for event in events:
         name = type(event).__name__
+        depth += _DEPTH_CHANGES.get(name, 0)
+        why = ""
         if name == "AliasEvent":
-            raise Malformed("YAML aliases are not read", event.start_mark.index)
-        if getattr(event, "tag", None):
-            raise Malformed("YAML tags are not read", event.start_mark.index)
-        if name in ("MappingStartEvent", "SequenceStartEvent"):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise Malformed(
-                    f"nested deeper than {MAX_DEPTH} levels", event.start_mark.index
-                )
-        elif name in ("MappingEndEvent", "SequenceEndEvent"):
-            depth -= 1
+            why = "YAML aliases are not read"
+        elif getattr(event, "tag", None):
+            why = "YAML tags are not read"
+        elif depth > MAX_DEPTH:
+            why = f"nested deeper than {MAX_DEPTH} levels"
+        if why:
+            raise Malformed(why, event.start_mark.index)
+
+
+_DEPTH_CHANGES = {
+    "MappingStartEvent": 1,
+    "SequenceStartEvent": 1,
+    "MappingEndEvent": -1,
+    "SequenceEndEvent": -1,
+}
 
 
 def _key(node: Any) -> str:
@@ -169,30 +232,36 @@ def _key(node: Any) -> str:
 
 
 def _value(node: Any) -> Any:
-    kind = node.tag.rpartition(":")[2]
-    text = node.value
+    kind = _kind(node)
+    content = node.value
     if kind == "seq":
-        return [_value(item) for item in text]
+        return [_value(item) for item in content]
     if kind == "map":
-        return {_key(key): _value(value) for key, value in text}
+        return {_key(key): _value(value) for key, value in content}
+    if kind == "bool":
+        return content.lower() in ("true", "yes", "on", "y")
+    if kind == "null":
+        return None
+    if kind in ("int", "float") and len(content) <= MAX_DIGITS:
+        return _number(kind, content)
+    return content
+
+
+def _kind(node: Any) -> str:
+    """What YAML takes a node for: "str", "int", "seq" and so on."""
+    return str(node.tag.rpartition(":")[2])
+
+
+def _number(kind: str, text: str) -> int | float | str:
+    """The number, or the text where Python and YAML 1.1 do not agree on it."""
+    digits = text.replace("_", "")
     try:
-        if kind in ("int", "float") and len(text) > MAX_DIGITS:
-            return text
-        if kind == "int":
-            return (
-                int(text.replace("_", ""), 0)
-                if not re.match(r"[-+]?0[0-9]", text)
-                else text
-            )
         if kind == "float":
-            return float(
-                re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", text.replace("_", ""))
-            )
+            return float(re.sub(r"(?i)^([-+]?)\.(inf|nan)$", r"\1\2", digits))
+        is_octal = re.match(r"[-+]?0[0-9]", text)
+        return text if is_octal else int(digits, 0)
     except ValueError:
         return text
-    if kind == "bool":
-        return text.lower() in ("true", "yes", "on", "y")
-    return None if kind == "null" else text
 
 
 def as_written(value: Any) -> Any:
@@ -200,79 +269,84 @@ def as_written(value: Any) -> Any:
     lists."""
     if isinstance(value, float):
         return round(value, 6)
-    return (
-        [as_written(item) for item in value]
-        if isinstance(value, (list, tuple))
-        else value
-    )
+    if isinstance(value, (list, tuple)):
+        return [as_written(item) for item in value]
+    return value
 
 
 def render_value(value: Any, style: str = "", *, flow: bool = False) -> str:
     """`value` as one line of YAML that reads back as itself; `style` is the quote to
     keep."""
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float):  # without an exponent, which YAML 1.1 reads as text
         text = repr(round(value, 6))
         return f"{value:.6f}" if "e" in text else text
-    if value is None or isinstance(value, int):
-        return "null" if value is None else str(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(render_value(item, flow=True) for item in value) + "]"
     return _quoted(str(value), style, flow=flow)
 
 
+@verbose
+def _unprintable() -> str:
+    return r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]"
+
+
+@verbose
+def _bare_text() -> str:
+    """Words that YAML reads as this text without quotes."""
+    return r"[A-Za-z_][A-Za-z0-9_./@+-]* (?: [ ] [A-Za-z0-9_./@+(),-]+ )* \Z"
+
+
 def _quoted(text: str, style: str, *, flow: bool) -> str:
-    if _pattern("unprintable").search(text):
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-        escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
-        return (
-            '"'
-            + _pattern("unprintable").sub(
-                lambda found: f"\\u{ord(found[0]):04x}", escaped
-            )
-            + '"'
-        )
+    if _unprintable().search(text):
+        return _escaped(text)
     if style == '"' and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    bare = (
-        _pattern("bare").match(text)
-        and text.lower() not in _WORDS
-        and not _pattern("digest").match(text)
-    )
-    if style != "'" and bare and not (flow and "," in text):
+    is_bare = _is_bare(text) and not (flow and "," in text)
+    if is_bare and style != "'":
         return text
-    return (
-        text
-        if not style and _pattern("uuid").match(text)
-        else "'" + text.replace("'", "''") + "'"
-    )
+    if not style and re.fullmatch(_UUID, text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _is_bare(text: str) -> bool:
+    # A digest is always in quotes: some have digits alone.
+    is_digest = re.fullmatch("[0-9a-f]{8}", text)
+    is_text = text.lower() not in _NOT_TEXT
+    return is_text and not is_digest and _bare_text().match(text) is not None
+
+
+def _escaped(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
+    escaped = _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return f'"{escaped}"'
 
 
 def render(values: Mapping[str, Any], eol: str = "\n") -> str:
     """A whole block, delimiters included, keys in the order given."""
-    lines = [
-        "---",
-        *(f"{key}: {render_value(value)}" for key, value in values.items()),
-        "---",
-        "",
-    ]
-    return eol.join(lines)
+    lines = [f"{key}: {render_value(value)}" for key, value in values.items()]
+    return eol.join(["---", *lines, "---", ""])
 
 
 def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
     """Edits within `block` that set each key to its value, or remove it where that is
     None."""
     node = _compose(block)
-    edits = list(
-        _removals(block, node, {key for key, value in changes.items() if value is None})
-    )
-    set_to = {key: value for key, value in changes.items() if value is not None}
-    for key, (at, value) in {_key(pair[0]): pair for pair in node.value}.items():
-        if key in set_to:
-            flow = bool(node.flow_style)
-            edits += _replacement(block, (at, value), set_to.pop(key), eol, flow=flow)
-    return edits + _addition(block, node, set_to, eol)
+    added = {key: value for key, value in changes.items() if value is not None}
+    edits = list(_removals(block, node, changes.keys() - added.keys()))
+    # Of a key that stands twice the last one counts.
+    pairs = {_key(key): (key, value) for key, value in node.value}
+    for key, pair in pairs.items():
+        if key in added:
+            edits += _replacement(block, pair, added.pop(key), eol, node)
+    return edits + _addition(block, node, added, eol)
 
 
 def _end(node: Any) -> int:
@@ -285,90 +359,90 @@ def _end(node: Any) -> int:
 
 
 def _replacement(
-    block: str, pair: tuple[Any, Any], value: Any, eol: str, *, flow: bool
+    block: str, pair: tuple[Any, Any], value: Any, eol: str, mapping: Any
 ) -> list[Edit]:
     key, node = pair
     start = node.start_mark.index
     after_key = key.end_mark.index
     end = start + len(block[start : _end(node)].rstrip())
-    text = _in_style(node, value, flow=flow)
+    below_key = node.start_mark.line != key.end_mark.line
+    has_item_lines = below_key and node.id == "sequence" and not node.flow_style
+    if has_item_lines and value and isinstance(value, (list, tuple)):
+        return [_new_items(block, node, value, eol)]
+    text = _in_style(node, value, flow=bool(mapping.flow_style))
     if start == end:  # `key:` without a value
-        return [
-            Edit(start, end, (" " if ":" in block[after_key:start] else ": ") + text)
-        ]
-    if node.start_mark.line == key.end_mark.line:
+        glue = " " if ":" in block[after_key:start] else ": "
+        return [Edit(start, end, glue + text)]
+    if not below_key:
         return [Edit(start, end, text)]
-    if (
-        isinstance(value, (list, tuple))
-        and value
-        and node.id == "sequence"
-        and not node.flow_style
-    ):
-        # One item a line as before; items that are only added leave the others as they
-        # stand.
-        old = _value(node)
-        new = as_written(value)
-        glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
-        if old == new[: len(old)]:
-            more = "".join(f"{glue}- {render_value(item)}" for item in new[len(old) :])
-            return [Edit(end, end, more)]
-        return [Edit(start, end, glue.join(f"- {render_value(item)}" for item in new))]
     colon = block.index(":", after_key) + 1
-    line_end = colon + len(re.split(r"[\r\n]", block[colon:], maxsplit=1)[0])
-    return [Edit(colon, colon, " " + text), Edit(line_end, end, "")]
+    rest_of_line = re.split(r"[\r\n]", block[colon:], maxsplit=1)[0]
+    return [
+        Edit(colon, colon, " " + text),
+        Edit(colon + len(rest_of_line), end, ""),
+    ]
+
+
+def _new_items(block: str, node: Any, items: Any, eol: str) -> Edit:
+    """One item a line as before; where some are only added the others stay as they
+    stand."""
+    start = node.start_mark.index
+    end = start + len(block[start : _end(node)].rstrip())
+    before = _value(node)
+    after = as_written(items)
+    glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
+    count = len(before)
+    if before == after[:count]:
+        added = "".join(f"{glue}- {render_value(item)}" for item in after[count:])
+        return Edit(end, end, added)
+    return Edit(start, end, glue.join(f"- {render_value(item)}" for item in after))
 
 
 def _in_style(node: Any, value: Any, *, flow: bool) -> str:
     """With the quotes that were there; text gets some in place of what was none."""
     style = getattr(node, "style", "") or ""
-    kind = node.tag.rpartition(":")[2]
-    if isinstance(value, str) and not style and kind not in ("str", "null"):
-        if kind == "timestamp" and _pattern("day").match(value):
+    is_odd = not style and _kind(node) not in ("str", "null")
+    if is_odd and isinstance(value, str):
+        if _kind(node) == "timestamp" and re.fullmatch(_DAY, value):
             return value
         style = "'"
     return render_value(value, style if style in ("'", '"') else "", flow=flow)
 
 
-def _removals(block: str, node: Any, gone: set[str]) -> Iterator[Edit]:
-    kept = False
-    for at, (key, value) in enumerate(node.value):
+def _removals(block: str, node: Any, gone: Collection[str]) -> Iterator[Edit]:
+    is_kept = False
+    for place, (key, value) in enumerate(node.value):
         start = key.start_mark.index
         if _key(key) not in gone:
-            kept = True
+            is_kept = True
         elif not node.flow_style:
+            line_start = block.rfind("\n", 0, start) + 1
             stop = block.find("\n", max(_end(value) - 1, start))
-            yield Edit(
-                block.rfind("\n", 0, start) + 1,
-                len(block) if stop < 0 else stop + 1,
-                "",
-            )
-        elif kept:  # with the comma before it
-            yield Edit(node.value[at - 1][1].end_mark.index, value.end_mark.index, "")
+            yield Edit(line_start, len(block) if stop < 0 else stop + 1, "")
+        elif is_kept:  # with the comma before it
+            before = node.value[place - 1][1]
+            yield Edit(before.end_mark.index, value.end_mark.index, "")
+        elif place + 1 < len(node.value):  # with the comma behind it
+            next_key, _ = node.value[place + 1]
+            yield Edit(start, next_key.start_mark.index, "")
         else:
-            rest = node.value[at + 1 :]
-            yield Edit(
-                start, (rest[0][0].start_mark if rest else value.end_mark).index, ""
-            )
+            yield Edit(start, value.end_mark.index, "")
 
 
 def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list[Edit]:
+    if not added:
+        return []
     flow = bool(node.flow_style)
     pairs = [f"{key}: {render_value(value, flow=flow)}" for key, value in added.items()]
-    if not pairs:
-        return []
+    if flow and node.value:
+        _, last_value = node.value[-1]
+        end = last_value.end_mark.index
+        return [Edit(end, end, "".join(f", {pair}" for pair in pairs))]
     if flow:
-        at = node.value[-1][1].end_mark.index if node.value else node.end_mark.index - 1
-        return [
-            Edit(
-                at, at, "".join(f", {pair}" for pair in pairs)[0 if node.value else 2 :]
-            )
-        ]
+        end = node.end_mark.index - 1
+        return [Edit(end, end, ", ".join(pairs))]
     indent = " " * (node.value[0][0].start_mark.column if node.value else 0)
     glue = "" if not block or block.endswith(("\n", "\r")) else eol
-    return [
-        Edit(
-            len(block),
-            len(block),
-            glue + "".join(indent + pair + eol for pair in pairs),
-        )
-    ]
+    end = len(block)
+    text = "".join(f"{indent}{pair}{eol}" for pair in pairs)
+    return [Edit(end, end, glue + text)]

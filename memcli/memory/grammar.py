@@ -5,17 +5,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-DETAIL = re.compile(r"(?<![^\r\n])### Detail[ \t]*(?![^\r\n])")
+from memcli.text.matching import verbose
+
+DETAIL = re.compile(r"(?<! [^\r\n] ) \#\#\#[ ]Detail [ \t]* (?! [^\r\n] )", re.VERBOSE)
 """What follows this heading in an episode is kept but not indexed."""
 
 
 class LinePattern:
-    """A pattern for the start of a line; searched for by the line end: five times
-    faster."""
+    """A verbose pattern for the start of a line; searched for by the line end: five
+    times faster."""
 
     def __init__(self, pattern: str) -> None:
-        self.first = re.compile(pattern)
-        self.later = re.compile(r"\n" + pattern)
+        self.first = re.compile(pattern, re.VERBOSE)
+        self.later = re.compile(r"\n" + pattern, re.VERBOSE)
 
     def find(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         """Matches in `text[start:end]`, where `start` begins a line."""
@@ -24,10 +26,14 @@ class LinePattern:
         yield from self.later.finditer(text, start, end)
 
 
-MARK = LinePattern(r"(?:(---)[ \t]*+\r?(?=\n|\Z)| {0,3}(`{3,}+|~{3,}+)([^\n]*+))")
-# group 1: a delimiter; 2 and 3: a code fence and its info string
-HEADING = LinePattern(r" {0,3}(#{1,6})[ \t]++([^\r\n]*+)")
-HEAD_DATE = re.compile(r"^\[(\d{4}-\d{2}-\d{2})\][ \t]*")
+MARK = LinePattern(
+    r"""(?:
+        ( --- ) [ \t]*+ \r? (?= \n | \Z )         # 1: a delimiter
+      | [ ]{0,3} ( `{3,}+ | ~{3,}+ ) ( [^\n]*+ )  # 2: a fence, 3: its info string
+    )"""
+)
+HEADING = LinePattern(r"[ ]{0,3} ( \#{1,6} ) [ \t]++ ( [^\r\n]*+ )")
+HEAD_DATE = re.compile(r"^ \[ (\d{4}-\d{2}-\d{2}) \] [ \t]*", re.VERBOSE)
 BLANKS = "\r\n \t"
 NO_BODY = "e3b0c442"  # the digest of an empty body
 _NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
@@ -41,23 +47,25 @@ def with_line_feeds(text: str) -> str:
 
 def line_numbers(text: str) -> Callable[[int], int]:
     """The line, from 1, of an offset; the nearer to the one before, the quicker."""
-    at = 0
+    known = 0
     line = 1
 
     def line_of(offset: int) -> int:
-        nonlocal at, line
-        line += text.count("\n", at, offset) - text.count("\n", offset, at)
-        at = offset
+        nonlocal known, line
+        line += text.count("\n", known, offset) - text.count("\n", offset, known)
+        known = offset
         return line
 
     return line_of
 
 
 def is_inline(mark: re.Match[str]) -> bool:
+    """Whether backticks that begin a line are code within a paragraph, and no fence."""
     return mark[2][0] == "`" and "`" in mark[3]
 
 
 def closes(mark: re.Match[str], fence: str) -> bool:
+    """Whether a mark closes what `fence` opened."""
     return mark[2].startswith(fence) and not mark[3].strip()
 
 
@@ -93,8 +101,12 @@ def derived_id(*parts: str) -> str:
 
 
 def within(spans: list[tuple[int, int]], offset: int) -> bool:
-    at = bisect_right(spans, (offset, 0)) - 1
-    return at >= 0 and offset < spans[at][1]
+    """Whether an offset lies in one of these spans, which are in order."""
+    place = bisect_right(spans, (offset, 0)) - 1
+    if place < 0:
+        return False
+    _, end = spans[place]
+    return offset < end
 
 
 def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -122,15 +134,15 @@ def line_digests(scan: str) -> Iterator[tuple[int, str]]:
     from hashlib import sha256  # it loads OpenSSL, which is four times faster
 
     total = sha256()
-    at = 0
+    end = 0
     gap = ""
     for line in scan.split("\n"):
-        at += len(line) + 1
+        end += len(line) + 1
         bare = line.rstrip("\r \t")
         if bare:
             total.update((gap + bare).encode("utf-8", "surrogatepass"))
             gap = "\n"
-            yield min(at, len(scan)), total.hexdigest()[:8]
+            yield min(end, len(scan)), total.hexdigest()[:8]
         elif gap:
             gap += "\n"
 
@@ -144,11 +156,7 @@ def body_digest(body: str) -> str:
     if "\r" in text or " \n" in text or "\t\n" in text:
         text = "\n".join([line.rstrip("\r \t") for line in text.split("\n")])
     text = text.rstrip("\r \t\n").lstrip("\n")
-    return (
-        sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        if text
-        else NO_BODY
-    )
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def eol_of(text: str) -> str:
@@ -161,5 +169,14 @@ def conflict_lines(text: str) -> list[int]:
     """The line of each conflict's first marker."""
     if "<<<<<<< " not in text or ">>>>>>> " not in text:
         return []
-    conflicts = re.finditer(r"(?m)^<<<<<<< (?:(?!^<<<<<<< )[^\n]*\n)*?>>>>>>> ", text)
-    return [text.count("\n", 0, found.start()) + 1 for found in conflicts]
+    line_of = line_numbers(text)
+    return [line_of(found.start()) for found in _conflict().finditer(text)]
+
+
+@verbose(lines=True)
+def _conflict() -> str:
+    return r"""
+        ^<<<<<<<[ ]
+        (?: (?! ^<<<<<<<[ ] ) [^\n]* \n )*?  # lines, none of which opens another
+        >>>>>>>[ ]
+    """

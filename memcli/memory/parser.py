@@ -3,27 +3,24 @@ lossless."""
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from memcli.memory import front_matter, grammar
-from memcli.memory.entry_values import (
-    CORE_KEYS,
-    date_in,
-    date_in_path,
-    make_entry,
-    read_values,
-)
+from memcli.memory.dates import date_in, date_in_path
+from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
-from memcli.text import matching
+from memcli.text.matching import verbose
 
-_pattern = partial(matching.pattern, "memory/parser")
-"""`apart`: what may follow a body that is whole; other lines go on with its last
-paragraph."""
 UNCLOSED = "front matter is not closed by a line of ---"
+TOO_LONG = (
+    f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
+)
 _MAX_BODY = 65_536  # how far the end of a body is looked for by its digest (characters)
+_BULLETS_OF_A_SECTION = 3  # fewer are part of its text
+_BULLETS_WITHOUT_HEADING = 2
 
 
 class MemoryFile(NamedTuple):
@@ -59,17 +56,59 @@ def parse(text: str, path: str) -> MemoryFile:
     return _Reader(text, path).read()
 
 
+class Damage(NamedTuple):
+    """Why front matter cannot be read, and at which offset of the text."""
+
+    offset: int
+    message: str
+
+
 class EntryBlock(NamedTuple):
-    """Front matter found between two delimiters; `damage` says where and why it is
-    none."""
+    """Front matter between two delimiters, by offsets in the text: its opening
+    delimiter, its first line, its closing delimiter, the line after that."""
 
     start: int
     inner: int
     close: int
     body: int
-    values: dict[str, Any] | None
+    values: Mapping[str, Any] = {}
     repeated: Sequence[str] = ()
-    damage: tuple[int, str] = (0, "")
+    damage: Damage | None = None
+
+
+@verbose
+def _core_key() -> str:
+    """A key without which nothing between two delimiters is an entry."""
+    return rf"(?: {'|'.join(CORE_KEYS)} ) [\"']? [ \t]*+ :"
+
+
+@verbose
+def _meant_as_entry() -> str:
+    """A line by which somebody meant to begin an entry, though it cannot be read."""
+    return rf"(?<![^\n]) (?: id[ \t]*: | type[ \t]*:[ \t]* (?: {'|'.join(TYPES)} ) \b )"
+
+
+@verbose
+def _key() -> str:
+    return r"(?<![^\n{,]) [ \t]*+ [\"']? ([\w-]++) [\"']? [ \t]*+ :"
+
+
+@verbose
+def _heading_or_blank_line() -> str:
+    """What no front matter has in it: its closing delimiter was forgotten before."""
+    return r"(?<![^\n]) (?: \#\# | [ \t]*\r?\n )"
+
+
+@verbose
+def _no_continuation() -> str:
+    """What may follow a body that is whole; any other line goes on with its last
+    paragraph."""
+    return r"""
+        [ \t]*
+        (?: \r?\n | \Z                                # a blank line
+          | (?: \#{1,6} | [-*+] | \d{1,9}[.)] ) [ \t]  # a heading, a list
+        )
+    """
 
 
 class _Reader:
@@ -82,97 +121,95 @@ class _Reader:
         self.scan = grammar.with_line_feeds(text)
         self.top = int(text.startswith("\ufeff"))
         self.marks = list(grammar.MARK.find(self.scan, self.top, len(text)))
-        self.rules = [i for i, mark in enumerate(self.marks) if mark[1]]
+        self.rules = [at for at, mark in enumerate(self.marks) if mark[1]]
         self._block = cache(self._find_block)
-        self.faults: list[
-            tuple[int, tuple[str, str]]
-        ] = []  # where, message and severity
+        self.faults: list[tuple[int, str, str]] = []  # offset, message, severity
         self.line = grammar.line_numbers(self.scan)
 
     def read(self) -> MemoryFile:
         blocks = list(self._blocks())
         segments: list[Segment] = []
         entries: list[Entry] = []
-        starts = [block.start for block in blocks] + [len(self.text)]
-        if starts[0] > 0:
-            segments.append(Segment("prose", 0, starts[0]))
-        for block, limit in zip(blocks, starts[1:], strict=True):
-            if block.values is None:
+        limits = [block.start for block in blocks] + [len(self.text)]
+        if limits[0] > 0:
+            segments.append(Segment("prose", 0, limits[0]))
+        for block, limit in zip(blocks, limits[1:], strict=True):
+            if block.damage:
                 self._problem(*block.damage, severity="unreadable")
                 segments.append(Segment("prose", block.start, limit))
                 continue
-            end, touched = self._body_end(block, block.values.get("written"), limit)
-            entry = self._entry(block, block.values, end, len(entries))
-            entries.append(entry._replace(touched=True) if touched else entry)
-            segments.append(Segment("entry", block.start, end))
-            if end < limit:
-                segments.append(Segment("prose", end, limit))
-        problems = tuple(
-            Problem(self.path, self.line(at), *why) for at, why in sorted(self.faults)
+            entry = self._entry(block, limit, len(entries))
+            entries.append(entry)
+            segments.append(Segment("entry", entry.start, entry.end))
+            if entry.end < limit:
+                segments.append(Segment("prose", entry.end, limit))
+        problems = (
+            Problem(
+                path=self.path,
+                line=self.line(offset),
+                message=message,
+                severity=severity,
+            )
+            for offset, message, severity in sorted(self.faults)
         )
         return MemoryFile(
             path=self.path,
             text=self.text,
             segments=tuple(segments),
             entries=tuple(entries),
-            problems=problems,
+            problems=tuple(problems),
         )
 
-    def _body_end(
-        self, block: EntryBlock, written: object, limit: int
-    ) -> tuple[int, bool]:
+    # Where an entry ends
+
+    def _body_end(self, block: EntryBlock, limit: int) -> tuple[int, bool]:
         """Where an entry ends, and whether a person has edited its body since `mem`
         wrote it."""
         bound = self._heading_bound(block.body, limit)
-        end = (
-            bound
-            if written is None
-            else self._written_end(block.body, bound, str(written))
-        )
-        if end is None or written is None:
-            return bound, end is None
-        return (end if self.scan[end:limit].strip() else limit), False
+        written = block.values.get("written")
+        if written is None:
+            return bound, False
+        end = self._written_end(block.body, bound, str(written))
+        if end is None:
+            return bound, True
+        is_rest_blank = not self.scan[end:limit].strip()
+        return (limit if is_rest_blank else end), False
 
     def _heading_bound(self, start: int, limit: int) -> int:
-        first = re.compile(r"\S").search(self.scan, start, limit)
-        line = (
-            max(self.scan.rfind("\n", start, first.start()) + 1, start)
-            if first
-            else start
-        )
+        """The first heading of the rank of the body's own, or above; else `limit`."""
+        text = re.compile(r"\S").search(self.scan, start, limit)
+        line = start
+        if text:
+            line = max(self.scan.rfind("\n", start, text.start()) + 1, start)
         own = grammar.HEADING.first.match(self.scan, line, limit)
         rank = len(own[1]) if own else 2
         fences: list[tuple[int, int]] | None = None
         for head in grammar.HEADING.later.finditer(self.scan, line, limit):
-            if len(head[1]) <= rank:
-                fences = (
-                    grammar.code_fences(self.scan, start, limit)
-                    if fences is None
-                    else fences
-                )
-                if not grammar.within(fences, head.start(1)):
-                    return head.start() + 1
+            if len(head[1]) > rank:
+                continue
+            if fences is None:
+                fences = grammar.code_fences(self.scan, start, limit)
+            if not grammar.within(fences, head.start(1)):
+                return head.start() + 1
         return limit
 
     def _written_end(self, start: int, bound: int, written: str) -> int | None:
-        # Where the shortest beginning of that digest ends; None when the text runs on
-        # there.
+        """Where the shortest beginning of that digest ends; None when the text runs on
+        there."""
         if written == grammar.NO_BODY:
             return start
         body = self.scan[start : min(bound, start + _MAX_BODY)]
-        if (
-            bound - start <= _MAX_BODY and grammar.body_digest(body) == written
-        ):  # as it mostly is
-            stop = body.find("\n", len(body.rstrip("\r\n \t")))
+        is_all = bound - start <= _MAX_BODY
+        if is_all and grammar.body_digest(body) == written:  # as it mostly is
+            stop = body.find("\n", len(body.rstrip(grammar.BLANKS)))
             return start + stop + 1 if stop >= 0 else bound
-        for end, digest in grammar.line_digests(body):
-            if digest == written:
-                return (
-                    start + end
-                    if _pattern("apart").match(self.scan, start + end, bound)
-                    else None
-                )
+        ends = (end for end, digest in grammar.line_digests(body) if digest == written)
+        for end in ends:
+            is_whole = _no_continuation().match(self.scan, start + end, bound)
+            return start + end if is_whole else None
         return None
+
+    # Where entries begin
 
     def _blocks(self) -> Iterator[EntryBlock]:
         """Every entry's block, and every damaged one, outside fences and in file
@@ -184,214 +221,279 @@ class _Reader:
             elif block := self._block(at):
                 yield block
                 # What closes a damaged one may well open the next entry.
-                end = block.close if block.values is None else block.body
+                end = block.close if block.damage else block.body
                 while at < len(self.marks) and self.marks[at].end() <= end:
                     at += 1
             else:
                 at += 1
 
     def _skip_fence(self, at: int) -> int:
-        # The mark after the fence. One that is not closed before the next block with an
-        # id ends
-        # there, unless the fences behind make sense only if the first of them closes
-        # this one.
-        if grammar.is_inline(self.marks[at]):
+        """The mark after the fence. One that is not closed before the next block with an
+        id ends there, unless the fences behind make sense only if the first of them
+        closes this one."""
+        opening = self.marks[at]
+        if grammar.is_inline(opening):
             return at + 1
-        first: int | None = None
-        behind: list[int] = []
+        entry, behind = self._until_second_entry(at)
+        if entry is None:
+            return behind[0] + 1 if behind else len(self.marks)
+        closing = next(
+            (place for place, i in enumerate(behind) if self._closes(i, opening)), None
+        )
+        if closing is not None:
+            fences = [self.marks[i] for i in behind]
+            is_sound_after = grammar.pair_up(fences[closing + 1 :])
+            if is_sound_after and not grammar.pair_up(fences):
+                return behind[closing] + 1
+        offset = opening.start(2)
+        self._problem(offset, "code fence is not closed before the next entry")
+        return entry
+
+    def _closes(self, at: int, opening: re.Match[str]) -> bool:
+        return grammar.closes(self.marks[at], opening[2])
+
+    def _until_second_entry(self, at: int) -> tuple[int | None, list[int]]:
+        """The first entry after the fence that opens at a mark, and the fences between
+        it and a second one; no entry and the closing fence where that comes first."""
+        entry: int | None = None
+        fences: list[int] = []
         for i in range(at + 1, len(self.marks)):
             if self.marks[i][1]:
                 block = self._block(i)
-                if block and block.values and block.values.get("id") is not None:
-                    if first is not None:
-                        break
-                    first = i
-            elif first is not None:
-                behind.append(i)
-            elif grammar.closes(self.marks[i], self.marks[at][2]):
-                return i + 1
-        if first is None:
-            return len(self.marks)
-        marks = [self.marks[i] for i in behind]
-        closing = (
-            n for n, mark in enumerate(marks) if grammar.closes(mark, self.marks[at][2])
-        )
-        end = next(closing, None)
-        if (
-            end is not None
-            and grammar.pair_up(marks[end + 1 :])
-            and not grammar.pair_up(marks)
-        ):
-            return behind[end] + 1
-        self._problem(
-            self.marks[at].start(2), "code fence is not closed before the next entry"
-        )
-        return first
+                if block is None or block.values.get("id") is None:
+                    continue
+                if entry is not None:
+                    break
+                entry = i
+            elif entry is not None:
+                fences.append(i)
+            elif self._closes(i, self.marks[at]):
+                return None, [i]
+        return entry, fences
 
     def _find_block(self, at: int) -> EntryBlock | None:
+        """The block that opens at a mark; None where nobody meant an entry."""
         start = self.marks[at].start(1)
         line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
-        if start != self.top and self.scan[max(line, self.top) : start].strip():
-            return None  # not after a blank line
+        line_before = self.scan[max(line, self.top) : start]
+        if start != self.top and line_before.strip():
+            return None
         inner = self._next_line(self.marks[at].end())
-        stop = len(self.scan)
-        why = ""
-        place = (start, inner, stop, stop)
         rule = bisect_right(self.rules, at)
         if rule == len(self.rules):
-            why = UNCLOSED
-        else:
-            closing = self.marks[self.rules[rule]]
-            place = (start, inner, closing.start(1), self._next_line(closing.end()))
-            if place[2] - inner > front_matter.MAX_BLOCK:
-                why = f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
-        if why:  # what was meant as an entry stays apart from its neighbours, as prose
-            meant = _pattern("meant").match(self.scan, inner)
-            return EntryBlock(*place, None, damage=(start, why)) if meant else None
-        block = self.scan[inner : place[2]]
-        if not _pattern("maybe").search(block):
+            return self._unclosed_block(start, inner)
+        closing = self.marks[self.rules[rule]]
+        place = EntryBlock(
+            start=start,
+            inner=inner,
+            close=closing.start(1),
+            body=self._next_line(closing.end()),
+        )
+        if place.close - inner > front_matter.MAX_BLOCK:
+            is_meant = _meant_as_entry().match(self.scan, inner)
+            damage = Damage(start, TOO_LONG)
+            return place._replace(damage=damage) if is_meant else None
+        return self._read_block(place)
+
+    def _unclosed_block(self, start: int, inner: int) -> EntryBlock | None:
+        """What was meant as an entry stays apart from its neighbours, as prose."""
+        if not _meant_as_entry().match(self.scan, inner):
+            return None
+        end = len(self.scan)
+        return EntryBlock(
+            start=start,
+            inner=inner,
+            close=end,
+            body=end,
+            damage=Damage(start, UNCLOSED),
+        )
+
+    def _read_block(self, place: EntryBlock) -> EntryBlock | None:
+        block = self.scan[place.inner : place.close]
+        if not _core_key().search(block):
             return None
         try:
             values, repeated = front_matter.read(block)
         except front_matter.Malformed as error:
-            damage = (inner + error.offset, f"front matter cannot be read: {error}")
-            another = _pattern("next").match(
-                self.scan, place[3]
-            )  # its end is that of another one
-            if another and _pattern("torn").search(block, 0, error.offset):
-                damage = (start, UNCLOSED)
-            meant = _pattern("meant").search(block)
-            return EntryBlock(*place, None, damage=damage) if meant else None
-        named = values.get("id") is not None or values.get("type") in TYPES
-        if not named and sum(key in values for key in CORE_KEYS) < 3:
+            if not _meant_as_entry().search(block):
+                return None
+            return place._replace(damage=self._damage(place, error))
+        is_named = values.get("id") is not None or values.get("type") in TYPES
+        if not is_named and len(values.keys() & set(CORE_KEYS)) < 3:
             return None
-        return EntryBlock(*place, values, repeated)
+        return place._replace(values=values, repeated=repeated)
+
+    def _damage(self, place: EntryBlock, error: front_matter.Malformed) -> Damage:
+        block = self.scan[place.inner : place.close]
+        runs_on = _heading_or_blank_line().search(block, 0, error.offset)
+        # Its closing delimiter is then the opening one of another entry.
+        if runs_on and re.compile(r"[A-Za-z_]\w*:").match(self.scan, place.body):
+            return Damage(place.start, UNCLOSED)
+        message = f"front matter cannot be read: {error}"
+        return Damage(place.inner + error.offset, message)
 
     def _next_line(self, end: int) -> int:
         stop = self.scan.find("\n", end)
         return len(self.scan) if stop < 0 else stop + 1
 
-    def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
-        self.faults.append((offset, (message, severity)))
+    # What an entry says
 
-    def _entry(
-        self, block: EntryBlock, raw_values: dict[str, Any], end: int, at: int
-    ) -> Entry:
+    def _problem(self, offset: int, message: str, severity: str = "defaulted") -> None:
+        self.faults.append((offset, message, severity))
+
+    def _entry(self, block: EntryBlock, limit: int, place: int) -> Entry:
+        end, is_touched = self._body_end(block, limit)
         raw = self.text[block.body : end]
         body = raw.strip(grammar.BLANKS)
-        values, faults = read_values(raw_values)
+        values, faults = read_values(block.values)
+        self._tell(block, faults)
+        identified = bool(values["id"])
+        if not identified:
+            values["id"] = grammar.derived_id(self.path, str(place), body)
+        line = self.line(block.body + raw.index(body))
+        entry = make_entry(values, body, self.day, line, (block.start, end))
+        if identified and not is_touched:
+            return entry
+        return entry._replace(identified=identified, touched=is_touched)
+
+    def _tell(self, block: EntryBlock, faults: list[tuple[str, str]]) -> None:
+        """Problems of values, with the place where each key stands for the last time."""
         twice = [
             (key, f"key {key!r} stands twice; the last one counts")
             for key in block.repeated
         ]
-        if twice or faults:  # with the place where each key stands for the last time
-            keys = _pattern("key").finditer(self.scan, block.inner, block.close)
-            places = {found[1]: found.start(1) for found in keys}
-            for key, message in (*twice, *faults):
-                self._problem(places.get(key, block.inner), message)
-        identified = bool(values["id"])
-        if not identified:
-            values["id"] = grammar.derived_id(self.path, str(at), body)
-        line = self.line(block.body + raw.index(body))
-        entry = make_entry(values, body, self.day, line, (block.start, end))
-        return entry if identified else entry._replace(identified=False)
+        if not twice and not faults:
+            return
+        keys = _key().finditer(self.scan, block.inner, block.close)
+        places = {key[1]: key.start(1) for key in keys}
+        for name, message in (*twice, *faults):
+            self._problem(places.get(name, block.inner), message)
+
+
+# Units of prose
+
+
+class _Section(NamedTuple):
+    """Text below a heading, with the titles on the way to it; () before the first."""
+
+    titles: tuple[str, ...]
+    start: int
+    end: int
 
 
 def sections(file: MemoryFile) -> list[Entry]:
     """The units of all prose: sections below headings; of one that is mostly a list,
     bullets."""
-    found: list[Entry] = []
+    units: list[Entry] = []
     seen: dict[tuple[str, str], int] = {}
     scan = grammar.with_line_feeds(file.text)
-    number = grammar.line_numbers(scan)
+    line_of = grammar.line_numbers(scan)
     day = date_in_path(file.path)
-    prose = (segment for segment in file.segments if segment.kind == "prose")
-    parts = (part for segment in prose for part in _split_headings(scan, segment))
-    pieces = (
-        (part[0], *at)
-        for part in parts
-        for at in _pieces(scan, *part[1:], titled=bool(part[0]))
-    )
-    for path, start, end in pieces:
+    for section, start, end in _pieces(scan, file.segments):
         raw = file.text[start:end]
         body = raw.strip("\ufeff" + grammar.BLANKS)
-        lead = re.match(r"#[^\r\n]*", body) if path else None
-        if not re.search(r"\w", body[lead.end() if lead else 0 :]):
+        heading = re.match(r"#[^\r\n]*", body) if section.titles else None
+        if not re.search(r"\w", body[heading.end() if heading else 0 :]):
             continue  # a heading or a rule alone
-        title = " > ".join(grammar.HEAD_DATE.sub("", name) for name in path)
-        ordinal = seen[title, body] = seen.get((title, body), -1) + 1
+        undated = (grammar.HEAD_DATE.sub("", title) for title in section.titles)
+        title = " > ".join(undated)
+        ordinal = seen.get((title, body), -1) + 1
+        seen[title, body] = ordinal
         values, _ = read_values({"title": title} if title else {})
         values["id"] = grammar.derived_id(file.path, title, body, str(ordinal))
-        unit = make_entry(
-            values, body, day, number(start + raw.index(body)), (start, end)
-        )
-        date = next(filter(None, map(date_in, reversed(path))), unit.date)
-        found.append(unit._replace(written=False, identified=False, date=date))
-    return found
+        line = line_of(start + raw.index(body))
+        unit = make_entry(values, body, day, line, (start, end))
+        dates = filter(None, map(date_in, reversed(section.titles)))
+        date = next(dates, unit.date)
+        units.append(unit._replace(written=False, identified=False, date=date))
+    return units
 
 
-def _pieces(scan: str, start: int, end: int, *, titled: bool) -> list[tuple[int, int]]:
+def _pieces(
+    scan: str, segments: Sequence[Segment]
+) -> Iterator[tuple[_Section, int, int]]:
+    """The stretches of prose that are a unit each, with their sections."""
+    for segment in segments:
+        if segment.kind == "prose":
+            for section in _split_headings(scan, segment):
+                for start, end in _split_bullets(scan, section):
+                    yield section, start, end
+
+
+def _split_bullets(scan: str, section: _Section) -> list[tuple[int, int]]:
     """The bullets of a section with what is nested in them; the whole where they are no
     half."""
-    first = (scan.find("\n", start, end) + 1 or end) if titled else start
+    _, start, end = section
+    first = start
+    least = _BULLETS_WITHOUT_HEADING
+    if section.titles:
+        first = scan.find("\n", start, end) + 1 or end
+        least = _BULLETS_OF_A_SECTION
     starts = list(_list_starts(scan, first, end))
-    ends = [place for place, _ in starts[1:]] + [end]
-    listed = [
-        stop - at for (at, bullet), stop in zip(starts, ends, strict=False) if bullet
+    places = [place for place, _ in starts]
+    stops = [*places[1:], end]
+    sizes = [
+        stop - place
+        for (place, is_bullet), stop in zip(starts, stops, strict=False)
+        if is_bullet
     ]
-    if len(listed) < (3 if titled else 2) or 2 * sum(listed) < end - first:
+    if len(sizes) < least or 2 * sum(sizes) < end - first:
         return [(start, end)]
-    return list(
-        pairwise([start, *(place for place, _ in starts if place > start), end])
-    )
+    inside = (place for place in places if place > start)
+    return list(pairwise([start, *inside, end]))
+
+
+@verbose
+def _bullet() -> str:
+    """A bullet that is no rule such as `* * *`."""
+    return r"(?<![^\n]) [ ]* [-*+][ \t]+ (?! [-*_ \t]* \r? (?:\n|\Z) ) \S"
 
 
 def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
     """(place, True) of each top-level bullet, (place, False) where text follows a
     list."""
-    if not _pattern("bullet").search(scan, start, end):
+    if not _bullet().search(scan, start, end):
         return
     fences = grammar.code_fences(scan, start, end)
-    depth = -1
-    listed = False
-    blank = False
-    at = start
+    depth: int | None = None
+    in_list = False
+    after_blank = False
+    next_place = start
     for line in scan[start:end].split("\n"):
-        place = at
-        at = at + len(line) + 1
-        indent = len(line) - len(line.lstrip(" "))
-        if not line.strip() or grammar.within(fences, place):
-            blank = not line.strip()
+        place = next_place
+        next_place += len(line) + 1
+        is_blank = not line.strip()
+        if is_blank or grammar.within(fences, place):
+            after_blank = is_blank
             continue
-        if _pattern("bullet").match(line) and (depth < 0 or indent <= depth):
-            depth = indent if depth < 0 else depth
-            listed = True
+        indent = len(line) - len(line.lstrip(" "))
+        is_outer = depth is None or indent <= depth
+        if is_outer and _bullet().match(line):
+            depth = depth or indent
+            in_list = True
             yield place, True
-        elif listed and blank and indent <= depth:
-            listed = False
+        elif is_outer and in_list and after_blank:
+            in_list = False
             yield place, False
-        blank = False
+        after_blank = False
 
 
-def _split_headings(
-    scan: str, segment: Segment
-) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """(heading path, start, end) of each section; headings inside fences do not
-    count."""
+def _split_headings(scan: str, segment: Segment) -> Iterator[_Section]:
+    """The sections of a segment; headings inside fences do not count."""
     start = segment.start + int(scan.startswith("\ufeff", segment.start))
     fences = grammar.code_fences(scan, start, segment.end)
-    found = grammar.HEADING.find(scan, start, segment.end)
-    heads = [head for head in found if not grammar.within(fences, head.start(1))]
-    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in heads] + [
-        segment.end
+    headings = [
+        heading
+        for heading in grammar.HEADING.find(scan, start, segment.end)
+        if not grammar.within(fences, heading.start(1))
     ]
+    places = [scan.rfind("\n", start, each.start(1)) + 1 or start for each in headings]
+    places.append(segment.end)
     if scan[segment.start : places[0]].strip("\ufeff" + grammar.BLANKS):
-        yield (), segment.start, places[0]
-    path: list[tuple[int, str]] = []
-    for head, place, end in zip(heads, places, places[1:], strict=False):
-        depth = len(head[1])
-        path = [
-            *(item for item in path if item[0] < depth),
-            (depth, grammar.heading_text(head)),
-        ]
-        yield tuple(name for _, name in path), place, end
+        yield _Section((), segment.start, places[0])
+    ranks: list[tuple[int, str]] = []
+    for heading, (place, end) in zip(headings, pairwise(places), strict=True):
+        rank = len(heading[1])
+        outer = [item for item in ranks if item[0] < rank]
+        ranks = [*outer, (rank, grammar.heading_text(heading))]
+        yield _Section(tuple(title for _, title in ranks), place, end)

@@ -16,8 +16,8 @@ UNKNOWN_AGE = 30
 UNFADING = frozenset({"policy", "architecture"})
 RATINGS = {"again": 1, "hard": 2, "good": 3, "easy": 4}
 
-# Defaults of the `fsrs` package (FSRS-6); w[20] is the exponent of the forgetting
-# curve.
+# Defaults of the `fsrs` package (FSRS-6), numbered as its formulas have them; w[20] is
+# the exponent of the forgetting curve.
 W = (
     0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796,
     1.4835, 0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
@@ -48,7 +48,8 @@ class Prominence(NamedTuple):
 
 
 def _clamp(value: float, bounds: tuple[float, float]) -> float:
-    return max(bounds[0], min(bounds[1], value))
+    lowest, highest = bounds
+    return max(lowest, min(highest, value))
 
 
 def prominence(
@@ -61,25 +62,25 @@ def prominence(
 ) -> Prominence:
     """The prominence of an entry of `age` days that was reinforced `n` times, with its
     factors."""
-    importance = importance if rule.use_importance else 1.0
-    own = rule.half_life_by_kind.get(kind)
+    weight = importance if rule.use_importance else 1.0
+    decay = _decay(kind, age, rule, stability)
     grown = growth(n, rule.growth)
-    if rule.decay == "none" or (own is None and kind in UNFADING):
-        decay = 1.0
-    elif rule.decay == "half-life" or own is not None:
-        decay = half_life_decay(age, rule.half_life if own is None else own)
-    elif rule.decay == "linear":
-        decay = max(FLOOR, 1 - max(age, 0) / 180)
-    else:
-        decay = retrievability(
-            age, initial_stability() if stability is None else stability
-        )
     return Prominence(
-        importance=importance,
-        decay=decay,
-        growth=grown,
-        value=importance * decay * grown,
+        importance=weight, decay=decay, growth=grown, value=weight * decay * grown
     )
+
+
+def _decay(kind: str, age: float, rule: Rule, stability: float | None) -> float:
+    named = kind in rule.half_life_by_kind
+    if rule.decay == "none" or (kind in UNFADING and not named):
+        return 1.0
+    if named:
+        return half_life_decay(age, rule.half_life_by_kind[kind])
+    if rule.decay == "half-life":
+        return half_life_decay(age, rule.half_life)
+    if rule.decay == "linear":
+        return max(FLOOR, 1 - max(age, 0) / 180)
+    return retrievability(age, initial_stability() if stability is None else stability)
 
 
 def half_life_decay(age: float, half_life: float = 90.0) -> float:
@@ -93,9 +94,9 @@ def half_life_decay(age: float, half_life: float = 90.0) -> float:
 def retrievability(age: float, stability: float) -> float:
     """FSRS-6 forgetting curve, (1 + f t/S)^-w20 with f = 0.9^(-1/w20) - 1 and t in
     whole days."""
-    return float(
-        (1 + _FACTOR * int(max(age, 0)) / _clamp(stability, STABILITY_RANGE)) ** -W[20]
-    )
+    days = int(max(age, 0))
+    ratio = _FACTOR * days / _clamp(stability, STABILITY_RANGE)
+    return math.pow(1 + ratio, -W[20])
 
 
 def initial_stability(surprise: float = 0.0) -> float:
@@ -109,27 +110,37 @@ def review(
     """Stability and difficulty after a review (FSRS-6) `days` after the last; unknown
     is good."""
     grade = RATINGS.get(rating, RATINGS["good"])
-    s = _clamp(stability, STABILITY_RANGE)
-    d = _clamp(difficulty, DIFFICULTY_RANGE)
+    stability = _clamp(stability, STABILITY_RANGE)
+    difficulty = _clamp(difficulty, DIFFICULTY_RANGE)
     if days < 1:
-        increase = math.exp(W[17] * (grade - 3 + W[18])) * s ** -W[19]
-        after = s * (increase if grade == RATINGS["again"] else max(increase, 1.0))
+        after = _same_day(stability, grade)
     elif grade == RATINGS["again"]:
-        lost = math.exp(W[14] * (1 - retrievability(days, s)))
-        long_term = W[11] * d ** -W[12] * ((s + 1) ** W[13] - 1) * lost
-        after = min(long_term, s / math.exp(W[17] * W[18]))
+        after = _forgotten(stability, difficulty, days)
     else:
-        factor = (W[15] if rating == "hard" else 1.0) * (
-            W[16] if rating == "easy" else 1.0
-        )
-        gain = math.exp(W[8]) * (11 - d) * s ** -W[9]
-        after = s * (
-            1 + gain * (math.exp(W[10] * (1 - retrievability(days, s))) - 1) * factor
-        )
-    damped = d + (10 - d) / 9 * -W[6] * (grade - 3)
+        after = _recalled(stability, difficulty, days, grade)
+    damped = difficulty + (10 - difficulty) / 9 * -W[6] * (grade - 3)
     easiest = W[4] - math.exp(W[5] * 3) + 1
-    harder = _clamp(W[7] * easiest + (1 - W[7]) * damped, DIFFICULTY_RANGE)
-    return _clamp(float(after), STABILITY_RANGE), harder
+    harder = W[7] * easiest + (1 - W[7]) * damped
+    return _clamp(after, STABILITY_RANGE), _clamp(harder, DIFFICULTY_RANGE)
+
+
+def _same_day(stability: float, grade: int) -> float:
+    increase = math.exp(W[17] * (grade - 3 + W[18])) * math.pow(stability, -W[19])
+    return stability * (increase if grade == RATINGS["again"] else max(increase, 1.0))
+
+
+def _forgotten(stability: float, difficulty: float, days: float) -> float:
+    lost = math.exp(W[14] * (1 - retrievability(days, stability)))
+    held = math.pow(stability + 1, W[13]) - 1
+    long_term = W[11] * math.pow(difficulty, -W[12]) * held * lost
+    return min(long_term, stability / math.exp(W[17] * W[18]))
+
+
+def _recalled(stability: float, difficulty: float, days: float, grade: int) -> float:
+    factor = {RATINGS["hard"]: W[15], RATINGS["easy"]: W[16]}.get(grade, 1.0)
+    gain = math.exp(W[8]) * (11 - difficulty) * math.pow(stability, -W[9])
+    surprise = math.exp(W[10] * (1 - retrievability(days, stability))) - 1
+    return stability * (1 + gain * surprise * factor)
 
 
 def growth(n: int, mode: str = "log") -> float:
@@ -145,15 +156,13 @@ def age_days(
     future is 0."""
     for text in (last_reinforced, created_at, date):
         with suppress(ValueError):
-            return max(
-                0, now.toordinal() - type(now).fromisoformat(text[:10]).toordinal()
-            )
+            age = now - datetime.date.fromisoformat(text[:10])
+            return max(0, age.days)
     return UNKNOWN_AGE
 
 
-# share of an entry's words that a session must say for the entry to count as used
 USED = 0.3
-_LONG_WORD = r"[^\W\d_]{4,}"
+"""Share of an entry's words that a session must say for the entry to count as used."""
 
 
 def stronger(entry: Entry, today: str) -> dict[str, Any]:
@@ -171,9 +180,11 @@ def reviewed(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
         return {}
     initial = initial_stability(float(entry.extra.get("surprise", 0)))
     known = {"stability": initial, "difficulty": INITIAL_DIFFICULTY, **entry.extra}
-    days = age_days(entry.last_reinforced, entry.created_at, entry.date, now)
     stability, difficulty = review(
-        float(known["stability"]), float(known["difficulty"]), days, rating
+        stability=float(known["stability"]),
+        difficulty=float(known["difficulty"]),
+        days=age_days(entry.last_reinforced, entry.created_at, entry.date, now),
+        rating=rating,
     )
     return {
         "reinforcement_count": entry.reinforcement_count + (rating != "again"),
@@ -197,4 +208,4 @@ def is_used(entry: Entry, spoken: str) -> bool:
 
 def long_words(text: str) -> set[str]:
     """The distinct words of four letters or more, in lower case."""
-    return set(re.findall(_LONG_WORD, text.lower()))
+    return set(re.findall(r"[^\W\d_]{4,}", text.lower()))

@@ -12,8 +12,14 @@ PASSING_LEVELS = ("job", "task")
 """Where entries belong to one piece of work (domain task); elsewhere they are the
 team's."""
 STATUSES = ("active", "retired", "compacted")
-PHASES = tuple(
-    "specification planning design implementation review maintenance unknown".split()
+PHASES = (
+    "specification",
+    "planning",
+    "design",
+    "implementation",
+    "review",
+    "maintenance",
+    "unknown",
 )
 LEVEL_WEIGHTS = {"global": 1.0, "project": 1.2, "job": 1.2, "task": 1.5}
 LEVELS = tuple(LEVEL_WEIGHTS)
@@ -21,8 +27,15 @@ OUTERMOST = {level: depth for depth, level in enumerate(LEVELS)}
 LEVEL_WORDS = {"team": "task", "dispatch": "task", "session": "job"}
 """Other names people use for a level; they are accepted wherever a level is."""
 STORES = ("memory", "institutional", "proxy", "archive")
-KINDS = tuple(
-    "policy workflow pitfall architecture decision preference fact episode".split()
+KINDS = (
+    "policy",
+    "workflow",
+    "pitfall",
+    "architecture",
+    "decision",
+    "preference",
+    "fact",
+    "episode",
 )
 PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 
@@ -53,8 +66,7 @@ class Entry(NamedTuple):
     False).
 
     Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands
-    in the file;
-    `touched`: a person edited the body since `mem` wrote it."""
+    in the file; `touched`: a person edited the body since `mem` wrote it."""
 
     id: str
     type: str
@@ -98,22 +110,19 @@ class Patch(NamedTuple):
 
 JOBS_DIRS = (".teaparty/jobs", ".mem/jobs")
 ARCHIVE = ".archive.md"
-
-
-_ANOTHER = re.compile(
-    r"\A(?:[gp]|r\d+):"
-)  # home, Claude Code's own memory, below the root
+# Before an id: from the home folder, Claude Code's own memory, a root below this one.
+_MARK_OF_ANOTHER = re.compile(r"\A(?:[gp]|r\d+):")
 
 
 def plain_id(key: str) -> str:
     """The id in the file, without the mark of another repository: no id begins so by
     itself."""
-    return _ANOTHER.sub("", key, count=1)
+    return _MARK_OF_ANOTHER.sub("", key, count=1)
 
 
 class Place(NamedTuple):
-    """`of` is the store that an archive keeps the leavings of; else it equals
-    `store`."""
+    """Where a memory file belongs; `of` is the store whose leavings an archive keeps,
+    else the same as `store`."""
 
     level: str
     store: str
@@ -122,10 +131,10 @@ class Place(NamedTuple):
     of: str = "memory"
 
     def is_around(self, level: str, job: str, task: str) -> bool:
-        """Whether readers of a level see what stands here: it is that or outside, of
-        the same."""
-        same = self.job in ("", job) and self.task in ("", task)
-        return same and OUTERMOST[self.level] <= OUTERMOST[level]
+        """Whether readers at a level see what stands here: on that level or further
+        out, and of no other job or task."""
+        is_same = self.job in ("", job) and self.task in ("", task)
+        return is_same and OUTERMOST[self.level] <= OUTERMOST[level]
 
 
 def place(
@@ -133,15 +142,17 @@ def place(
 ) -> Place:
     """The place of a file in one of the folders that are looked at."""
     stem = name.removesuffix(ARCHIVE).removesuffix(".md")
-    of = "institutional" if stem == "institutional" and not folder else "memory"
-    if folder == "proxy-tasks" or (stem == "proxy" and not folder):
-        of = "proxy"
+    store = "memory"
+    if folder == "proxy-tasks":
+        store = "proxy"
+    elif not folder and stem in ("institutional", "proxy"):
+        store = stem
     return Place(
         level=level,
-        store="archive" if name.endswith(ARCHIVE) else of,
+        store="archive" if name.endswith(ARCHIVE) else store,
         job=job,
         task=task,
-        of=of,
+        of=store,
     )
 
 
@@ -164,13 +175,13 @@ def source_of(path: str) -> str:
 def listed(entry: Entry, key: str) -> list[str]:
     """A list of the front matter as texts; one text is a list of one."""
     value = entry.extra.get(key) or ()
-    return [
-        str(item) for item in (value if isinstance(value, (list, tuple)) else (value,))
-    ]
+    items = value if isinstance(value, (list, tuple)) else (value,)
+    return [str(item) for item in items]
 
 
 def sessions_of(entry: Entry) -> set[str]:
     """The sessions that an entry was learned in: `session_id`, and those named in
     `source`."""
-    named = [name.partition("#")[0] for name in listed(entry, "source")]
-    return {str(name) for name in (*named, entry.extra.get("session_id")) if name}
+    names = {name.partition("#")[0] for name in listed(entry, "source")}
+    names.add(str(entry.extra.get("session_id") or ""))
+    return names - {""}

@@ -1,5 +1,5 @@
 """The connection to the shared index, given up after a time, with errors that say what
-to do."""
+to do; its tables made, and their version."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.project import distribution
 from memcli.providers import within
-from memcli.text.matching import stanzas, table
+from memcli.text.matching import table
 
 if TYPE_CHECKING:
     import psycopg
 
 
 T = TypeVar("T")
-PATIENCE = (
-    1.5  # seconds of waiting for all calls, the driver's loading included, in a search
-)
+# seconds of waiting for all calls of a search, the driver's loading included
+PATIENCE = 1.5
 LEAST = 0.05  # seconds that any call has
+CONNECTING = 10  # seconds until a push gives up
 
 
 class Link:
@@ -43,7 +43,8 @@ class Link:
 
     def close(self) -> None:
         """Let the server go; one that does not answer is not waited for."""
-        connection, self._connection = self._connection, None
+        connection = self._connection
+        self._connection = None
         if connection is not None:
             with suppress(TimeoutError):
                 within(0.0 if self.failed else 1.0, connection.close)
@@ -77,11 +78,10 @@ def connect(url: str) -> psycopg.Connection[Any]:
     """A connection to the server, on which bare names are those of PostgreSQL."""
     import psycopg
 
-    logging.getLogger("psycopg").addHandler(
-        logging.NullHandler()
-    )  # what it logs is raised, too
+    # what the driver logs is raised, too
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     connection = psycopg.connect(
-        url, autocommit=True, connect_timeout=10, application_name="mem"
+        url, autocommit=True, connect_timeout=CONNECTING, application_name="mem"
     )
     # Others may have made functions and operators in the schemas of the user's path.
     connection.execute("SET search_path = pg_catalog")
@@ -105,9 +105,8 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         with suppress(ProgrammingError):
             parts = conninfo_to_dict(url)
     if parts is None or not re.fullmatch(r"[\d,]*", str(parts.get("port") or "")):
-        hint = (
-            "write postgresql://user@host:5432/database; the password goes to ~/.pgpass"
-        )
+        where = "postgresql://user@host:5432/database"
+        hint = f"write {where}; the password goes to ~/.pgpass"
         raise UsageError("store_url is no PostgreSQL URL", hint)
     host = parts.get("host") or environ.get("PGHOST", "localhost")
     port = parts.get("port") or environ.get("PGPORT", "5432")
@@ -121,65 +120,85 @@ def explained(error: BaseException, where: str) -> BaseException:
 
     if isinstance(error, MemError) or not isinstance(error, psycopg.Error):
         return error
-    text = str(error)
-    name = type(error).__name__
-    hint = f"bring it up to date, or report it: {name}"
-    what: str = f"the shared index failed: {name}"
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
-        return RefusedError(
-            f"another push of this project is under way ({where})", "run again"
-        )
-    if isinstance(error, errors.InsufficientPrivilege):
-        what = "this role may not do that in the shared index"
-        hint = "ask for the rights of docs/shared-index.md, and check store_team"
-    elif "password authentication failed" in text or "no password supplied" in text:
-        what = "the server does not take the password"
-        hint = "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD"
-    elif isinstance(error, psycopg.OperationalError) and "does not exist" in text:
-        what = "no such database or role"
-        hint = "check store_url"
-    elif isinstance(error, psycopg.OperationalError):
-        what = "the shared index cannot be reached"
-        hint = "check that the server runs, and store_url"
+        what = f"another push of this project is under way ({where})"
+        return RefusedError(what, "run again")
+    what, hint = _meaning(error)
     return ProviderError(f"{what} ({where})", hint)
 
 
-def statement(name: str) -> str:
-    """A statement of `statements.sql`, by its name."""
-    return stanzas("postgres/statements.sql")[f"-- {name}"]
+def _meaning(error: psycopg.Error) -> tuple[str, str]:
+    """What went wrong, and what to do."""
+    import psycopg
+    from psycopg import errors
+
+    name = type(error).__name__
+    text = str(error)
+    if isinstance(error, errors.InsufficientPrivilege):
+        hint = "ask for the rights of docs/shared-index.md, and check store_team"
+        return "this role may not do that in the shared index", hint
+    if "password authentication failed" in text or "no password supplied" in text:
+        hint = "put it into ~/.pgpass (PGPASSFILE) or PGPASSWORD"
+        return "the server does not take the password", hint
+    if not isinstance(error, psycopg.OperationalError):
+        hint = f"bring it up to date, or report it: {name}"
+        return f"the shared index failed: {name}", hint
+    if "does not exist" in text:
+        return "no such database or role", "check store_url"
+    hint = "check that the server runs, and store_url"
+    return "the shared index cannot be reached", hint
 
 
-VERSION = 3  # the version that this program reads and writes
+VERSION = 3  # of the tables that this program reads and writes
 _LOCK = 0x6D656D
+
+_TABLES = "SELECT to_regclass('mem.version') IS NOT NULL"
+_OWNED = """
+SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mem.chunks'::regclass
+"""
+_VECTOR_SCHEMA = """
+SELECT quote_ident(nspname) FROM pg_namespace
+WHERE oid = (SELECT extnamespace FROM pg_extension WHERE extname = 'vector')
+"""
+_SCHEMAS = """
+SELECT quote_ident(nspname), nspname = 'mem' AND NOT pg_has_role(nspowner, 'USAGE'),
+    EXISTS (
+        SELECT FROM aclexplode(nspacl) WHERE grantee = 0 AND privilege_type = 'CREATE'
+    )
+FROM pg_namespace WHERE nspname = 'mem'
+    OR oid = (SELECT extnamespace FROM pg_extension WHERE extname = 'vector')
+"""
+_VECTORS = """
+CREATE INDEX IF NOT EXISTS {name} ON mem.chunks
+USING hnsw ((vector::{vector}.halfvec({dim})) {vector}.halfvec_cosine_ops)
+WHERE model = {model} AND dim = {dim}
+"""
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
     """The version of the tables, 0 without any."""
-    [(there,)] = connection.execute(
-        "SELECT to_regclass('mem.version') IS NOT NULL"
-    ).fetchall()
-    rows = (
-        connection.execute("SELECT version FROM mem.version").fetchall()
-        if there
-        else []
-    )
-    return int(rows[0][0]) if rows else 0
+    [(there,)] = connection.execute(_TABLES).fetchall()
+    if not there:
+        return 0
+    row = connection.execute("SELECT version FROM mem.version").fetchone()
+    return int(row[0]) if row else 0
 
 
 def require(found: int) -> None:
     """Raise ProviderError unless `found` is the version that this program knows."""
+    if found == VERSION:
+        return
     if not found:
         hint = "make its tables by a first push, by a role that may: mem index --push"
         raise ProviderError("the server has no shared index yet", hint)
-    if found != VERSION:
-        older = found < VERSION
-        hint = "use a newer mem"
-        if older:
-            hint = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push in each project"
-        side = "older" if older else "newer"
-        raise ProviderError(
-            f"the shared index is of version {found}, {side} than {VERSION}", hint
-        )
+    side = "newer"
+    hint = "use a newer mem"
+    if found < VERSION:
+        side = "older"
+        steps = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push"
+        hint = f"{steps} in each project"
+    what = f"the shared index is of version {found}, {side} than {VERSION}"
+    raise ProviderError(what, hint)
 
 
 def make(connection: psycopg.Connection[Any]) -> bool:
@@ -191,35 +210,33 @@ def make(connection: psycopg.Connection[Any]) -> bool:
             return False
         extension = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         if connection.execute(extension).fetchone() is None:
-            hint = "install pgvector 0.8 or later on the server"
-            raise ProviderError(
-                "the server lacks the extension vector (pgvector)", hint
-            )
+            what = "the server lacks the extension vector (pgvector)"
+            raise ProviderError(what, "install pgvector 0.8 or later on the server")
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA mem")
         _refuse_intruders(connection)
         tables = table("postgres/schema.sql")
-        tables = tables.replace("<vector>", vector_schema(connection))
+        tables = tables.replace("<vector>", _vector_schema(connection))
         connection.execute(tables.encode())
         connection.execute("INSERT INTO mem.version VALUES (%s)", (VERSION,))
     return True
 
 
-def vector_schema(connection: psycopg.Connection[Any]) -> str:
+def _vector_schema(connection: psycopg.Connection[Any]) -> str:
     """The schema of pgvector, quoted."""
-    [(schema,)] = connection.execute(statement("vector schema")).fetchall()
+    [(schema,)] = connection.execute(_VECTOR_SCHEMA).fetchall()
     return str(schema)
 
 
 def _refuse_intruders(connection: psycopg.Connection[Any]) -> None:
     """Raise RefusedError where others could put something beside what is called with
     the rights of the tables' owner."""
-    for schema, another, everybody in connection.execute(statement("schemas")):
-        if another:
+    for schema, is_anothers, is_everybodys in connection.execute(_SCHEMAS):
+        if is_anothers:
             what = "the schema mem is of another role"
             hint = "DROP SCHEMA mem, or push as the role that is to own the tables"
             raise RefusedError(what, hint)
-        if everybody:
+        if is_everybodys:
             what = f"everybody may create in the schema {schema}"
             hint = f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, as its owner"
             if schema != "mem":
@@ -234,17 +251,13 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
 
     from psycopg import sql
 
-    asked = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mem.chunks'::regclass"
-    if connection.execute(asked).fetchone() != (True,):
+    if connection.execute(_OWNED).fetchone() != (True,):
         return
-    name = (
-        f"chunks_near_{blake2b(f'{model}/{dim}'.encode(), digest_size=6).hexdigest()}"
+    key = blake2b(f"{model}/{dim}".encode(), digest_size=6).hexdigest()
+    statement = sql.SQL(_VECTORS).format(
+        name=sql.Identifier(f"chunks_near_{key}"),
+        vector=sql.SQL(_vector_schema(connection)),
+        dim=dim,
+        model=model,
     )
-    connection.execute(
-        sql.SQL(statement("vectors")).format(
-            name=sql.Identifier(name),
-            vector=sql.SQL(vector_schema(connection)),
-            dim=dim,
-            model=model,
-        )
-    )
+    connection.execute(statement)

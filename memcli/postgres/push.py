@@ -2,7 +2,7 @@
 transaction."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -11,21 +11,23 @@ from memcli.app import App
 from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.embedding import of_texts
 from memcli.index.vectors import embedded_text
-from memcli.index.view import FileRow
+from memcli.index.view import AROUND, FileRow
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.postgres import link, writer
-from memcli.postgres.tokens import Tokenizer
-from memcli.postgres.writer import Identity, identify
+from memcli.postgres.chunks import Sent, chunks, leaves, number
+from memcli.postgres.identity import Identity, identify
+from memcli.postgres.source import literal
+from memcli.postgres.writer import Change, FileChange, NewChunk
 from memcli.project import git
 from memcli.project.context import base_of
 from memcli.providers import embed as arithmetic
 from memcli.storage.files import Unreadable, decode, digest, read_file
 from memcli.text.controls import strip_private
 
-FORMAT = "1"  # of what is sent; another one sends every file again
+FORMAT = "2"  # of what is sent; another one sends every file again
 TRIES = 5
-ARGUMENTS = 500
+ARGUMENTS = 500  # names that one call of git is given
 
 
 class PushReport(NamedTuple):
@@ -49,6 +51,7 @@ class _Target(NamedTuple):
     server: link.Link
     identity: Identity
     known: writer.Known
+    archived: bool
     model: str = ""
     dim: int = 0
 
@@ -62,7 +65,7 @@ def push(app: App, *, archived: bool = False) -> PushReport:
         what = "only a project can be pushed: the global level stays here"
         raise UsageError(what, "run it in a repository")
     identity = identify(app.project.root)
-    wanted = _wanted(app, archived)
+    wanted, left_out = _wanted(app, app.project.root, archived)
     team = app.project.config.store_team
     with closing(link.Link(url, environ)) as server:
         made = not server.ask(link.version) and server.ask(link.make)
@@ -70,21 +73,29 @@ def push(app: App, *, archived: bool = False) -> PushReport:
         for _ in range(TRIES):
             with suppress(writer.Stale):
                 known = server.ask(lambda c: writer.known(c, identity, team))
-                target = _with_model(
-                    _Target(app=app, server=server, identity=identity, known=known)
+                target = _Target(
+                    app=app,
+                    server=server,
+                    identity=identity,
+                    known=known,
+                    archived=archived,
                 )
-                return _push(target, *wanted, archived)._replace(made=made)
+                report = _push(_with_model(target), wanted)
+                return report._replace(left_out=left_out, made=made)
     what = f"this project is being pushed by others all the time ({server.where})"
     raise RefusedError(what, "run again")
 
 
-def _wanted(app: App, archived: bool) -> tuple[dict[str, FileRow], tuple[str, ...]]:
+def _wanted(
+    app: App, root: Path, archived: bool
+) -> tuple[dict[str, FileRow], tuple[str, ...]]:
+    """The files that are to be there, and the names of those that git does not
+    know."""
     wanted = {
         row.path: row
         for row in app.index.files().values()
-        if writer.leaves(row.place, row.tree, archived=archived) and row.hash
+        if leaves(row.place, row.tree, archived=archived) and row.hash
     }
-    root = app.project.root or Path()
     kept = set(_git(root, wanted, "ls-files", "-z"))
     for name in _git(root, kept, "diff", "--name-only", "-z", "--relative", "HEAD"):
         hint = "commit it first: what is shared is as of a commit"
@@ -97,164 +108,161 @@ def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
     found = list[str]()
     listed = sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
-        done = git.run(
-            [*command, "--", *listed[start : start + ARGUMENTS]], root, timeout=120
-        )
+        some = listed[start : start + ARGUMENTS]
+        done = git.run([*command, "--", *some], root, timeout=120)
         if done.returncode:
-            raise ProviderError(
-                f"git {command[0]} failed: {done.stderr.strip()}", "git status"
-            )
+            what = f"git {command[0]} failed: {done.stderr.strip()}"
+            raise ProviderError(what, "git status")
         found += [name for name in done.stdout.split("\0") if name]
     return found
 
 
-def _push(
-    to: _Target, files: dict[str, FileRow], left_out: tuple[str, ...], archived: bool
-) -> PushReport:
-    key = to.known.key
-    identity = to.identity
-    facts = to.known.facts
-    now = writer.Facts(
-        team=facts.team,
+def _push(target: _Target, files: dict[str, FileRow]) -> PushReport:
+    identity = target.identity
+    before = target.known.facts
+    facts = writer.Facts(
+        team=before.team,
         commit=identity.commit,
         remote=identity.remote,
         name=identity.name,
-        model=to.model,
-        dim=to.dim,
+        model=target.model,
+        dim=target.dim,
+        archived=target.archived,
     )
-    if to.dim:
-        to.server.ask(lambda c: link.index_vectors(c, to.model, to.dim))
+    if target.dim:
+        target.server.ask(lambda c: link.index_vectors(c, target.model, target.dim))
     # What has vectors of another model is not changed but sent anew.
-    same = (to.model, to.dim) == (facts.model, facts.dim)
-    have_files = to.known.files if same else {}
+    same = (target.model, target.dim) == (before.model, before.dim)
     problems: list[Problem] = []
-    changed = []
+    change = _changed(
+        target, files, facts, target.known.files if same else {}, problems
+    )
+    if change.files or change.gone or facts != before:
+        change = change._replace(anew=not same)
+        target.server.ask(lambda c: writer.write(c, identity, target.known, change))
+    for other in target.known.others:
+        target.app.notes.append(f"team {other} has this project, too, as it was pushed")
+    return PushReport(
+        project=identity.name,
+        where=target.server.where,
+        commit=identity.commit,
+        files=len(files),
+        sent=len(change.new),
+        dropped=len(change.dropped),
+        embedded=sum(1 for chunk in change.new if chunk.vector is not None),
+        left_out=(),
+        problems=tuple(problems),
+    )
+
+
+def _changed(
+    target: _Target,
+    files: dict[str, FileRow],
+    facts: writer.Facts,
+    known: Mapping[str, str],
+    problems: list[Problem],
+) -> Change:
+    """What makes of the files that are `known`, by their hashes, these `files`."""
+    changed = list[FileChange]()
     for name, row in files.items():
         state = digest("\0".join((FORMAT, row.hash, *row.place)).encode())
-        if have_files.get(name) != state:
-            changed.append(_read(to.app, row, state, problems))
-    gone = [writer.number(name) for name in have_files if name not in files]
-    touched = [*gone, *(file.number for file in changed)] if same else []
-    select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
-    rows = (
-        to.server.ask(lambda c: c.execute(select, (key, touched)).fetchall())
-        if touched
-        else []
-    )
-    have = {row[0] for row in rows}
+        if known.get(name) != state:
+            changed.append(_read(target.app, row, state, problems))
+    gone = [number(name) for name in known if name not in files]
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
-    new = _new(to, [pair for i, pair in wanted.items() if i not in have])
-    dropped = sorted(have - wanted.keys())
-    change = writer.Change(
-        facts=now,
+    have = set[int]()
+    if known:
+        touched = [*gone, *(file.number for file in changed)]
+        have = target.server.ask(lambda c: writer.have(c, target.known.key, touched))
+    return Change(
+        facts=facts,
         files=changed,
         gone=gone,
-        new=new,
-        dropped=dropped,
-        anew=not same,
-        archived=archived,
+        new=_new(target, [pair for key, pair in wanted.items() if key not in have]),
+        dropped=sorted(have - wanted.keys()),
+        anew=False,
     )
-    if changed or gone or now != facts:
-        to.server.ask(lambda c: writer.write(c, identity, to.known, change))
-    for other in to.known.others:
-        to.app.notes.append(f"team {other} has this project, too, as it was pushed")
-    embedded = sum(chunk.vector is not None for chunk in new)
-    return PushReport(
-        project=identity.name, where=to.server.where, commit=identity.commit, files=len(files), sent=len(new), dropped=len(dropped),
-        embedded=embedded, left_out=left_out, problems=tuple(problems),
-    )  # fmt: skip
 
 
-def _read(
-    app: App, row: FileRow, identity: str, problems: list[Problem]
-) -> writer.FileChange:
-    file = app.project.found(row.path)
-    path = file.path if file else app.project.path_of(row.path)
-    changed = writer.FileChange(
-        number=writer.number(row.path),
-        path=row.path,
-        hash=identity,
-        place=row.place,
-        chunks=(),
+def _read(app: App, row: FileRow, state: str, problems: list[Problem]) -> FileChange:
+    listed = app.project.found(row.path)
+    path = listed.path if listed else app.project.path_of(row.path)
+    changed = FileChange(
+        number=number(row.path), path=row.path, hash=state, place=row.place, chunks=()
     )
     try:
         data = read_file(path, base_of(app.project, path)).data
         text = strip_private(decode(data), lines=True)
     except Unreadable as error:
-        problems.append(
-            Problem(
-                path=row.path,
-                line=error.line,
-                message=str(error),
-                severity="unreadable",
-            )
+        problem = Problem(
+            path=row.path, line=error.line, message=str(error), severity="unreadable"
         )
+        problems.append(problem)
         return changed
     if digest(data) != row.hash:
         raise RefusedError(f"{row.path} is being changed", "run again")
-    sent = writer.chunks(
-        parse(text, row.path), row.path, live=row.place.store == "memory"
-    )
-    return changed._replace(chunks=sent)
+    live = row.place.store == "memory"
+    return changed._replace(chunks=chunks(parse(text, row.path), row.path, live=live))
 
 
-def _new(
-    to: _Target, added: Sequence[tuple[writer.FileChange, writer.Sent]]
-) -> list[writer.NewChunk]:
-    sent = [one for _, one in added]
-    with closing(Tokenizer()) as tokenizer:
-        labels = (f"=t:{to.known.facts.team}", f"=p:{to.known.key}")
-        rows = [
-            (r.title, r.text, r.tags, r.date, r.parts)
-            for r in (one.row for one in sent)
+def _new(target: _Target, added: Sequence[tuple[FileChange, Sent]]) -> list[NewChunk]:
+    chosen = list[Sent]()
+    if target.dim:
+        chosen = [
+            sent for _, sent in added if sent.row.live and _chosen(target.app, sent)
         ]
-        words = tokenizer.words(rows, labels)
-    chosen = [one for one in sent if to.dim and one.row.live and _chosen(to.app, one)]
-    texts = [embedded_text(one.row.title, one.row.text) for one in chosen]
-    vectors = dict(zip((one.id for one in chosen), _vectors(to, texts), strict=True))
+    vectors = dict(
+        zip((sent.id for sent in chosen), _vectors(target, chosen), strict=True)
+    )
     return [
-        writer.NewChunk(file=file, sent=one, words=own, vector=vectors.get(one.id))
-        for (file, one), own in zip(added, words, strict=True)
+        NewChunk(file=file, sent=sent, vector=vectors.get(sent.id))
+        for file, sent in added
     ]
 
 
-def _with_model(to: _Target) -> _Target:
-    embedder = to.app.providers.embedder
+def _with_model(target: _Target) -> _Target:
+    """The target with the model and dimension of its vectors. Raises UsageError where
+    the shared index has vectors of another dimension of that model."""
+    embedder = target.app.providers.embedder
     if embedder is None:
-        return to
+        return target
     model = f"{embedder.provider}/{embedder.model}"
-    known = to.known.facts.dim if to.known.facts.model == model else 0
-    dim = to.app.project.config.embed_dimensions or known
-    dim = arithmetic.DIM if embedder.provider == "local" else dim
+    facts = target.known.facts
+    dim = target.app.project.config.embed_dimensions
+    if embedder.provider == "local":
+        dim = arithmetic.DIM
+    elif not dim and facts.model == model:
+        dim = facts.dim
     dim = dim or len(embedder.embed(["dimension"])[0])
-    have = to.server.ask(lambda c: writer.dimensions(c, model))
+    have = sorted(target.server.ask(lambda c: writer.dimensions(c, model)))
     if have and dim not in have:
-        listed = " or ".join(map(str, sorted(have)))
-        what = f"vectors of {model} have {listed} dimensions in the shared index, here {dim}"
-        raise UsageError(what, f"set embed_dimensions = {sorted(have)[0]}")
-    return to._replace(model=model, dim=dim)
+        listed = " or ".join(map(str, have))
+        what = f"vectors of {model} have {listed} dimensions in the shared index, here"
+        raise UsageError(f"{what} {dim}", f"set embed_dimensions = {have[0]}")
+    return target._replace(model=model, dim=dim)
 
 
-def _chosen(app: App, sent: writer.Sent) -> bool:
+def _chosen(app: App, sent: Sent) -> bool:
+    """Whether a chunk is one of those that are to be embedded."""
     chosen = app.chosen
     row = sent.row
-    values = json.loads(sent.row.metadata)
+    values = json.loads(row.metadata)
     if values.get("embed") is not None:
         return bool(values["embed"])
-    fits = row.kind in (chosen.kinds or (row.kind,)) and row.type in (
-        chosen.types or (row.type,)
-    )
-    return fits and float(values.get("importance") or 0) >= chosen.importance
+    if row.kind not in (chosen.kinds or (row.kind,)):
+        return False
+    if row.type not in (chosen.types or (row.type,)):
+        return False
+    return float(values.get("importance") or 0) >= chosen.importance
 
 
-def _vectors(to: _Target, texts: Sequence[str]) -> list[str | None]:
-    embedder = to.app.providers.embedder
-    if embedder is None or not texts:
-        return [None] * len(texts)
-    made = of_texts(to.app.index.vectors, embedder, texts)
-    return [literal(own) if own else None for own in made]
-
-
-def literal(quantised: bytes) -> str:
-    """A vector of whole numbers in the text form of pgvector."""
-    return f"[{','.join(map(str, memoryview(quantised).cast('b')))}]"
+def _vectors(target: _Target, chosen: Sequence[Sent]) -> list[str | None]:
+    embedder = target.app.providers.embedder
+    if embedder is None or not chosen:
+        return [None] * len(chosen)
+    texts = [
+        embedded_text(row.title, row.around.partition(AROUND)[0] or row.text)
+        for row in (sent.row for sent in chosen)
+    ]
+    made = of_texts(target.app.index.vectors, embedder, texts)
+    return [literal(vector) if vector else None for vector in made]

@@ -1,151 +1,69 @@
-"""A project of the shared index: its identity, what of it leaves the machine, how it is
-written."""
+"""What the server has of a project, and a change of it, all or nothing."""
 
-from __future__ import annotations
-
-import json
-import os
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID, uuid4
 
 from memcli.errors import UsageError
-from memcli.index.refresh import Row, rows
-from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Place
-from memcli.memory.words import each_text
-from memcli.postgres.link import statement
-from memcli.project import git
-from memcli.text.controls import strip_controls, strip_private
-from memcli.text.secrets import redact_secrets
+from memcli.postgres.chunks import Sent
+from memcli.postgres.identity import Identity
+from memcli.postgres.words import searched
 
 if TYPE_CHECKING:
     import psycopg
 
-    from memcli.postgres.tokens import Words
-
-
-class Identity(NamedTuple):
-    """A project at a commit; `root_commit` and `path` tell it from others of its team;
-    `remote` "" is none."""
-
-    name: str
-    root_commit: str
-    path: str
-    commit: str
-    remote: str
-
-
-def identify(root: Path) -> Identity:
-    """The identity of the project at `root`. Raises UsageError where it has none."""
-    top = git.work_tree(root)
-    if top is None:
-        what = "the shared index knows projects by their first commit"
-        raise UsageError(
-            f"{what}: {root} is in no git repository", "run it in a repository"
-        )
-
-    def ask(*arguments: str) -> str:
-        return (git.ask(top, *arguments) or "").strip()
-
-    if ask("rev-parse", "--is-shallow-repository") == "true":
-        what = f"the history of {top} is cut off, so its first commit is not known"
-        raise UsageError(what, "git fetch --unshallow (in CI: fetch the whole history)")
-    commit = ask("rev-parse", "--verify", "--quiet", "HEAD")
-    first = ask("rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")[-1]
-    if not commit or not first:
-        raise UsageError(f"{top} has no commit yet", "commit the memory files first")
-    path = Path(
-        os.path.relpath(os.path.realpath(root), os.path.realpath(top))
-    ).as_posix()
-    remote = re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", ask("remote", "get-url", "origin"))
-    parts = [
-        part
-        for part in re.split(r"[/:\\]", remote.removesuffix("/").removesuffix(".git"))
-        if part
-    ]
-    name = "/".join(parts[-2:] if ":" in remote else parts[-1:])
-    name = name or os.path.basename(os.path.realpath(top))
-    name = name if path == "." else f"{name}/{path}"
-    return Identity(
-        name=name,
-        root_commit=first,
-        path=path,
-        commit=commit,
-        remote=remote,
-    )
-
-
-class Sent(NamedTuple):
-    """A chunk as it is sent; `id` is the same whenever its file and content are."""
-
-    id: int
-    head: int
-    line: int
-    row: Row
-    begins: str
-    ends: str
-
-
-def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
-    """Whether files of a place may be sent: no global level, no proxy, no other work
-    trees."""
-    if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
-        return False
-    return archived or place.store != "archive"
-
-
-def number(*parts: object) -> int:
-    """A number of 64 bits from texts, the same everywhere."""
-    data = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), signed=True)
-
-
-def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
-    """The chunks of a file in their order, which tells equal entries apart."""
-    found: list[Sent] = []
-    times: Counter[str] = Counter()
-    for entry in sorted(
-        (*sections(memory), *memory.entries), key=lambda entry: entry.start
-    ):
-        head = 0
-        extra = {key: each_text(value, _cleaned) for key, value in entry.extra.items()}
-        public = entry._replace(
-            title=_cleaned(entry.title), body=_cleaned(entry.body), extra=extra
-        )
-        for row in rows(public, live=live):
-            weighed = "\0".join(
-                map(str, (*row[:2], *row[4:11], row.metadata, row.around))
-            )
-            digest = blake2b(weighed.encode(), digest_size=12).hexdigest()
-            values = json.loads(row.metadata)
-            # jsonb knows no NUL
-            plain = json.dumps(values, ensure_ascii=False).replace("\\u0000", "")
-            row = row._replace(metadata=plain)
-            own = number(path, digest, row.type, row.kind, times[digest])
-            times[digest] += 1
-            head = head if row.part else own
-            begins = str(values.get("started_at") or values.get("created") or row.date)[
-                :10
-            ]
-            ends = str(values.get("ended_at") or begins)[:10]
-            found.append(
-                Sent(
-                    id=own, head=head, line=row.line, row=row, begins=begins, ends=ends
-                )
-            )
-    return found
-
-
-def _cleaned(text: str) -> str:
-    return redact_secrets(strip_private(strip_controls(text)))
-
-
 LOCK_WAIT = "20s"  # how long a push waits for another one of the same project
+
+_KNOWN = """
+SELECT current_user AS role, p.team, p.project, p.version, p.commit, p.remote, p.name,
+    p.model, p.dim, p.archived,
+    (
+        SELECT array_agg(ARRAY[f.path, f.hash]) FROM mem.files f
+        WHERE f.project = p.project
+    ) AS files
+FROM (SELECT) AS always
+LEFT JOIN mem.projects p ON p.root_commit = %(root_commit)s AND p.path = %(path)s
+"""
+_FIRST_PUSH = """
+INSERT INTO mem.projects (project, team, root_commit, path, name, remote, commit,
+    archived, model, dim, chunks, version)
+VALUES (%(project)s, %(team)s, %(root_commit)s, %(path)s, '', '', '',
+    false, '', 0, 0, 1)
+ON CONFLICT (team, root_commit, path) DO NOTHING RETURNING version
+"""
+_NEXT_PUSH = """
+UPDATE mem.projects SET version = version + 1
+WHERE project = %(project)s AND version = %(version)s RETURNING version
+"""
+_FILE = """
+INSERT INTO mem.files (project, file, team, path, hash, level, store, job, task, of,
+    heads, lines)
+VALUES (%(project)s, %(file)s, %(team)s, %(path)s, %(hash)s, %(level)s, %(store)s,
+    %(job)s, %(task)s, %(of)s, %(heads)s, %(lines)s)
+ON CONFLICT (project, file) DO UPDATE SET hash = excluded.hash, level = excluded.level,
+    store = excluded.store, job = excluded.job, task = excluded.task, of = excluded.of,
+    heads = excluded.heads, lines = excluded.lines
+"""
+_CHUNK = """
+INSERT INTO mem.chunks (project, id, team, file, head, entry, part, live, store, level,
+    job, task, type, kind, date, begins, ends, title, text, tags, parts, around,
+    metadata, model, dim, vector, words)
+VALUES (%(project)s, %(id)s, %(team)s, %(file)s, %(head)s, %(entry)s, %(part)s,
+    %(live)s, %(store)s, %(level)s, %(job)s, %(task)s, %(type)s, %(kind)s, %(date)s,
+    %(begins)s, %(ends)s, %(title)s, %(text)s, %(tags)s, %(parts)s, %(around)s,
+    %(metadata)s, %(model)s, %(dim)s, %(vector)s,
+    setweight(to_tsvector('mem.words', %(words_a)s::text), 'A')
+    || setweight(to_tsvector('mem.words', %(words_b)s::text), 'B')
+    || setweight(to_tsvector('mem.words', %(words_c)s::text), 'C')
+    || array_to_tsvector(ARRAY['=t:' || %(team)s::text, '=p:' || %(project)s::text]))
+"""
+_PROJECT = """
+UPDATE mem.projects SET name = %(name)s, remote = %(remote)s, commit = %(commit)s,
+    archived = %(archived)s, model = %(model)s, dim = %(dim)s, pushed_at = now(),
+    chunks = (SELECT count(*) FROM mem.chunks c WHERE c.project = %(project)s)
+WHERE project = %(project)s
+"""
 
 
 class Facts(NamedTuple):
@@ -157,6 +75,7 @@ class Facts(NamedTuple):
     name: str = ""
     model: str = ""
     dim: int = 0
+    archived: bool = False
 
 
 class Known(NamedTuple):
@@ -164,8 +83,8 @@ class Known(NamedTuple):
     its pushes; `others` are further teams, of those one is in, that have it too."""
 
     key: UUID
+    facts: Facts
     version: int = 0
-    facts: Facts = Facts()
     files: Mapping[str, str] = {}
     others: Sequence[str] = ()
 
@@ -185,7 +104,6 @@ class NewChunk(NamedTuple):
 
     file: FileChange
     sent: Sent
-    words: Words
     vector: str | None
 
 
@@ -198,48 +116,59 @@ class Change(NamedTuple):
     new: Sequence[NewChunk]
     dropped: Sequence[int]
     anew: bool
-    archived: bool
 
 
 class Stale(Exception):
     """Another push of the same project came first: look again."""
 
 
-def known(connection: psycopg.Connection[Any], identity: Identity, team: str) -> Known:
+def known(
+    connection: "psycopg.Connection[Any]", identity: Identity, team: str
+) -> Known:
     """What the server has of a team's project, as of one moment; without a `team` of
     the one that has it, else of the role. Raises UsageError where several have it."""
-    asked = (identity.root_commit, identity.path)
-    rows = connection.execute(statement("known"), asked).fetchall()
-    by_team = {row[0]: row[2:] for row in rows if row[0] is not None}
-    role = rows[0][1]
-    if not team and len(by_team) > 1 and role not in by_team:
-        listed = ", ".join(sorted(by_team))
-        raise UsageError(f"several teams have this project: {listed}", "set store_team")
+    from psycopg.rows import dict_row
+
+    with connection.cursor(row_factory=dict_row) as cursor:
+        asked = {"root_commit": identity.root_commit, "path": identity.path}
+        rows = cursor.execute(_KNOWN, asked).fetchall()
+    role = rows[0]["role"]
+    by_team = {row["team"]: row for row in rows if row["team"] is not None}
     if not team:
         team = next(iter(by_team)) if len(by_team) == 1 else role
+        if len(by_team) > 1 and role not in by_team:
+            listed = ", ".join(sorted(by_team))
+            what = f"several teams have this project: {listed}"
+            raise UsageError(what, "set store_team")
     others = sorted(by_team.keys() - {team})
     if team not in by_team:
         return Known(key=uuid4(), facts=Facts(team=team), others=others)
-    key, version, *facts, files = by_team[team]
+    row = by_team[team]
     return Known(
-        key=key,
-        version=version,
-        facts=Facts(team, *facts),
-        files=dict(files or ()),
+        key=row["project"],
+        facts=Facts(**{name: row[name] for name in Facts._fields}),
+        version=row["version"],
+        files=dict(row["files"] or ()),
         others=others,
     )
 
 
-def dimensions(connection: psycopg.Connection[Any], model: str) -> set[int]:
+def have(
+    connection: "psycopg.Connection[Any]", key: UUID, files: Sequence[int]
+) -> set[int]:
+    """The chunks that the server has of these files of a project."""
+    select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
+    return {row[0] for row in connection.execute(select, (key, list(files)))}
+
+
+def dimensions(connection: "psycopg.Connection[Any]", model: str) -> set[int]:
     """The dimensions that vectors of a model have in the projects one may see."""
-    rows = connection.execute(
-        "SELECT DISTINCT dim FROM mem.projects WHERE model = %s", (model,)
-    )
-    return {row[0] for row in rows}
+    select = "SELECT DISTINCT dim FROM mem.projects WHERE model = %s"
+    return {row[0] for row in connection.execute(select, (model,))}
 
 
 def write(
-    connection: psycopg.Connection[Any],
+    connection: "psycopg.Connection[Any]",
     identity: Identity,
     known: Known,
     change: Change,
@@ -248,80 +177,76 @@ def write(
     known of it."""
     key = known.key
     facts = change.facts
-    new = change.new
+    asked = {
+        "project": key,
+        "version": known.version,
+        "team": facts.team,
+        "root_commit": identity.root_commit,
+        "path": identity.path,
+    }
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
-        # The row of the project is written first: others wait for it. A lock by a
+        # The row of the project is written first, and others wait for it: a lock by a
         # number anybody could hold.
-        if known.version:
-            cursor.execute(statement("next push"), (key, known.version))
-        else:
-            named = (key, facts.team, identity.root_commit, identity.path)
-            cursor.execute(statement("first push"), named)
+        cursor.execute(_NEXT_PUSH if known.version else _FIRST_PUSH, asked)
         if cursor.fetchone() is None:
             raise Stale
-        removed = _remove(cursor, key, change)
-        for file in change.files:
-            heads = [
-                (sent.id, sent.line) for sent in file.chunks if sent.id == sent.head
-            ]
-            ids = [number for number, _ in heads]
-            lines = [line for _, line in heads]
-            row = (key, file.number, facts.team, file.path, file.hash, *file.place)
-            cursor.execute(statement("write file"), (*row, ids, lines))
-        cursor.executemany(
-            statement("write chunk"), [_chunk(key, facts, chunk) for chunk in new]
-        )
-        _count(cursor, key, facts.team, new, [terms for _, terms in removed])
-        length = sum(chunk.words.length for chunk in new) - sum(
-            own for own, _ in removed
-        )
-        values = (
-            facts.name, facts.remote, facts.commit, change.archived, facts.model, facts.dim,
-            len(new) - len(removed), length, key,
-        )  # fmt: skip
-        cursor.execute(statement("write project"), values)
+        if change.anew:
+            for table in ("files", "chunks"):
+                cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
+        delete = "DELETE FROM mem.{} WHERE project = %s AND {} = ANY (%s)"
+        cursor.execute(delete.format("files", "file"), (key, list(change.gone)))
+        cursor.execute(delete.format("chunks", "id"), (key, list(change.dropped)))
+        cursor.executemany(_FILE, [_file(key, facts, file) for file in change.files])
+        cursor.executemany(_CHUNK, [_chunk(key, facts, new) for new in change.new])
+        cursor.execute(_PROJECT, {"project": key, **facts._asdict()})
 
 
-def _remove(
-    cursor: psycopg.Cursor[Any], key: UUID, change: Change
-) -> list[tuple[int, list[str]]]:
-    for table in ("files", "chunks", "terms") if change.anew else ():
-        cursor.execute(f"DELETE FROM mem.{table} WHERE project = %s", (key,))
-    if change.anew:
-        cursor.execute(statement("emptied"), (key,))
-    cursor.execute(statement("remove files"), (key, list(change.gone)))
-    return cursor.execute(
-        statement("remove chunks"), (key, list(change.dropped))
-    ).fetchall()
+def _file(key: UUID, facts: Facts, file: FileChange) -> dict[str, Any]:
+    heads = [sent for sent in file.chunks if sent.id == sent.head]
+    return {
+        "project": key,
+        "file": file.number,
+        "team": facts.team,
+        "path": file.path,
+        "hash": file.hash,
+        **file.place._asdict(),
+        "heads": [sent.id for sent in heads],
+        "lines": [sent.row.line for sent in heads],
+    }
 
 
-def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> tuple[Any, ...]:
-    file = chunk.file
-    sent = chunk.sent
-    row = chunk.sent.row
-    place = chunk.file.place
-    model = (facts.model, facts.dim) if chunk.vector else ("", 0)
-    return (
-        key, sent.id, facts.team, file.number, sent.head, row.entry, row.part, bool(row.live),
-        place.store, place.level, place.job, place.task, row.type, row.kind, row.date, sent.begins,
-        sent.ends, row.title, row.text, row.metadata, chunk.words.vector, chunk.words.length,
-        *model, chunk.vector,
-    )  # fmt: skip
-
-
-def _count(
-    cursor: psycopg.Cursor[Any],
-    key: UUID,
-    team: str,
-    new: Sequence[NewChunk],
-    gone: list[Any],
-) -> None:
-    """Add to the number of chunks that each term stands in; those in none leave."""
-    terms = Counter(term for chunk in new for term in chunk.words.terms)
-    terms.subtract(term for own in gone for term in own if not term.startswith("="))
-    changed = [(key, term, team, n) for term, n in sorted(terms.items()) if n]
-    cursor.executemany(statement("write term"), changed)
-    cursor.execute(
-        statement("remove terms"), (key, [term for term, n in terms.items() if n < 0])
-    )
+def _chunk(key: UUID, facts: Facts, new: NewChunk) -> dict[str, Any]:
+    row = new.sent.row
+    place = new.file.place
+    return {
+        "project": key,
+        "id": new.sent.id,
+        "team": facts.team,
+        "file": new.file.number,
+        "head": new.sent.head,
+        "entry": row.entry,
+        "part": row.part,
+        "live": bool(row.live),
+        "store": place.store,
+        "level": place.level,
+        "job": place.job,
+        "task": place.task,
+        "type": row.type,
+        "kind": row.kind,
+        "date": row.date,
+        "begins": new.sent.begins,
+        "ends": new.sent.ends,
+        "title": row.title,
+        "text": row.text,
+        "tags": row.tags,
+        "parts": row.parts,
+        "around": row.around,
+        "metadata": row.metadata,
+        "model": facts.model if new.vector else "",
+        "dim": facts.dim if new.vector else 0,
+        "vector": new.vector,
+        "words_a": searched(row.title),
+        "words_b": searched(f"{row.text} {row.tags} {row.date}"),
+        "words_c": searched(row.parts),
+    }

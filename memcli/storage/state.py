@@ -192,6 +192,17 @@ class State:
             self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", values)
             self.db.execute(f"DELETE FROM condensed WHERE {old}", (CONDENSED,))
 
+    def trusted(self) -> frozenset[str]:
+        """The digests of the guards that this person trusts."""
+        found = self.ask("SELECT digest FROM trusted WHERE project = ?")
+        return frozenset(row[0] for row in found)
+
+    def trust(self, digests: Iterable[str], day: str) -> None:
+        """Let guards refuse from now on."""
+        with transaction(self.db):
+            rows = ((digest, day) for digest in digests)
+            self.note("trusted", rows, "OR REPLACE")
+
     def reinforced(self, session: str) -> list[str]:
         """The ids that a session has reinforced already."""
         query = "SELECT entry FROM reinforced WHERE project = ? AND session = ?"

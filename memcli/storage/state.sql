@@ -29,6 +29,12 @@ CREATE TABLE IF NOT EXISTS extracted (
   PRIMARY KEY (project, path)
 ) WITHOUT ROWID;
 
+-- guards of the repository that this person lets refuse, by the digest of their words
+CREATE TABLE IF NOT EXISTS trusted (
+  project TEXT NOT NULL, digest TEXT NOT NULL, day TEXT NOT NULL,
+  PRIMARY KEY (project, digest)
+) WITHOUT ROWID;
+
 -- what hooks did in the sessions of a project
 CREATE TABLE IF NOT EXISTS shown ( -- what stands in a session's context
   project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL, day TEXT NOT NULL,

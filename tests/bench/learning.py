@@ -64,13 +64,19 @@ class Entry(NamedTuple):
     sources: tuple[str, ...]
 
 
-class Lesson(NamedTuple):
-    """A labelled lesson: its quote, and the names of the turn that the quote stands in."""
+class Quote(NamedTuple):
+    """Words that teach a lesson, and the names of the turn they stand in."""
 
-    quote: str
+    text: str
+    turns: frozenset[str]
+
+
+class Lesson(NamedTuple):
+    """A labelled lesson, with every place where it is said."""
+
+    quotes: tuple[Quote, ...]
     worded: str
     clear: bool
-    turns: frozenset[str]
 
 
 class Outcome(NamedTuple):
@@ -112,11 +118,16 @@ def share(part: set[str], whole: set[str]) -> float:
 
 
 def says(entry: Entry, lesson: Lesson) -> bool:
-    """Whether an entry says a lesson: in its words, as a cut of them, or in words of its own."""
+    """Whether an entry says a lesson, as it is said in any of its places."""
+    return any(agrees(entry, quote, lesson.worded) for quote in lesson.quotes)
+
+
+def agrees(entry: Entry, given: Quote, wording: str) -> bool:
+    """Whether an entry has the words of a quote, is a cut of them, or says it in its own."""
     said, title = content(entry.said), content(entry.title)
-    quote, worded = content(lesson.quote), content(lesson.worded)
+    quote, worded = content(given.text), content(wording)
     of_quote, of_worded = share(quote, said), share(worded, said)
-    same_turn = not lesson.turns.isdisjoint(entry.sources)
+    same_turn = not given.turns.isdisjoint(entry.sources)
     cut = share(title, quote) >= SAYS and share(quote, title) >= NEAR
     both = of_quote >= NEAR and of_worded >= NEAR
     return any(
@@ -136,24 +147,29 @@ def names_of(turn: Turn) -> frozenset[str]:
     return frozenset({turn.key, f"@{turn.offset}"})
 
 
-def located(label: dict[str, Any], turns: Sequence[Turn]) -> Lesson | None:
-    """A label with the words it points to: where it says, else wherever its digest fits."""
-    start, end = label["at"]
+def located(place: dict[str, Any], turns: Sequence[Turn]) -> Quote | None:
+    """The words a label points to: where it says, else wherever its digest fits."""
+    start, end = place["at"]
     length = end - start
-    told = [turn for turn in turns if turn.line == label["line"]]
+    told = [turn for turn in turns if turn.line == place["line"]]
     for turn in told + list(turns):
         text = spaced(turn.text)
-        places = [start] if turn in told else range(len(text) - length + 1)
-        for place in places:
-            quote = text[place : place + length]
-            if digest(quote) == label["digest"]:
-                return Lesson(
-                    quote=quote,
-                    worded=label["lesson"],
-                    clear=label["weight"] == "clear",
-                    turns=names_of(turn),
-                )
+        starts = [start] if turn in told else range(len(text) - length + 1)
+        for first in starts:
+            quote = text[first : first + length]
+            if digest(quote) == place["digest"]:
+                return Quote(text=quote, turns=names_of(turn))
     return None
+
+
+def lesson_of(label: dict[str, Any], turns: Sequence[Turn]) -> Lesson:
+    """A label with the words it points to; without quotes where they are not found."""
+    quotes = [located(place, turns) for place in (label, *label["also"])]
+    return Lesson(
+        quotes=tuple(quote for quote in quotes if quote is not None),
+        worded=label["lesson"],
+        clear=label["weight"] == "clear",
+    )
 
 
 def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
@@ -238,13 +254,13 @@ def outcome(
         turns = [turn for read in read_all(path) for turn in read.turns if turn.text]
     except MemError:
         turns = []
-    lessons = [located(label, turns) for label in labels]
+    lessons = [lesson_of(label, turns) for label in labels]
     kept, proposed, episodes, failed = learned(mem, path)
-    if None in lessons:
+    if not all(lesson.quotes for lesson in lessons):
         failed = failed or "a label's words were not found in what was read"
     return Outcome(
         session=session,
-        lessons=[lesson for lesson in lessons if lesson is not None],
+        lessons=lessons,
         kept=kept,
         proposed=proposed,
         episodes=episodes,

@@ -271,11 +271,10 @@ def _check_counts(url: str, failures: list[str]) -> None:
 
 
 CHECKS = {
-    "terms": "SELECT project, term, sum(n) FROM (SELECT project, term, n FROM mem.terms UNION ALL"
-    " SELECT project, t, -1 FROM mem.chunks, unnest(tsvector_to_array(words)) t WHERE t !~ '^=') x"
-    " GROUP BY 1, 2 HAVING sum(n) <> 0",
     "chunks": "SELECT p.project FROM mem.projects p LEFT JOIN mem.chunks c USING (project) GROUP BY p.project"
-    " HAVING (p.chunks, p.length) <> (count(c.id), coalesce(sum(c.length), 0))",
+    " HAVING p.chunks <> count(c.id)",
+    "parts": "SELECT c.project, c.id FROM mem.chunks c LEFT JOIN mem.files f USING (project, file)"
+    " WHERE NOT coalesce(c.head = ANY (f.heads), false)",
     "heads": "SELECT f.path FROM mem.files f WHERE f.heads <> coalesce((SELECT array_agg(h.h ORDER BY h.i)"
     " FROM unnest(f.heads) WITH ORDINALITY h(h, i)"
     " JOIN mem.chunks c ON c.project = f.project AND c.id = h.h), '{}')",

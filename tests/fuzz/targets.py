@@ -25,7 +25,8 @@ from memcli.index import lexical, refresh
 from memcli.index.lexical import quoted
 from memcli.install import agent_settings, git_hooks
 from memcli.memory import front_matter
-from memcli.memory.changes import EntryChange, edited, render_entry, safe_body
+from memcli.memory.bodies import safe_body
+from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.parser import KnownFile, parse, sections
 from memcli.memory.values import place
 from memcli.project import config

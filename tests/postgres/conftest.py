@@ -14,6 +14,7 @@ from tests.conftest import Project
 from tests.drills.shared import CHECKS
 from tests.postgres.server import Server
 
+TABLES = ("projects", "files", "chunks")
 _names = count(1)
 
 
@@ -56,18 +57,13 @@ class Shared:
 
     def versions(self, table: str) -> dict[Any, str]:
         """Which transaction wrote each row of a table: an untouched row keeps it."""
-        keys = {
-            "projects": "project::text",
-            "files": "path",
-            "chunks": "entry",
-            "terms": "term",
-        }
+        keys = {"projects": "project::text", "files": "path", "chunks": "entry"}
         return dict(self.rows(f"SELECT {keys[table]}, xmin::text FROM mem.{table}"))
 
     def dump(self) -> str:
         """Every value of every table as one text."""
         found = []
-        for table in ("projects", "files", "chunks", "terms"):
+        for table in TABLES:
             found += [
                 repr(row) for row in self.rows(f"SELECT t::text FROM mem.{table} t")
             ]
@@ -116,6 +112,13 @@ def push(project: Project, *options: str) -> None:
     project.commit()
     done = project.mem("index", "--push", *options)
     assert done.code == 0, done.err
+
+
+def scores(project: Project, task: str, *options: str) -> tuple[str, dict[str, float]]:
+    """How a recall ranks: its mode, and the scores of its hits by title, in order."""
+    explained = ("--ranked", "--json", "--explain", "--max-tokens", "0")
+    answer = project.mem("recall", *explained, *options, task).json
+    return answer["mode"], {hit["title"]: hit["score"] for hit in answer["hits"]}
 
 
 def found(project: Project, task: str, *options: str) -> list[str]:

@@ -65,9 +65,17 @@ class Server:
         secret.write_text(self.password)
         secret.chmod(0o644)
         self._run(
-            "initdb", "--auth=scram-sha-256", f"--pwfile={secret}", "--encoding=UTF8", "--locale=C",
-            "-U", "postgres", "-D", str(self.data), "--no-sync",
-        )  # fmt: skip
+            "initdb",
+            "--auth=scram-sha-256",
+            f"--pwfile={secret}",
+            "--encoding=UTF8",
+            "--locale=C",
+            "-U",
+            "postgres",
+            "-D",
+            str(self.data),
+            "--no-sync",
+        )
 
     @property
     def _user(self) -> tuple[int, int]:
@@ -99,16 +107,26 @@ class Server:
     def start(self, **settings: str) -> Server:
         """Start it, and wait until it answers. Not durable unless asked for."""
         given = {
-            "listen_addresses": "127.0.0.1", "port": str(self.port), "unix_socket_directories": "",
-            "fsync": "off", "shared_buffers": "256MB", "max_connections": "80", "jit": "off", **settings,
-        }  # fmt: skip
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "shared_buffers": "256MB",
+            "max_connections": "80",
+            "jit": "off",
+            **settings,
+        }
         options = [f"--{name}={value}" for name, value in given.items()]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [programs() / "postgres", "-D", str(self.data), *options],
                 # type: ignore[call-overload]
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, **self._as(),
-            )  # fmt: skip
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                **self._as(),
+            )
         self._await()
         return self
 

@@ -76,8 +76,8 @@ def traps(schema: str, vector: str) -> Iterator[str]:
             written = f"halfvec{written.removeprefix(f'{vector}.halfvec')}"
         yield (
             f"CREATE FUNCTION {schema}.{written} RETURNS text LANGUAGE plpgsql AS"
-            f" $$ BEGIN INSERT INTO {schema}.caught VALUES (current_user, $m${signature}$m$);"
-            " RETURN NULL; END $$"
+            f" $$ BEGIN INSERT INTO {schema}.caught VALUES (current_user,"
+            f" $m${signature}$m$); RETURN NULL; END $$"
         )
     for name in TYPES:
         yield f"CREATE DOMAIN {schema}.{name} AS pg_catalog.text CHECK (false)"
@@ -147,11 +147,10 @@ def test_nothing_made_beside_the_index_is_called(
                 (near, filters),
             )
             connection.execute(
-                "SELECT * FROM mem.lexical('zebra', '{zebra}', '{1}', '{zebra}', '{z}',"
-                " 9, 9, 9, %s)",
+                "SELECT * FROM mem.lexical('zebra', '{zebra}', '{1}', 9, 9, %s)",
                 (filters,),
             )
-            connection.execute("SELECT * FROM mem.counts('{zebra}', NULL)")
+            connection.execute("SELECT mem.counts('{zebra}', 9, %s)", (filters,))
             connection.execute("SELECT mem.teams()")
     assert shared.rows("SELECT * FROM public.caught") == []
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import Shared, found, push
+from tests.postgres.conftest import Shared, found, push, scores
 from tests.providers.embed.server import Server, openai, serving
 
 
@@ -62,25 +62,15 @@ def test_vectors_of_a_provider_are_pushed_and_compared(
     ]
     assert len(embedded) == len(set(embedded)) == 3
     embedding.asked.clear()
-    lists = [
-        pushed.mem(
-            "recall", "--ranked", "--json", "--explain", *extra, "lonely zebra"
-        ).json
-        for extra in ((), ("--shared",))
-    ]
-    assert [body["input"] for body in embedding.bodies] == [
-        ["lonely zebra"],
-        ["lonely zebra"],
-    ]
-    own, other = (
-        [(hit["title"], hit["score"]) for hit in made["hits"]] for made in lists
-    )
-    assert lists[0]["mode"] == lists[1]["mode"] != "bm25"
-    assert [title for title, _ in own] == [title for title, _ in other]
-    assert [score for _, score in own] == pytest.approx(
-        [score for _, score in other], abs=0.002
-    )
-    assert all(hit["factors"]["vector"] is not None for hit in lists[1]["hits"])
+    local_mode, local = scores(pushed, "lonely zebra")
+    shared_mode, brought = scores(pushed, "lonely zebra", "--shared")
+    asked = [body["input"] for body in embedding.bodies]
+    assert asked == [["lonely zebra"], ["lonely zebra"]]
+    assert local_mode == shared_mode != "bm25"
+    assert list(local) == list(brought)
+    assert local == pytest.approx(brought, abs=0.002)
+    answer = pushed.mem("recall", "--shared", "--json", "--explain", "lonely zebra")
+    assert all(hit["factors"]["vector"] is not None for hit in answer.json["hits"])
 
 
 def test_a_provider_that_fails_leaves_the_index_as_it_was(

@@ -37,10 +37,14 @@ def says(
 @pytest.mark.parametrize(
     "url",
     [
-        "mysql://me:hush@host/db", "host=localhost password=hush", "postgresql://me:hush@[::1/db",
-        "postgresql://me:hush@host:port/db", "postgresql://me:hush@host/db?nonsense=hush", "hush",
+        "mysql://me:hush@host/db",
+        "host=localhost password=hush",
+        "postgresql://me:hush@[::1/db",
+        "postgresql://me:hush@host:port/db",
+        "postgresql://me:hush@host/db?nonsense=hush",
+        "hush",
     ],
-)  # fmt: skip
+)
 def test_a_wrong_url_is_a_usage_error(ready: Project, url: str) -> None:
     """Exit 2, and nothing of the URL is printed: there may be a password anywhere in
     it."""
@@ -109,11 +113,11 @@ def test_tables_that_cannot_be_made_leave_nothing(
         done = ready.mem("index", "--push")
         assert (done.code, "may not" in done.err) == (4, True), done.err
         # Half-way: something of the same name is in the way of the last table.
-        shared.do("CREATE SCHEMA mem", "CREATE TABLE mem.terms ()")
+        shared.do("CREATE SCHEMA mem", "CREATE TABLE mem.files ()")
         monkeypatch.setenv("MEM_STORE_URL", shared.url)
         done = ready.mem("index", "--push")
         assert done.code == 4 and "Traceback" not in done.err, done.err
         tables = shared.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'mem'")
-        assert tables == [("terms",)]
+        assert tables == [("files",)]
     finally:
         shared.do("DROP ROLE weak")

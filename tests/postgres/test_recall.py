@@ -9,13 +9,14 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import Shared, found, push
+from tests.postgres.conftest import Shared, found, push, scores
 from tests.postgres.server import Server
 
-WORDS = (
-    "cart payment search index queue worker cache token deploy schema test retry timeout vpn docker build"
-    " login session cookie header proxy balance invoice refund order stock supplier label print code".split()
-)
+WORDS = """
+    cart payment search index queue worker cache token deploy schema test retry timeout
+    vpn docker build login session cookie header proxy balance invoice refund order
+    stock supplier label print code
+""".split()
 
 
 def filled(project: Project, entries: int, seed: int = 1) -> None:
@@ -27,12 +28,17 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
     def entry(i: int) -> str:
         body = " ".join(dice.choices(WORDS, k=dice.randint(5, 40)))
         return project.entry(
-            f"{dice.choice(WORDS)} {dice.choice(WORDS)} {seed}-{i}", body, type=dice.choice(types),
-            kind=dice.choice(kinds), importance=dice.choice((0.3, 0.5, 0.9)),
-            created_at=f"2026-{dice.randint(1, 11):02}-15", tags=dice.sample(("web", "Db", "ops"), 2),
-            paths=["src/*.py"] if i % 5 == 0 else None, status="retired" if i % 17 == 0 else "active",
+            f"{dice.choice(WORDS)} {dice.choice(WORDS)} {seed}-{i}",
+            body,
+            type=dice.choice(types),
+            kind=dice.choice(kinds),
+            importance=dice.choice((0.3, 0.5, 0.9)),
+            created_at=f"2026-{dice.randint(1, 11):02}-15",
+            tags=dice.sample(("web", "Db", "ops"), 2),
+            paths=["src/*.py"] if i % 5 == 0 else None,
+            status="retired" if i % 17 == 0 else "active",
             session_id=f"s{i // 4}",
-        )  # fmt: skip
+        )
 
     texts = [entry(i) for i in range(entries)]
     project.write(
@@ -57,45 +63,36 @@ TASKS = (
 def test_the_ranking_is_the_local_one(
     project: Project, shared: Shared, embedded: bool, request: pytest.FixtureRequest
 ) -> None:
-    """With one project in the shared index, hits, order and scores are those of the
-    local index."""
+    """With one project in the shared index, hits and order are those of the local
+    index, and scores but for how long a text is on average: that is told from the
+    candidates."""
     if embedded:
         request.getfixturevalue("vectors")
     filled(project, 120)
     push(project, "--archived")
     for task in TASKS:
-        lists = [
-            project.mem(
-                "recall",
-                "--ranked",
-                "--json",
-                "--explain",
-                "--max-tokens",
-                "0",
-                *extra,
-                task,
-            ).json
-            for extra in ((), ("--shared",))
-        ]
-        assert lists[0]["mode"] == lists[1]["mode"] == ("blend" if embedded else "bm25")
-        own, other = (
-            [(hit["title"], hit["score"]) for hit in found["hits"]] for found in lists
-        )
-        assert [title for title, _ in own] == [title for title, _ in other], task
-        assert [score for _, score in own] == pytest.approx(
-            [score for _, score in other], abs=0.002
-        ), task
+        local_mode, local = scores(project, task)
+        shared_mode, brought = scores(project, task, "--shared")
+        assert local_mode == shared_mode == ("blend" if embedded else "bm25")
+        assert list(local) == list(brought), task
+        assert local == pytest.approx(brought, abs=0.02), task
 
 
 @pytest.mark.parametrize(
     "filters",
     [
-        ["--level", "task"], ["--job", "j1"], ["--task", "t1"], ["--kind", "pitfall", "--kind", "policy"],
-        ["--store", "institutional"], ["--archived"], ["--path", "src/a.py"], ["--until", "2026-03-20"],
+        ["--level", "task"],
+        ["--job", "j1"],
+        ["--task", "t1"],
+        ["--kind", "pitfall", "--kind", "policy"],
+        ["--store", "institutional"],
+        ["--archived"],
+        ["--path", "src/a.py"],
+        ["--until", "2026-03-20"],
         ["--since", "90d", "--tag", "web", "--type", "directive"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_filters_are_the_local_ones(
     project: Project, shared: Shared, filters: list[str]
 ) -> None:

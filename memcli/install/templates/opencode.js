@@ -8,14 +8,14 @@ function call(verb, payload) {
   return new Promise((resolve) => {
     const child = spawn("mem", ["hook", verb, ...HARNESS], { stdio: ["pipe", "pipe", "ignore"] })
     let out = ""
-    child.on("error", () => resolve(""))
+    child.on("error", () => resolve({}))
     child.stdin.on("error", () => {})
     child.stdout.on("data", (data) => (out += data))
     child.on("close", () => {
       try {
-        resolve(JSON.parse(out).hookSpecificOutput?.additionalContext ?? "")
+        resolve(JSON.parse(out).hookSpecificOutput ?? {})
       } catch {
-        resolve("")
+        resolve({})
       }
     })
     child.stdin.end(JSON.stringify(payload))
@@ -25,7 +25,8 @@ function call(verb, payload) {
 export const mem = async ({ directory }) => {
   const starts = new Map()
   const said = (id, more) => ({ session_id: id, cwd: directory, ...more })
-  const start = async (id, source) => starts.set(id, await call("session-start", said(id, { source })))
+  const told = async (verb, payload) => (await call(verb, payload)).additionalContext ?? ""
+  const start = async (id, source) => starts.set(id, await told("session-start", said(id, { source })))
   const note = (message, text) => ({
     id: "prt_mem" + Date.now().toString(36), sessionID: message.sessionID, messageID: message.id,
     type: "text", text, synthetic: true,
@@ -34,16 +35,17 @@ export const mem = async ({ directory }) => {
     "chat.message": async ({ sessionID }, { message, parts }) => {
       if (!starts.has(sessionID)) await start(sessionID, "startup")
       const prompt = parts.filter((part) => part.type === "text").map((part) => part.text).join("\n")
-      const told = await call("prompt", said(sessionID, { prompt }))
-      if (told) parts.push(note(message, told))
+      const text = await told("prompt", said(sessionID, { prompt }))
+      if (text) parts.push(note(message, text))
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
       if (starts.get(sessionID)) system.push(starts.get(sessionID))
     },
     "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
       const input = { ...args, file_path: args.filePath ?? args.path }
-      const told = await call("pre-tool", said(sessionID, { tool_name: tool, tool_input: input }))
-      if (told) starts.set(callID, told)
+      const answer = await call("pre-tool", said(sessionID, { tool_name: tool, tool_input: input }))
+      if (answer.permissionDecision === "deny") throw new Error(answer.permissionDecisionReason)
+      if (answer.additionalContext) starts.set(callID, answer.additionalContext)
     },
     "tool.execute.after": async ({ callID }, output) => {
       if (starts.has(callID)) output.output += "\n" + starts.get(callID)

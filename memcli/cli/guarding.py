@@ -1,0 +1,53 @@
+"""The signature of `mem guard`."""
+
+from memcli.app import App
+from memcli.cli.options import Names, argument, command, flag, many, option, show, wrote
+from memcli.errors import UsageError
+from memcli.guard.guards import ASK, DENY
+from memcli.views import guard as words
+
+
+@command("guard", dry=True, trees=True)
+def guard(
+    mem: App,
+    id: str = argument("[ID]", "The lesson to switch on.", default=""),
+    ask: bool = flag("--ask", "Ask the person instead of refusing."),
+    off: bool = flag("--off", "Lift the guard of ID."),
+    commands: Names = many("PATTERN", "A command it stops.", "--command"),
+    paths: Names = many("GLOB", "A file whose changes it stops.", "--path"),
+    unless: Names = many("PATTERN", "A command or file that it allows.", "--unless"),
+    suggest: bool = flag("--suggest", "Name the lessons that could bind."),
+    try_line: str = option("LINE", "Say what would happen to it.", "--try"),
+    try_file: str = option(
+        "FILE", "Say what would happen to its change.", "--try-file"
+    ),
+    replay: bool = flag("--replay", "What guards would have stopped so far."),
+    trust: bool = flag("--trust", "Let this repository's guards refuse here."),
+) -> None:
+    """Make a lesson bind: its commands and changes of files are refused or asked about.
+
+    Without an ID the guards are listed. Agents that ask mem before a tool runs obey;
+    it is a seat belt, not a sandbox."""
+    from memcli.commands import guard as command
+
+    if try_line or try_file:
+        show(mem, command.try_call(mem, try_line, try_file), words.try_text)
+    elif suggest:
+        show(mem, command.suggest_guards(mem, id), words.suggest_text)
+    elif replay:
+        show(mem, command.replay(mem, id), words.replay_text)
+    elif trust:
+        show(mem, command.trust(mem, id), words.list_text)
+    elif id:
+        mode = ASK if ask else DENY
+        mode = "off" if off else mode
+        given = {
+            "commands": tuple(commands or ()),
+            "paths": tuple(paths or ()),
+            "unless": tuple(unless or ()),
+        }
+        wrote(mem, command.set_guard(mem, id, mode, given), words.set_text)
+    elif ask or off or commands or paths or unless:
+        raise UsageError("an ID is needed", "mem guard lists them")
+    else:
+        show(mem, command.list_guards(mem), words.list_text)

@@ -1,0 +1,406 @@
+"""mem guard: which lessons bind, what they would stop, and switching them on and off."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.commands.edit import refresh_found, writable
+from memcli.errors import UsageError
+from memcli.guard.guards import (
+    ASK,
+    DENY,
+    MODES,
+    Guard,
+    ToolUse,
+    Verdict,
+    find_guards,
+    is_own,
+    judge,
+    may_deny,
+    read_guard,
+    strictest,
+    tool_use,
+)
+from memcli.guard.suggest import Suggestion, suggest
+from memcli.history import record_of
+from memcli.history.record import opened
+from memcli.index import view
+from memcli.index.view import Candidate, Filters
+from memcli.memory.changes import ChangeSet
+from memcli.memory.values import Entry, Patch, plain_id
+from memcli.memory.words import body_of
+from memcli.project.context import hold, nothing_written, patches_of
+
+RULES = ("corrective", "directive")
+"""The types of entries that may forbid something."""
+MOST_STOPPED = 20
+"""So many calls of the record are shown for each guard."""
+
+
+class ListedGuard(NamedTuple):
+    """A guard as it is listed: `effect` is what it does on this machine (deny, ask or
+    nothing), `trust` own, trusted or untrusted; `faults` are "pattern: reason"."""
+
+    id: str
+    title: str
+    mode: str
+    effect: str
+    trust: str
+    commands: tuple[str, ...]
+    paths: tuple[str, ...]
+    unless: tuple[str, ...]
+    place: str
+    faults: tuple[str, ...]
+
+
+class GuardsReport(NamedTuple):
+    """All guards in view, and those that were trusted just now."""
+
+    guards: tuple[ListedGuard, ...]
+    trusted: tuple[str, ...] = ()
+
+
+class SetGuardReport(NamedTuple):
+    """An entry whose guard was switched on or off ("off"), and the patches."""
+
+    id: str
+    title: str
+    place: str
+    mode: str
+    commands: tuple[str, ...]
+    paths: tuple[str, ...]
+    unless: tuple[str, ...]
+    patches: tuple[Patch, ...]
+
+
+class TryReport(NamedTuple):
+    """What would happen to a call: `decision` deny, ask or None; `unless` is the
+    pattern that let it pass."""
+
+    decision: str | None
+    call: str
+    id: str | None = None
+    title: str | None = None
+    place: str | None = None
+    pattern: str | None = None
+    unless: str | None = None
+
+
+class Suggested(NamedTuple):
+    """A lesson that could bind, the patterns for it, and calls of the record that it
+    would have stopped."""
+
+    id: str
+    title: str
+    place: str
+    commands: tuple[str, ...]
+    paths: tuple[str, ...]
+    unless: tuple[str, ...]
+    stopped: tuple[str, ...]
+
+
+class SuggestReport(NamedTuple):
+    """The lessons that could be guards, of so many that were looked at."""
+
+    suggestions: tuple[Suggested, ...]
+    lessons: int
+
+
+class Stopped(NamedTuple):
+    """A call of a past session that a guard would have stopped."""
+
+    id: str
+    title: str
+    decision: str
+    date: str
+    handle: str
+    call: str
+
+
+class ReplayedGuards(NamedTuple):
+    """What guards would have stopped of so many recorded calls."""
+
+    calls: int
+    stopped: tuple[Stopped, ...]
+
+
+class PastCall(NamedTuple):
+    """A recorded shell line or change of a file."""
+
+    date: str
+    handle: str
+    session: str
+    line: str
+    path: str
+
+
+def list_guards(app: App) -> GuardsReport:
+    """Every guard in view, those with faults too."""
+    refresh_found(app)
+    trusted = _trusted(app)
+    guards = app.guarded(lambda: find_guards(app))
+    return GuardsReport(tuple(_listed(app, guard, trusted) for guard in guards))
+
+
+def trust(app: App, prefix: str) -> GuardsReport:
+    """Let the repository's guards (or one) refuse on this machine, as they are now."""
+    refresh_found(app)
+    guards = app.guarded(lambda: find_guards(app))
+    chosen = [guard for guard in guards if guard.entry.startswith(prefix)]
+    if not chosen:
+        raise UsageError(f"{prefix or 'here'}: there is no such guard", "mem guard")
+    if not app.options.dry_run:
+        day = app.project.now.isoformat()
+        with app.state() as state:
+            state.trust((guard.digest for guard in chosen), day)
+    report = list_guards(app)
+    return report._replace(trusted=tuple(guard.entry for guard in chosen))
+
+
+def set_guard(
+    app: App,
+    prefix: str,
+    mode: str,
+    given: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> SetGuardReport:
+    """Switch a guard on (ask, deny) or "off", with the patterns that are `given` for
+    commands, paths and unless. Without any an entry gets the suggested ones. Raises UsageError when there is nothing it could stop."""
+    refresh_found(app)
+
+    def plan() -> SetGuardReport:
+        place = writable(app, prefix)
+        changes = ChangeSet(today=app.project.now.isoformat())
+        with nothing_written(place.path):
+            memory = hold(app.project, changes, place.path)
+        ids = [entry.id for entry in memory.entries]
+        if plain_id(place.entry) not in ids:
+            hint = f"mem compact --adopt {prefix} makes it an entry"
+            raise UsageError(f"{prefix}: is a section of prose, not an entry", hint)
+        number = ids.index(plain_id(place.entry))
+        entry = memory.entries[number]
+        values = _values(entry, mode, given)
+        changes.set((place.path, number), **values)
+        after = {**entry.extra, **values}
+        return SetGuardReport(
+            id=entry.id,
+            title=entry.title,
+            place=f"{place.path}:{entry.line}",
+            mode=mode,
+            commands=_texts(after, "commands"),
+            paths=_texts(after, "paths"),
+            unless=_texts(after, "unless"),
+            patches=patches_of(app.project, changes),
+        )
+
+    return app.write(plan, "guard", dry_run=app.options.dry_run)
+
+
+def _values(
+    entry: Entry, mode: str, given: Mapping[str, Sequence[str]]
+) -> dict[str, object]:
+    """The values to set: the mode, and patterns that were given or are suggested."""
+    if mode == "off":
+        return {"guard": None}
+    values: dict[str, object] = {"guard": mode}
+    values |= {key: list(texts) for key, texts in given.items() if texts}
+    has_patterns = any(
+        values.get(k) or entry.extra.get(k) for k in ("commands", "paths")
+    )
+    if not has_patterns:
+        made = suggest(entry.title, body_of(entry.body, entry.title))
+        if not made.commands and not made.paths:
+            what = f"{entry.id[:8]}: what it forbids is not clear from its words"
+            hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
+            raise UsageError(what, hint)
+        values |= _suggested_values(made, values)
+    checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
+    for pattern, reason in checked.faults:
+        raise UsageError(f"{pattern}: {reason}", "mem guard --help")
+    return values
+
+
+def _suggested_values(made: Suggestion, known: dict[str, object]) -> dict[str, object]:
+    patterns = {
+        "commands": list(made.commands),
+        "paths": list(made.paths),
+        "unless": list(made.unless),
+    }
+    return {key: texts for key, texts in patterns.items() if texts and key not in known}
+
+
+def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
+    given = values.get(key)
+    return tuple(map(str, given)) if isinstance(given, (list, tuple)) else ()
+
+
+def try_call(app: App, line: str, path: str) -> TryReport:
+    """What would happen to a shell line, or to a change of a file, and why."""
+    refresh_found(app)
+    use = _use(app, line, [path] if path else [])
+    trusted = _trusted(app)
+    verdict = app.guarded(lambda: strictest(app, use, trusted))
+    if verdict is None:
+        return TryReport(decision=None, call=line or path)
+    guard = verdict.guard
+    return TryReport(
+        decision=verdict.mode or None,
+        call=line or path,
+        id=guard.entry,
+        title=guard.title,
+        place=guard.place,
+        pattern=verdict.pattern,
+        unless=verdict.unless or None,
+    )
+
+
+def _use(app: App, line: str, paths: Sequence[str]) -> ToolUse:
+    """A shell line with the files it changes, or changes of files."""
+    from memcli.sessions.tools import tool_call
+
+    root = app.project.root or app.project.cwd
+    changed = tool_call({"command": line}, str(app.project.cwd)).files if line else ()
+    given = [str(Path(app.project.cwd, path)) for path in paths]
+    return tool_use(root, line, [*changed, *given])
+
+
+def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
+    """The lessons that could bind, and what each would have stopped."""
+    refresh_found(app)
+    calls = list(past_calls(app))
+    files = app.index.in_view(app.project.view, Filters())
+    scope = view.select(files, Filters(type=RULES))
+    found = []
+    lessons = 0
+    for candidate in app.guarded(lambda: app.index.entries.select(scope)):
+        is_entry = bool(candidate.values.get("written")) and candidate.part == 0
+        if not is_entry or not plain_id(candidate.entry).startswith(prefix):
+            continue
+        lessons += 1
+        path = scope.files[candidate.source].path
+        suggested = _suggested(app, candidate, f"{path}:{candidate.line}", calls)
+        if suggested is not None:
+            found.append(suggested)
+    return SuggestReport(tuple(found), lessons)
+
+
+def _suggested(
+    app: App, candidate: Candidate, place: str, calls: Sequence[PastCall]
+) -> Suggested | None:
+    values = candidate.values
+    if values.get("guard") in MODES:
+        return None
+    session = str(values.get("session_id") or "")
+    past = [call.line for call in calls if call.line and call.session == session]
+    text = app.guarded(lambda: app.index.entries.text(candidate))
+    made = suggest(candidate.title, body_of(text, candidate.title), past)
+    written = Suggestion(
+        commands=_texts(dict(values), "commands"),
+        paths=_texts(dict(values), "paths"),
+        unless=_texts(dict(values), "unless"),
+    )
+    if not made.commands and not made.paths:
+        return None
+    if written.commands or written.paths:
+        made = written
+    wanted = {"guard": DENY, **_suggested_values(made, {})}
+    guard = read_guard(candidate.entry, candidate.title, wanted, place, "")
+    stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]
+    return Suggested(
+        id=plain_id(candidate.entry),
+        title=candidate.title,
+        place=place,
+        commands=made.commands,
+        paths=made.paths,
+        unless=made.unless,
+        stopped=tuple(dict.fromkeys(stopped))[:MOST_STOPPED],
+    )
+
+
+def replay(app: App, prefix: str = "") -> ReplayedGuards:
+    """What the guards (or one) would have stopped in past sessions."""
+    refresh_found(app)
+    calls = list(past_calls(app))
+    trusted = _trusted(app)
+    stopped = []
+    for guard in app.guarded(lambda: find_guards(app)):
+        if not plain_id(guard.entry).startswith(prefix) or not guard.binds:
+            continue
+        deny = guard.mode == DENY and may_deny(app, guard, trusted)
+        for call, verdict in _stops(app, guard, calls):
+            stopped.append(
+                Stopped(
+                    id=plain_id(guard.entry),
+                    title=guard.title,
+                    decision=DENY if deny else ASK,
+                    date=call.date,
+                    handle=call.handle,
+                    call=verdict.met,
+                )
+            )
+    return ReplayedGuards(len(calls), tuple(stopped))
+
+
+def _stops(
+    app: App, guard: Guard, calls: Sequence[PastCall]
+) -> Iterator[tuple[PastCall, Verdict]]:
+    for call in calls:
+        verdict = judge(guard, _use(app, call.line, [call.path] if call.path else []))
+        if verdict is not None and verdict.mode:
+            yield call, verdict
+
+
+def past_calls(app: App) -> Iterator[PastCall]:
+    """The shell lines and changes of files of past sessions, as the record has them."""
+    path = record_of(app.project)
+    if path is None:
+        return
+    with opened(path) as record:
+        if record is None:
+            return
+        for _, doc in record.select("source = 'session' AND live ORDER BY date, turn"):
+            for key in ("commands", "paths"):
+                for text in doc.about.get(key, ()):
+                    yield PastCall(
+                        date=doc.date,
+                        handle=doc.handle,
+                        session=doc.unit,
+                        line=text if key == "commands" else "",
+                        path=text if key == "paths" else "",
+                    )
+
+
+def _trusted(app: App) -> frozenset[str]:
+    nothing: frozenset[str] = frozenset()
+    return app.from_state(lambda state: state.trusted(), nothing, make=False)
+
+
+def _listed(app: App, guard: Guard, trusted: frozenset[str]) -> ListedGuard:
+    own = is_own(app, guard)
+    known = guard.digest in trusted
+    effect = ""
+    if guard.binds:
+        deny = guard.mode == DENY and (own or known)
+        effect = DENY if deny else ASK
+    allowed = [*(each.text for each in guard.allowed_commands), *guard.allowed_paths]
+    return ListedGuard(
+        id=plain_id(guard.entry),
+        title=guard.title,
+        mode=guard.mode,
+        effect=effect,
+        trust=_trust_of(own=own, known=known),
+        commands=tuple(each.text for each in guard.commands),
+        paths=guard.paths,
+        unless=tuple(dict.fromkeys(allowed)),
+        place=guard.place,
+        faults=tuple(
+            f"{pattern}: {reason}".strip(": ") for pattern, reason in guard.faults
+        ),
+    )
+
+
+def _trust_of(*, own: bool, known: bool) -> str:
+    if own:
+        return "own"
+    return "trusted" if known else "untrusted"

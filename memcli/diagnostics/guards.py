@@ -1,0 +1,31 @@
+"""What `mem doctor` says of entries that bind."""
+
+from collections.abc import Iterator
+
+from memcli.diagnostics.content import Check, Scene
+from memcli.guard.guards import find_guards
+
+
+def check_guards(scene: Scene) -> Iterator[Check]:
+    """A row for each pattern that binds nothing, and one for how many guards there
+    are."""
+    app = scene.app
+    if not app.project.listing.files:
+        return
+    app.refresh()
+    guards = app.guarded(lambda: find_guards(app))
+    for guard in guards:
+        path, _, line = guard.place.rpartition(":")
+        for pattern, reason in guard.faults:
+            shown = f"{pattern!r}: " if pattern else ""
+            yield Check(
+                name="guards",
+                status="WARN",
+                detail=f"{guard.title}: {shown}{reason}",
+                hint=f"mem guard {guard.entry[:8]} --command PATTERN, or mem guard --off",
+                path=path,
+                line=int(line),
+            )
+    binding = sum(guard.binds for guard in guards)
+    if binding and binding == len(guards):
+        yield Check(name="guards", status="PASS", detail=f"{binding} in force", hint="")

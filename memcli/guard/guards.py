@@ -1,0 +1,294 @@
+"""The guards that are in force here, and what they say of a tool's call.
+
+An entry with the key `guard` is one: it stops the commands and the changes of files
+that its own patterns name. A broken pattern stops nothing, and is named."""
+
+import hashlib
+import json
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memcli.app import App
+from memcli.guard.patterns import CommandPattern, matches, parse_pattern
+from memcli.guard.shell import Words, commands_of
+from memcli.index import view
+from memcli.index.filters import GUARD, keys_of_guarded
+from memcli.index.view import Candidate, Filters
+from memcli.memory.values import plain_id
+from memcli.named import NamedTuple
+from memcli.project import git, globs
+
+ASK = "ask"
+DENY = "deny"
+MODES = (ASK, DENY)
+EVERYTHING = frozenset({"*", "**", "/", ".", "./", "**/*", "/**", "*/**"})
+"""Globs of files that would stop every change."""
+
+
+class Guard(NamedTuple):
+    """An entry that binds. `faults` are (pattern, reason) of what binds nothing;
+    `digest` is what a person's trust is kept by."""
+
+    entry: str
+    title: str
+    mode: str
+    place: str
+    path: str
+    commands: tuple[CommandPattern, ...] = ()
+    paths: tuple[str, ...] = ()
+    allowed_commands: tuple[CommandPattern, ...] = ()
+    allowed_paths: tuple[str, ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
+    digest: str = ""
+    written: tuple[str, ...] = ()
+    """All that its patterns are, as they stand in the file."""
+
+    @property
+    def binds(self) -> bool:
+        """Whether it can stop anything."""
+        return self.mode in MODES and bool(self.commands or self.paths)
+
+
+class ToolUse(NamedTuple):
+    """What a tool is about to do: a shell line's simple commands, and the files that
+    it changes, relative to the root (several names where links lead to one)."""
+
+    commands: tuple[Words, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """What a guard says of a call: `mode` deny, ask or "" (it lets it pass), what was
+    `met`, and the pattern of `unless` that let it pass."""
+
+    guard: Guard
+    mode: str
+    met: str
+    pattern: str
+    unless: str = ""
+
+
+def read_guard(
+    entry: str, title: str, values: Mapping[str, Any], place: str, path: str
+) -> Guard:
+    """The guard that an entry's values make; what cannot bind is a fault."""
+    faults: list[tuple[str, str]] = []
+    mode = str(values.get("guard") or "")
+    if mode not in MODES:
+        faults.append((mode, f"guard is {' or '.join(MODES)}"))
+    commands = _parsed(values.get("commands"), faults)
+    paths = _usable(values.get("paths"), faults)
+    allowed_commands = []
+    allowed_paths = []
+    for text in _texts(values.get("unless")):
+        allowed_paths.append(text)
+        allowed_commands += _parsed([text], [])
+    if mode in MODES and not (commands or paths or faults):
+        faults.append(("", "it has neither commands nor paths, so it stops nothing"))
+    said = {
+        "title": title,
+        "commands": _texts(values.get("commands")),
+        "paths": _texts(values.get("paths")),
+        "unless": _texts(values.get("unless")),
+    }
+    identity = json.dumps(said, sort_keys=True, ensure_ascii=False)
+    return Guard(
+        entry=entry,
+        title=title,
+        mode=mode,
+        place=place,
+        path=path,
+        commands=tuple(commands),
+        paths=tuple(paths),
+        allowed_commands=tuple(allowed_commands),
+        allowed_paths=tuple(allowed_paths),
+        faults=tuple(faults),
+        digest=hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest(),
+        written=(*said["commands"], *said["paths"]),
+    )
+
+
+def _texts(given: object) -> list[str]:
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, (list, tuple)):
+        return []
+    return [str(item) for item in given[: globs.MOST] if isinstance(item, (str, int))]
+
+
+def _parsed(given: object, faults: list[tuple[str, str]]) -> list[CommandPattern]:
+    found = []
+    for text in _texts(given):
+        try:
+            found.append(parse_pattern(text))
+        except ValueError as error:
+            faults.append((text, str(error)))
+    return found
+
+
+def _usable(given: object, faults: list[tuple[str, str]]) -> list[str]:
+    found = []
+    for text in _texts(given):
+        if text.strip() in EVERYTHING:
+            faults.append((text, "matches every file"))
+        elif len(text) > globs.LONGEST:
+            faults.append((text, f"longer than {globs.LONGEST} characters"))
+        else:
+            found.append(text)
+    return found
+
+
+def find_guards(app: App, use: ToolUse | None = None) -> list[Guard]:
+    """The guards in view, all of them or those that may bear on a call. Every copy of
+    an entry counts for itself: one in the repository never lifts one's own."""
+    keys = {(GUARD, "*")}
+    if use is not None:
+        programs = {words[0] for words in use.commands if words}
+        keys = keys_of_guarded(programs, use.files)
+    files = app.index.in_view(app.project.view, Filters())
+    scope = view.select(files, Filters())
+    found = []
+    for candidate in app.index.entries.about(scope, keys):
+        row = scope.files[candidate.source]
+        found.append(_guard_of(candidate, row.path))
+    return sorted(found, key=lambda guard: (guard.place, guard.entry))
+
+
+def _guard_of(candidate: Candidate, path: str) -> Guard:
+    place = f"{path}:{candidate.line}"
+    entry = plain_id(candidate.entry)
+    return read_guard(entry, candidate.title, candidate.values, place, path)
+
+
+def tool_use(root: Path, line: str, files: Iterable[str]) -> ToolUse:
+    """What a shell line and changes of files (absolute paths) are, as guards see it."""
+    names: dict[str, None] = {}
+    for path in files:
+        names.update(dict.fromkeys(git.names_of(root, path)))
+    return ToolUse(commands=tuple(commands_of(line)), files=tuple(names))
+
+
+def judge(guard: Guard, use: ToolUse) -> Verdict | None:
+    """What one guard says of a call; None when it has nothing to do with it."""
+    passed: Verdict | None = None
+    for command in use.commands:
+        pattern = _first(guard.commands, command)
+        if pattern is None:
+            continue
+        met = " ".join(command)
+        unless = _first(guard.allowed_commands, command)
+        if unless is None:
+            return Verdict(guard=guard, mode=guard.mode, met=met, pattern=pattern.text)
+        passed = Verdict(
+            guard=guard, mode="", met=met, pattern=pattern.text, unless=unless.text
+        )
+    for name in use.files:
+        glob = next((each for each in guard.paths if globs.covers([each], name)), None)
+        if glob is None:
+            continue
+        allowed = _allowed(guard, use, name)
+        if not allowed:
+            return Verdict(guard=guard, mode=guard.mode, met=name, pattern=glob)
+        passed = Verdict(guard=guard, mode="", met=name, pattern=glob, unless=allowed)
+    return passed
+
+
+def _first(patterns: Sequence[CommandPattern], command: Words) -> CommandPattern | None:
+    return next((each for each in patterns if matches(each, command)), None)
+
+
+def _allowed(guard: Guard, use: ToolUse, name: str) -> str:
+    """The pattern of `unless` that allows a change of this file, "" without one."""
+    for glob in guard.allowed_paths:
+        if globs.covers([glob], name):
+            return glob
+    base = posixpath.basename(name)
+    about = [
+        command
+        for command in use.commands
+        if any(posixpath.basename(word) == base for word in command[1:])
+    ]
+    # What a redirection writes is named by no word: the whole line must be allowed.
+    judged = about or use.commands
+    patterns = [_first(guard.allowed_commands, command) for command in judged]
+    if judged and all(patterns):
+        return next(pattern.text for pattern in patterns if pattern)
+    return ""
+
+
+def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
+    """The verdict that holds: deny before ask before what was let pass. A guard of the
+    repository denies only when a person on this machine trusts it; until then it asks."""
+    verdicts = []
+    known = frozenset(trusted)
+    for guard in find_guards(app, use):
+        verdict = judge(guard, use) if guard.binds else None
+        if verdict is None:
+            continue
+        if verdict.mode == DENY and not may_deny(app, guard, known):
+            verdict = verdict._replace(mode=ASK)
+        verdicts.append(verdict)
+    order = {DENY: 0, ASK: 1, "": 2}
+    return min(verdicts, key=lambda each: order[each.mode], default=None)
+
+
+def may_deny(app: App, guard: Guard, trusted: frozenset[str]) -> bool:
+    """Whether a guard may refuse by itself: the person's own, or one they trust."""
+    return guard.digest in trusted or is_own(app, guard)
+
+
+def is_own(app: App, guard: Guard) -> bool:
+    """Whether a guard is this person's: in the global file, or in one that git does not
+    track."""
+    root = app.project.root
+    if guard.path.startswith("~/") or root is None:
+        return True
+    if git.work_tree(root) is None:
+        return True
+    path = app.project.path_of(guard.path)
+    return bool(git.own_files(root, [path]))
+
+
+LIFTING = tuple(
+    parse_pattern(text)
+    for text in (
+        "mem guard * --off*",
+        "mem guard * --trust*",
+        "mem edit * --guard*",
+        "mem undo*",
+    )
+)
+ENDING = ("retire", "forget", "drop")
+
+
+def lifts(app: App, use: ToolUse, texts: Sequence[str]) -> str:
+    """What a call would do to a guard, in words; "" when it leaves them alone. `texts`
+    are what an edit takes out of a file."""
+    for command in use.commands:
+        own = command
+        if command[0].startswith("python") and command[1:3] == ("-m", "memcli"):
+            own = ("mem", *command[3:])
+        if own[0] != "mem":
+            continue
+        if any(matches(pattern, own) for pattern in LIFTING):
+            return f"`{' '.join(own)}` would lift or trust a guard"
+        if len(own) > 2 and own[1] in ENDING and _names_guard(app, own[2:]):
+            return f"`{' '.join(own)}` would take a guard away"
+    guarded = {guard.path for guard in find_guards(app)} if use.files else set()
+    for name in use.files:
+        if name in guarded and any(_touches_guard(text) for text in texts):
+            return f"this change of {name} would touch a guard"
+    return ""
+
+
+def _names_guard(app: App, words: Sequence[str]) -> bool:
+    prefixes = [word for word in words if not word.startswith("-")]
+    guards = find_guards(app)
+    return any(guard.entry.startswith(each) for each in prefixes for guard in guards)
+
+
+def _touches_guard(text: str) -> bool:
+    keys = ("guard", "unless:", "commands:", "paths:", "status:")
+    return any(key in text for key in keys)

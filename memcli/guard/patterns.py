@@ -1,0 +1,144 @@
+"""Patterns of commands, compared with a simple command word by word. Pure.
+
+`git push --force*` is the program, what it is told to do, and an option. Options are
+met in any order, and `-rf` is `-r -f`. `*` alone stands for any words, a `*` at the
+end of the last word for the rest of the line."""
+
+from collections.abc import Sequence
+
+from memcli.guard.shell import MOST_WORDS, Words, commands_of
+from memcli.named import NamedTuple
+from memcli.project import globs
+
+LONGEST = 500
+"""Characters of a pattern."""
+
+
+class CommandPattern(NamedTuple):
+    """A pattern as it is compared: `operands` without options, None for any words;
+    `open` when more words may follow."""
+
+    text: str
+    operands: tuple[str | None, ...]
+    options: tuple[str, ...]
+    open: bool
+
+
+def parse_pattern(text: str) -> CommandPattern:
+    """A written pattern. Raises ValueError, with the reason, for one that cannot bind:
+    empty, too long, or so wide that every command would match."""
+    if len(text) > LONGEST:
+        raise ValueError(f"longer than {LONGEST} characters")
+    words = _words(text)
+    if not words:
+        raise ValueError("empty")
+    if not words[0].strip("*?"):
+        raise ValueError("matches every command")
+    operands: list[str | None] = []
+    options: list[str] = []
+    for word in words:
+        if word == "*":
+            operands.append(None)
+        elif _is_option(word):
+            options.append(word)
+        else:
+            operands.append(word)
+    return CommandPattern(
+        text=text,
+        operands=tuple(operands),
+        options=tuple(options),
+        open=words[-1].endswith("*"),
+    )
+
+
+def _words(text: str) -> list[str]:
+    """The words of a pattern, wrappers and git's own options removed as in a command."""
+    commands = commands_of(text)
+    if len(commands) > 1:
+        raise ValueError("names more than one command")
+    return list(commands[0]) if commands else []
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word not in ("-", "--")
+
+
+def matches(pattern: CommandPattern, command: Words) -> bool:
+    """Whether a simple command is what a pattern says."""
+    options = [word for word in command if _is_option(word)]
+    operands = [word for word in command if not _is_option(word) and word != "--"]
+    if not all(_has_option(options, wanted) for wanted in pattern.options):
+        return False
+    any_words = pattern.open or None in pattern.operands
+    if not any_words:
+        known = all(_is_known(option, pattern.options) for option in options)
+        if not known:
+            return False
+    return _in_order(pattern, operands[:MOST_WORDS])
+
+
+def _has_option(options: Sequence[str], wanted: str) -> bool:
+    if any(_is_option_of(option, wanted) for option in options):
+        return True
+    letters = {letter for option in options if _is_cluster(option) for letter in option}
+    return _is_cluster(wanted) and letters.issuperset(wanted)
+
+
+def _is_option_of(option: str, wanted: str) -> bool:
+    """`--force` is met by `--force=x`, `-f` by `-xf`; a glob by what it covers."""
+    name = option.partition("=")[0]
+    return globs.matches(wanted, option) or globs.matches(wanted, name)
+
+
+def _is_cluster(option: str) -> bool:
+    """Whether an option is letters behind one dash: `-rf`."""
+    return len(option) <= 5 and option[1:].isalpha()
+
+
+def _is_known(option: str, wanted: Sequence[str]) -> bool:
+    if any(_is_option_of(option, each) for each in wanted):
+        return True
+    letters = {letter for each in wanted if _is_cluster(each) for letter in each}
+    return _is_cluster(option) and letters.issuperset(option)
+
+
+def _in_order(pattern: CommandPattern, words: Sequence[str]) -> bool:
+    """Whether the operands follow one another as in the pattern. The leftmost place
+    for each run between two `*` is never wrong, so that nothing is tried again."""
+    runs = _runs(pattern.operands)
+    place = 0
+    for number, run in enumerate(runs):
+        anchored = number == 0
+        last = number == len(runs) - 1
+        if last and not anchored and not pattern.open:
+            start = len(words) - len(run)
+            return start >= place and _fits(run, words, start)
+        start = place if anchored else _find(run, words, place)
+        if start < 0 or not _fits(run, words, start):
+            return False
+        place = start + len(run)
+    return pattern.open or place == len(words)
+
+
+def _runs(operands: Sequence[str | None]) -> list[list[str]]:
+    runs: list[list[str]] = [[]]
+    for word in operands:
+        if word is None:
+            runs.append([])
+        else:
+            runs[-1].append(word)
+    return runs
+
+
+def _find(run: Sequence[str], words: Sequence[str], start: int) -> int:
+    for place in range(start, len(words) - len(run) + 1):
+        if _fits(run, words, place):
+            return place
+    return -1
+
+
+def _fits(run: Sequence[str], words: Sequence[str], start: int) -> bool:
+    part = words[start : start + len(run)]
+    if len(part) < len(run):
+        return False
+    return all(globs.matches(glob, word) for glob, word in zip(run, part, strict=True))

@@ -1,0 +1,29 @@
+"""What a guard says when it stops a call, as one line."""
+
+from memcli.guard.guards import DENY, Verdict
+from memcli.text.controls import for_prompt
+
+LIFTED = "Only the person may do that: ask them first"
+
+
+def reason(verdict: Verdict) -> str:
+    """Title, place, what was met, what is allowed, and how a person lifts it. What
+    comes from files stands in backticks."""
+    guard = verdict.guard
+    says = "refuses" if verdict.mode == DENY else "asks about"
+    parts = [
+        f"mem guard {says} this: {quoted(guard.title)} ({guard.place})",
+        f"{quoted(verdict.met)} is {quoted(verdict.pattern)}",
+    ]
+    allowed = [*(each.text for each in guard.allowed_commands), *guard.allowed_paths]
+    if allowed:
+        names = ", ".join(quoted(text) for text in dict.fromkeys(allowed))
+        parts.append(f"allowed: {names}")
+    parts.append(f"a person lifts it with: mem guard --off {guard.entry[:8]}")
+    return "; ".join(parts)
+
+
+def quoted(text: str) -> str:
+    """A text of a file as one word of ours: safe, short, in backticks."""
+    safe = " ".join(for_prompt(text).replace("`", "'").split())
+    return f"`{safe[:200]}`"

@@ -1,0 +1,453 @@
+"""The shared index as the source of a search: the server brings candidates, by its full
+text and by pgvector, and the ranking of the local index does the rest.
+
+Candidates become rows of an index in memory, in which an entry is called `id@project`.
+What depends on all that there is, how many chunks have a word, the server tells."""
+
+import json
+import sqlite3
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from memcli.errors import ProviderError, UsageError
+from memcli.index import refresh
+from memcli.index.database import IN_MEMORY, Index
+from memcli.index.embedding import learn
+from memcli.index.lexical import Lexical, Query, idf
+from memcli.index.vectors import VectorState, embedded_text, is_content
+from memcli.index.view import (
+    AROUND,
+    About,
+    Candidate,
+    FileRow,
+    Filters,
+    Lane,
+    Signals,
+    words_alone,
+)
+from memcli.memory.values import Place
+from memcli.memory.words import SIZE, word_forms
+from memcli.postgres import link
+from memcli.postgres.link import Link
+from memcli.postgres.projects import SharedProject, blob_url, named
+from memcli.postgres.words import as_query, gate
+from memcli.project.config import Config
+from memcli.providers.embed import signs
+from memcli.recall import vector_lane
+from memcli.storage.files import transaction
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from memcli.providers.embed import Embedder
+    from memcli.providers.embed.local import Local
+
+LOOKED_AT = 20_000  # so many chunks that meet the words are weighed by the server
+BROUGHT = 2  # entries that it brings for each that the local ranking keeps
+NEIGHBOURS = 2  # how far to each side of an entry others stand beside it
+
+_OPENING = """
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SET LOCAL jit = off;
+SET LOCAL hnsw.iterative_scan = relaxed_order;
+SET LOCAL hnsw.ef_search = 300;
+SELECT version FROM mem.version;
+SELECT project::text, name, remote, path, commit, model, dim, chunks FROM mem.projects;
+"""
+_CHUNKS = """
+WITH asked AS MATERIALIZED (
+    SELECT array_agg(project) AS projects, array_agg(entry) AS entries FROM {search}
+)
+SELECT c.project::text, c.id, c.entry, c.part, c.type, c.kind, c.date, c.title, c.text,
+    c.tags, c.parts, c.around, c.metadata, c.model, c.dim, c.vector::text,
+    p.place, f.lines[p.place], f.path, f.level, f.store, f.job, f.task, f.of
+FROM asked CROSS JOIN mem.standing(asked.projects, asked.entries, %(filters)s) c
+JOIN mem.files f ON f.project = c.project AND f.file = c.file
+CROSS JOIN LATERAL (SELECT array_position(f.heads, c.head)) p(place)
+ORDER BY c.project, f.path, p.place, c.part
+"""
+_BY_WORDS = """mem.lexical(
+    %(gate)s, %(terms)s, %(rarity)s, %(looked_at)s, %(most)s, %(filters)s
+)"""
+_BY_VECTOR = "mem.nearest(%(near)s, %(model)s, %(dim)s, %(most)s, %(filters)s)"
+
+
+class Brought(NamedTuple):
+    """A chunk as the server tells it."""
+
+    project: str
+    id: int
+    entry: str
+    part: int
+    type: str
+    kind: str
+    date: str
+    title: str
+    text: str
+    tags: str
+    parts: str
+    around: str
+    metadata: dict[str, Any]
+    model: str
+    dim: int
+    vector: str | None
+    order: int  # of its entry in the file
+    line: int
+    path: str
+    level: str
+    store: str
+    job: str
+    task: str
+    of: str
+
+
+class SharedIndex:
+    """One search over the shared index (a `view.Source`). Raises MemError when the
+    server cannot answer."""
+
+    def __init__(
+        self, server: Link, filters: Filters, names: Sequence[str], about: About
+    ) -> None:
+        self.link = server
+        every = [SharedProject._make(row) for row in server.ask(_opened)]
+        self.projects = {project.key: project for project in every}
+        self.searched = named(every, names) if names else every
+        self._about = about
+        self._paths = json.dumps(filters.path)
+        only = [project.key for project in self.searched] if names else None
+        self._filters = as_json(filters, only)
+        self._counts = dict[str, int]()
+        self._index = _Candidates(self)
+        self._loaded = set[tuple[str, int]]()
+        self._unembedded = dict[int, Brought]()
+        self._file_numbers = dict[tuple[str, str], int]()
+        self._project_of = dict[int, str]()
+        self.files = dict[int, FileRow]()
+        self.candidates = self._index.entries.candidates
+        self.places = self._index.entries.places
+        self.edges = self._index.entries.edges
+
+    def close(self) -> None:
+        """Let go of the candidates."""
+        self._index.close()
+
+    def _ask(self, statement: str, **values: object) -> list[tuple[Any, ...]]:
+        return self.link.ask(lambda c: c.execute(statement, values).fetchall())
+
+    # What there is, in all projects that are searched
+
+    def size(self) -> int:
+        return sum(project.chunks for project in self.searched)
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        queries = [as_query(word) for word in words]
+        unknown = list(set(queries) - self._counts.keys())
+        if unknown:
+            [(counts,)] = self._ask(
+                "SELECT mem.counts(%(terms)s, %(most)s, %(filters)s)",
+                terms=unknown,
+                most=LOOKED_AT,
+                filters=self._filters,
+            )
+            self._counts |= dict(zip(unknown, counts, strict=True))
+        return [self._counts[query] for query in queries]
+
+    # What the server finds
+
+    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
+        counts = zip(terms, self.counts(terms), strict=True)
+        standing = {as_query(term): count for term, count in counts if count}
+        if not standing:
+            return {}
+        self._bring(
+            _BY_WORDS,
+            gate=gate(standing, LOOKED_AT),
+            terms=list(standing),
+            rarity=[idf(count, self.size()) for count in standing.values()],
+            looked_at=LOOKED_AT,
+            most=BROUGHT * pool,
+        )
+        return self._index.words.best(terms, None, frozenset(), pool)
+
+    def lane(
+        self, config: Config, embedder: "Embedder", task: str, asked: Query,
+        lexical: Mapping[int, float],
+    ) -> Lane:  # fmt: skip
+        """What vectors of this embedder say. Raises UsageError where there are none."""
+        model = f"{embedder.provider}/{embedder.model}"
+        self._require(model)
+        vectors = self._index.vectors
+        vectors.keep(VectorState(embedder.provider, embedder.model, "", whole=True))
+        self._embed(embedder)
+        floor = vector_lane.floor(config.min_cosine, embedder.provider, self.size())
+        fusion = vector_lane.fusion(config.fusion, embedder.provider)
+        rarity = self._index.words.idf
+        meaning = vector_lane.understand(vectors, rarity, embedder, task, asked)
+        if not meaning.vector:
+            return Lane(fusion, floor, Signals(lexical, {}))
+        self._require(model, len(meaning.vector))
+        self._bring(
+            _BY_VECTOR,
+            near=literal(meaning.vector),
+            model=model,
+            dim=len(meaning.vector),
+            most=vector_lane.NEAREST,
+        )
+        self._embed(embedder)
+        signals = vector_lane.lane(
+            self._index, embedder, meaning, lexical, floor / 2, (None, ())
+        )
+        return Lane(fusion, floor, signals)
+
+    def _require(self, model: str, dim: int = 0) -> None:
+        dims = {p.dim for p in self.searched if p.model == model}
+        models = sorted({p.model for p in self.searched if p.model})
+        if not models:
+            raise UsageError("the shared index has no vectors", "")
+        if not dims:
+            raise UsageError(f"its vectors are of {', '.join(models)}", "")
+        if dim and dim not in dims:
+            what = f"its vectors of {model} have {min(dims)} dimensions, here {dim}"
+            raise UsageError(what, f"set embed_dimensions = {min(dims)}")
+
+    # What becomes of it here
+
+    def _bring(self, search: str, **values: object) -> None:
+        """Put the chunks of the entries that a search finds into the index in
+        memory."""
+        statement = _CHUNKS.format(search=search)
+        rows = self._ask(statement, filters=self._filters, **values)
+        with transaction(self._index.db):
+            for chunk in map(Brought._make, rows):
+                key = (chunk.project, chunk.id)
+                if key not in self._loaded and self._is_asked_for(chunk):
+                    self._loaded.add(key)
+                    self._unembedded[self._put(chunk)] = chunk
+
+    def _is_asked_for(self, chunk: Brought) -> bool:
+        if self._paths == "[]":
+            return True
+        globs = chunk.metadata.get("paths")
+        return self._about(json.dumps(globs) if globs else None, self._paths)
+
+    def _put(self, chunk: Brought) -> int:
+        values = chunk.metadata
+        if "promoted_to" in values:
+            targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
+            values["promoted_to"] = targets
+        row = refresh.Row(
+            entry=f"{chunk.entry}@{chunk.project}",
+            part=chunk.part,
+            offset=chunk.order,
+            line=chunk.line,
+            live=1,
+            type=chunk.type,
+            kind=chunk.kind,
+            date=chunk.date,
+            title=chunk.title,
+            text=chunk.text,
+            tags=chunk.tags,
+            parts=chunk.parts,
+            around=chunk.around,
+            metadata=json.dumps(values),
+            rank=0,
+            importance=0.0,
+            moment="",
+        )
+        return refresh.put(self._index.db, self._file(chunk), row)
+
+    def _file(self, chunk: Brought) -> int:
+        key = (chunk.project, chunk.path)
+        number = self._file_numbers.setdefault(key, len(self._file_numbers) + 1)
+        self._project_of[number] = chunk.project
+        place = Place(
+            level=chunk.level,
+            store=chunk.store,
+            job=chunk.job,
+            task=chunk.task,
+            of=chunk.of,
+        )
+        self.files[number] = FileRow(
+            id=number,
+            path=chunk.path,
+            place=place,
+            tree="",
+            mtime=0,
+            size=0,
+            hash="",
+            entries=0,
+            problems=(),
+        )
+        return number
+
+    def _embed(self, embedder: "Embedder") -> None:
+        """Give what was brought the vectors that came with it, and with the local
+        embedder its words."""
+        model = f"{embedder.provider}/{embedder.model}"
+        brought = {
+            number: chunk
+            for number, chunk in self._unembedded.items()
+            if chunk.vector and chunk.model == model
+        }
+        self._unembedded.clear()
+        vectors = self._index.vectors
+        words = dict[int, list[str]]()
+        if embedder.provider == "local":
+            words = {number: _content(chunk) for number, chunk in brought.items()}
+            learn(vectors, cast("Local", embedder), set(chain(*words.values())))
+        known = vectors.words(set(chain(*words.values())))
+        rows = list[tuple[int, bytes, bytes]]()
+        for number, chunk in brought.items():
+            ids = array("I", [known[word][0] for word in words.get(number, ())])
+            rows.append((number, _quantised(chunk.vector or ""), ids.tobytes()))
+        insert = "INSERT INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
+        with transaction(self._index.db):
+            self._index.db.executemany(insert, rows)
+            vectors.mark({number: signs(vector) for number, vector, _ in rows})
+
+    # What else a search asks of its source
+
+    def passes(self, candidate: Candidate) -> bool:
+        return True
+
+    def text(self, candidate: Candidate) -> str:
+        whole = candidate.part == 0 and len(candidate.text) < SIZE
+        return candidate.text if whole else self._index.entries.text(candidate)
+
+    def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
+        select = (
+            "SELECT offset, entry FROM chunks WHERE source = ? AND part = 0"
+            " AND abs(offset - ?) <= ?"
+        )
+        sides = list[Sequence[Sequence[str]]]()
+        steps = range(1, NEIGHBOURS + 1)
+        for candidate in candidates:
+            place = candidate.offset
+            asked = (candidate.source, place, NEIGHBOURS)
+            near = dict(self._index.db.execute(select, asked).fetchall())
+            before = [near.get(place - step, "") for step in steps]
+            after = [near.get(place + step, "") for step in steps]
+            sides.append((before, after))
+        return sides
+
+    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        return list(candidates)
+
+    def gone(self, entries: Collection[str]) -> Mapping[str, str]:
+        return {}
+
+    def origin(self, candidate: Candidate) -> tuple[str, str]:
+        project = self.projects[self._project_of[candidate.source]]
+        path = self.files[candidate.source].path
+        whole = path if project.path == "." else f"{project.path}/{path}"
+        url = blob_url(project.remote, project.commit, whole, candidate.line)
+        return project.name, url
+
+
+class _Candidates(Index):
+    """The index in memory, whose words count as in all of the shared one."""
+
+    def __init__(self, shared: SharedIndex) -> None:
+        self._shared = shared
+        super().__init__(IN_MEMORY, [])
+
+    @property
+    def words(self) -> Lexical:
+        return _SharedWords(self.db, self._shared)
+
+
+class _SharedWords(Lexical):
+    _has_passages = True  # so that what is in memory is counted there
+
+    def __init__(self, db: sqlite3.Connection, shared: SharedIndex) -> None:
+        super().__init__(db)
+        self._shared = shared
+
+    def size(self) -> int:
+        return self._shared.size()
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        return self._shared.counts(words)
+
+
+def lane_of(
+    shared: SharedIndex,
+    config: Config,
+    embedder: "Callable[[], Embedder | None]",
+    notes: list[str],
+) -> "Callable[[str, Query, Mapping[int, float]], Lane | None]":
+    """The vector lane of searches over `shared`; a note says why words alone are
+    searched, if so."""
+
+    def look(task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
+        try:
+            made = embedder() if config.fusion != "bm25" else None
+            if made is None:
+                return None
+            return shared.lane(config, made, task, asked, lexical)
+        except (ProviderError, UsageError) as error:
+            if shared.link.failed:
+                raise
+            notes.append(words_alone(error))
+            return None
+
+    return look
+
+
+def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
+    """The projects that one may see, as of the moment that the whole search sees."""
+    from psycopg import errors
+
+    try:
+        cursor = connection.execute(_OPENING)
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName):
+        connection.execute("ROLLBACK")
+        link.require(link.version(connection))
+        raise
+    while cursor.description is None:
+        cursor.nextset()
+    version = cursor.fetchone()
+    link.require(version[0] if version else 0)
+    cursor.nextset()
+    return cursor.fetchall()
+
+
+def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
+    """The filters as the searches on the server take them; `projects` None: all."""
+    stores = set(filters.store or ("memory",))
+    if filters.archived:
+        stores.add("archive")
+    given: dict[str, Any] = {
+        "project": projects,
+        "level": filters.level,
+        "job": filters.job,
+        "task": filters.task,
+        "type": filters.type,
+        "kind": filters.kind,
+        "tag": [tag.lower() for tag in filters.tag],
+        "scope": filters.scope,
+        "path": bool(filters.path),
+        "since": filters.since,
+        "until": filters.until,
+    }
+    kept = {key: value for key, value in given.items() if value}
+    return json.dumps({"store": sorted(stores), **kept})
+
+
+def literal(quantised: bytes) -> str:
+    """A vector of whole numbers in the text form of pgvector."""
+    return f"[{','.join(map(str, memoryview(quantised).cast('b')))}]"
+
+
+def _quantised(vector: str) -> bytes:
+    """The vector that `literal` wrote."""
+    return array("b", map(int, map(float, vector.strip("[]").split(",")))).tobytes()
+
+
+def _content(chunk: Brought) -> list[str]:
+    """The distinct content words of what was embedded of a chunk."""
+    text = chunk.around.partition(AROUND)[0] or chunk.text
+    forms = word_forms(embedded_text(chunk.title, text))
+    return list(dict.fromkeys(word for word in forms if is_content(word)))

@@ -1,0 +1,49 @@
+"""Texts and terms as the server's full text takes them: words with blanks between.
+
+What is a word, and that accents and case say nothing, is decided here, so that it does
+not depend on the locale of a database; the server stems them."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from memcli.index.lexical import EITHER
+
+LONGEST = 500  # characters of a word: PostgreSQL takes 2,046 bytes
+MOST = 200_000  # characters of a text: the words of more would not fit into one row
+
+_PIECE = re.compile(r"[^\W_]+")
+
+
+def searched(text: str) -> str:
+    """The words of a text, lower-case and without accents."""
+    text = text[:MOST].lower()
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        kept = [letter for letter in letters if not unicodedata.combining(letter)]
+        text = unicodedata.normalize("NFC", "".join(kept))
+    return " ".join(word for word in _PIECE.findall(text) if len(word) <= LONGEST)
+
+
+def as_query(term: str) -> str:
+    """A term of a question (see `lexical.build`): words in a row, all that begins with
+    the last one (`*`), or any of some. "" where it has no words."""
+    alternatives = []
+    for alternative in term.split(EITHER):
+        words = searched(alternative).replace(" ", " <-> ")
+        beginning = ":*" if words and alternative.endswith("*") else ""
+        alternatives.append(f"{words}{beginning}")
+    return " | ".join(filter(None, alternatives))
+
+
+def gate(counts: Mapping[str, int], most: int) -> str:
+    """The query that brings candidates: any of the rarest words, of which about `most`
+    chunks have one at all. What is more common only adds to what these find."""
+    chosen = list[str]()
+    matching = 0
+    for query in sorted(counts, key=lambda query: counts[query]):
+        matching += counts[query]
+        if chosen and matching > most:
+            break
+        chosen.append(query)
+    return " | ".join(f"({query})" for query in chosen)

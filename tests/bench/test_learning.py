@@ -1,0 +1,80 @@
+"""The labels are whole, and the scorer finds and compares what they point to."""
+
+import hashlib
+import re
+from collections import Counter
+
+from memcli.sessions.model import Turn
+from tests.bench import learning
+from tests.bench.labels.fetch import PARTS, cut_to, part_of, rows
+
+SPOKEN = "Thanks. Tests always go\n to the folder checks, never beside the code."
+RULE = "Tests always go to the folder checks"
+
+
+def turn(text: str, line: int) -> Turn:
+    return Turn("user", text, "user", f"key-{line}", line=line, offset=10 * line)
+
+
+def place(line: int, start: int) -> dict[str, object]:
+    at = [start, start + len(RULE)]
+    return {"line": line, "at": at, "digest": learning.digest(RULE)}
+
+
+def test_each_session_is_in_the_part_of_its_repository() -> None:
+    sessions = rows("sessions.jsonl")
+    assert {session["part"] for session in sessions} == set(PARTS)
+    for session in sessions:
+        assert part_of(session["repository"]) == session["part"]
+        assert re.fullmatch(r"[0-9a-f]{40}", session["commit"])
+    most = Counter(session["repository"] for session in sessions).most_common(1)
+    assert most[0][1] <= 6
+
+
+def test_each_label_belongs_to_a_session_that_teaches() -> None:
+    teaching = {row["id"] for row in rows("sessions.jsonl") if row["teaches"]}
+    lessons = rows("lessons.jsonl")
+    assert {lesson["session"] for lesson in lessons} == teaching
+    for lesson in lessons:
+        assert lesson["weight"] in ("clear", "arguable")
+        for where in (lesson, *lesson["also"]):
+            assert where["at"][0] < where["at"][1]
+
+
+def test_a_quote_is_found_where_its_label_says_and_where_it_moved_to() -> None:
+    turns = [turn("Hello", 1), turn(SPOKEN, 5)]
+    there = learning.located(place(5, 8), turns)
+    moved = learning.located(place(4, 90), turns)
+    assert there == moved == learning.Quote(RULE, frozenset({"key-5", "@50"}))
+    assert learning.located(place(5, 8), turns[:1]) is None
+
+
+def test_an_entry_is_right_in_the_words_of_the_lesson_only() -> None:
+    quote = learning.Quote(RULE, frozenset({"@50"}))
+    worded = "All checks live in a directory named checks"
+    lesson = learning.Lesson(quotes=(quote,), worded=worded, clear=True)
+
+    def entry(text: str) -> learning.Entry:
+        return learning.Entry(title=text, said=text, sources=("@50",))
+
+    assert learning.says(entry("Tests go to the folder checks"), lesson)
+    assert learning.says(entry("A directory named checks holds all checks"), lesson)
+    assert not learning.says(entry("Thanks for the quick answer"), lesson)
+
+
+def test_an_interval_holds_the_share_and_widens_with_fewer_repositories() -> None:
+    many = {f"a/{number}": (number % 2, 1) for number in range(60)}
+    few = dict(list(many.items())[:6])
+    for counts in (many, few):
+        low, high = learning.interval(counts)
+        assert low <= 0.5 <= high
+    wide, narrow = learning.interval(few), learning.interval(many)
+    assert wide[1] - wide[0] > narrow[1] - narrow[0]
+
+
+def test_a_session_of_a_longer_file_is_cut_to_its_lines() -> None:
+    data = b"# one\na\n# two\nb"
+    assert cut_to(data, None) == data
+    cut = cut_to(data, [3, 4])
+    assert cut == b"# two\nb"
+    assert hashlib.sha256(cut).digest() != hashlib.sha256(data).digest()
