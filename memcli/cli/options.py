@@ -27,7 +27,6 @@ from memcli.cli.progress import Progress
 from memcli.errors import UsageError, one_of
 from memcli.index.view import Filters
 from memcli.project import keys
-from memcli.text.secrets import redact_secrets
 from memcli.views import json, text
 from memcli.views.text import put, say
 
@@ -234,7 +233,7 @@ def show(
     put(
         json.of(report, **(keys(report) if keys else {}))
         if mem.options.json
-        else words(report)
+        else text.safe(words(report))
     )
 
 
@@ -247,7 +246,7 @@ def wrote(
         told = keys(report) if keys else {}
         put(json.of(report, **told, dry_run=mem.options.dry_run))
     elif not mem.options.dry_run:
-        said = "" if mem.options.quiet else redact_secrets(words(report))
+        said = "" if mem.options.quiet else text.safe(words(report))
         put("\n".join(text.folded([said], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)

@@ -30,6 +30,7 @@ from memcli.views.text import (
     how_to_begin,
     name_problems,
     put,
+    safe,
     say,
 )
 
@@ -442,5 +443,6 @@ def diff(
     report = command.diff(mem, revisions)
     code = name_problems(report.problems)
     words = exchange.diff_markdown if format == "markdown" else exchange.diff_text
-    put(json.of(report) if format == "json" or mem.options.json else words(report))
+    is_json = format == "json" or mem.options.json
+    put(json.of(report) if is_json else safe(words(report)))
     return code or (1 if exit_code and not report.empty else 0)

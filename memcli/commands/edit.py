@@ -51,6 +51,7 @@ def retire(
 ) -> RetireReport:
     """Set the status of entries to retired; `mem compact` moves them to the archive."""
     reason = " ".join(because.split()) or "by hand"
+    _check_secrets(reason)
     return app.write(lambda: _plan(app, ids, reason), "retire", dry_run=dry_run)
 
 

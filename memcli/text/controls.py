@@ -72,7 +72,7 @@ def _commands(text: str) -> Iterator[Span]:
     orders = due(
         rules("orders.rules")["orders"], low
     )  # of other languages than English
-    for kind, rule in (
+    for kind, rule, _ in (
         *due(known["commands"], low),
         *orders,
         *due(known["shouted"], text),
@@ -199,6 +199,16 @@ def for_prompt(text: str) -> str:
 
     def once(text: str) -> str:
         return fence_safe(neutralise_once(redact_once(strip_private(text))))
+
+    return settle(once, strip_controls(text))
+
+
+def for_pipe(text: str) -> str:
+    """Text for a pipe, where an agent may read it: no controls, secrets or orders, and
+    no tag that begins a turn of a conversation."""
+
+    def once(text: str) -> str:
+        return regex(_TURN).sub("&lt;", neutralise_once(redact_once(text)))
 
     return settle(once, strip_controls(text))
 

@@ -4,9 +4,10 @@ hints occurs."""
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, lru_cache, wraps
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import overload
 
@@ -145,6 +146,12 @@ def _hints(every: Collection[Hint]) -> Hints:
     return Hints((*every,), tuple(at.pop(-1, ())), at)
 
 
+def indexed(known: Iterable[tuple[str, tuple[str, ...], str]]) -> Hints:
+    """The hints of rules: kind, literals one of which must occur, pattern."""
+    rows = [(hint, False, kind, text) for kind, hints, text in known for hint in hints]
+    return _hints(rows)
+
+
 @cache
 def shapes(name: str) -> Hints:
     """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md)
@@ -184,20 +191,34 @@ def _fours(low: str) -> set[int]:
     )
 
 
-def due(hints: Hints, text: str) -> Iterator[tuple[str, str]]:
-    """Kind and pattern of the rules one of whose hints occurs in `text`."""
-    last = ""
-    may = chain(
-        hints.short, *map(hints.at.__getitem__, hints.at.keys() & _fours(lowered(text)))
+def due(hints: Hints, text: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Kind and pattern of the rules one of whose hints occurs in `text`, and those
+    that do."""
+    fours = hints.at.keys() & _fours(lowered(text))
+    may = chain(hints.short, *map(hints.at.__getitem__, fours))
+    there = (hints.every[place] for place in sorted(may))
+    seen = (
+        (kind, pattern, hint)
+        for hint, begins, kind, pattern in there
+        if hint in text and (not begins or _begins_word(hint, text))
     )
-    for hint, begins, kind, pattern in map(hints.every.__getitem__, sorted(may)):
-        if (
-            hint in text
-            and pattern is not last
-            and (not begins or _begins_word(hint, text))
-        ):
-            last = pattern
-            yield kind, pattern
+    for (kind, pattern), rows in groupby(seen, itemgetter(0, 1)):
+        yield kind, pattern, [hint for _, _, hint in rows]
+
+
+def regions(text: str, hints: Iterable[str], before: int, after: int) -> list[range]:
+    """The parts of `text` around its hints, ascending and disjoint."""
+    places = sorted(
+        m.start() for hint in hints for m in re.finditer(re.escape(hint), text)
+    )
+    result: list[range] = []
+    for place in places:
+        start = max(0, place - before)
+        end = min(len(text), place + after)
+        if result and start <= result[-1].stop:
+            start = result.pop().start
+        result.append(range(start, end))
+    return result
 
 
 def settle(change: Callable[[str], str], text: str) -> str:

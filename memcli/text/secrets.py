@@ -1,24 +1,33 @@
-"""Credentials by their shape, their place or their name; group 1 of a rule is what
-goes."""
+"""Credentials by their shape, their place or their name, and text without them."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
-from functools import cache, partial
-from itertools import chain
+from functools import cache
+from itertools import product
 
+from memcli.named import NamedTuple
 from memcli.text import matching
-from memcli.text.matching import Hints, Span, lowered, regex, rules
-
-Groups = tuple[tuple[Hints, bool, Callable[[str], bool]], ...]
-"""Hints, whether they are looked for in small letters, and what tells a value that is
-innocent."""
-_NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key")
-_STOPS = ".,;:!?"
-_ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
-_KEY_MOST = (
-    8000  # how far the lines of a key without an end are looked for (characters)
+from memcli.text.chosen import (
+    STOPS,
+    is_chosen,
+    is_drawn,
+    is_filler,
+    is_masked,
+    is_random,
+    is_wordlike,
 )
-_pattern = partial(matching.pattern, "text/secrets")
+from memcli.text.matching import Hints, Span, lowered, regex, verbose
+from memcli.text.secret_rules import PLACES, PROSE
+from memcli.text.token_rules import TOKENS
+
+_NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
+_NEAR = 200, 800
+"""How far before and behind its hint the match of a place or of prose may reach."""
+_ALL = [range(sys.maxsize)]
+_KEY_MOST = 8000
+"""How far the lines of a key without an end are looked for (characters)."""
 
 
 def redact_secrets(text: str) -> str:
@@ -34,24 +43,30 @@ def redact_once(text: str) -> str:
     )
 
 
+class _Group(NamedTuple):
+    """Rules with one proof: `small` ones have their hints in small letters, and what
+    they find is let by where `innocent` says so of it."""
+
+    hints: Hints
+    small: bool
+    flags: int
+    innocent: Callable[[str], bool]
+
+
 @cache
-def _groups() -> Groups:
-    known = rules("secrets.rules")
+def _groups() -> tuple[_Group, ...]:
+    def unproven(value: str) -> bool:
+        return is_drawn(value.rstrip(STOPS)) or not is_chosen(value)
+
+    tokens = matching.indexed(TOKENS)
+    listed = matching.shapes("text/token_shapes.txt")
+    places = matching.indexed(PLACES)
+    prose = matching.indexed(PROSE)
     return (
-        (known["tokens"], False, _is_masked),  # shapes that speak for themselves
-        (matching.shapes("text/token_shapes.txt"), False, _is_masked),
-        (
-            known["credentials"],
-            True,
-            _is_filler,
-        ),  # may also be a placeholder or an ordinary word
-        (
-            known["told"],
-            True,
-            lambda value: (
-                _is_drawn(value.rstrip(_STOPS)) or not _is_random(value, password=True)
-            ),
-        ),  # any word: only what looks chosen counts
+        _Group(hints=tokens, small=False, flags=re.VERBOSE, innocent=is_masked),
+        _Group(hints=listed, small=False, flags=0, innocent=is_masked),
+        _Group(hints=places, small=True, flags=re.VERBOSE, innocent=is_filler),
+        _Group(hints=prose, small=True, flags=re.VERBOSE, innocent=unproven),
     )
 
 
@@ -75,71 +90,86 @@ def _shaped(text: str, low: str) -> Iterator[Span]:
     bare = text
     if "%" in text or "\\" in text or " -p" in text:
         bare = regex(_ESCAPED).sub(lambda m: " " * len(m[0]), text)
-    for group, small, innocent in _groups():
-        sides = (text,) if small or bare == text else (text, bare)
-        for kind, rule in matching.due(group, low if small else text):
-            for match in chain.from_iterable(map(regex(rule).finditer, sides)):
-                part = 1 if match.lastindex else 0
-                if not innocent(match[part]):
-                    yield Span(kind, match.start(part), match.end(part))
+    for group in _groups():
+        asked = low if group.small else text
+        sides = (text,) if group.small or bare == text else (text, bare)
+        for kind, rule, hints in matching.due(group.hints, asked):
+            pattern = regex(rule, group.flags)
+            # What a place or prose matches is near to its hint; a token may be long.
+            near = matching.regions(low, hints, *_NEAR) if group.small else _ALL
+            for side, part in product(sides, near):
+                for match in pattern.finditer(side, part.start, part.stop):
+                    which = 1 if match.lastindex else 0
+                    if not group.innocent(match[which]):
+                        yield Span(kind, *match.span(which))
 
 
-def _is_masked(value: str) -> bool:
-    """The drawing of a token (`ghp_xxxxxxxx`, `sk-ant-your-key-here`), not a token."""
-    several = len(regex(r"[A-Za-z0-9]+").findall(value[:400])) >= 3
-    written = several and value.upper() != value  # groups of capitals are no words
-    return bool(_pattern("masked").search(value)) or (written and _is_wordlike(value))
+@verbose(ignore_case=True)
+def _owners() -> str:
+    """What makes a key one that opens something."""
+    return r"""
+        (?: api | access | private | signing | encryption | master | account | auth
+          | hmac | deploy | service | shared | license | admin | role | subscription
+          | client | consumer | app | storage | ssh | gpg )
+        [_ -]? \Z
+    """
 
 
-def _is_drawn(value: str) -> bool:
-    return bool(_pattern("masked").search(value) or _pattern("filler").fullmatch(value))
+@verbose(ignore_case=True)
+def _assignment() -> str:
+    """A name such as `DB_PASSWORD`, from its last word on, and the value behind it."""
+    return r"""
+        (?P<name> pass(?:word|wd|phrase|code)? | pwd? | mdp | secret | token
+          | credentials? | key )
+        (?P<suffix> [\w-]{0,40}+ )
+        (?P<gap>
+          (?: \\{0,3} ["'`] \]? | \*{1,2} )? \s{0,4}
+          (?: (?: :\s{0,2} &?[a-z] [\w.|\[\] ]{0,30}? \s{0,2} )? ={1,3} >?  # : str =
+            | : =? )
+          (?: \s{1,4} (?: [&!]{1,2} [\w:-]{1,30} (?=\s) )               # YAML: &name, !!str
+            | \s? [|>] [+-]? (?=\s*\n) )?
+          \s{0,12} \*{0,2} \s{0,2}
+        | `? \s{0,20} \| \s{0,4}                                      # a table's cell
+        | [ ] | ["']? > | ["']?,\s{0,2}                                # an attribute, an argument
+        | ["']? \s{0,2}
+          (?: \n \s{0,20} value: \s{1,4}                              # name: …, value: …
+            | [^<>\n"']{0,40} (?: "[^<>\n"]{0,40}" )? \s? > \s{0,20} <value>
+            | \s? [:=] \s? [\w.()\[\]]{1,60} \s (?: \|\| | \?\? | or ) \s
+            | ,? \s{1,4} "?value"? \s{0,2} [=:] \s{0,2}
+            | \{ (?: \s{1,20} (?: type | sensitive | description ) \s{0,20} =
+                [^\n}]{0,80} ){0,3}
+              \s{1,20} default \s{0,20} = \s{0,4} ) )
+        (?P<value>
+          \\{0,3} (?: [bruN] | \[\]byte\( | \w{0,12}[Ss]tring\( )? (?: "(?P<double> [^"\n]{1,400}? ) \\{0,3} "
+            | '(?P<single> [^'\n]{1,400}? ) \\{0,3} ' )
+        | ["'`]? (?P<bare> [^\s"'`,;<>&()\[\]{}]{1,160} ) )
+    """
 
 
-def _is_filler(value: str) -> bool:
-    bare = value.strip().rstrip(_STOPS)
-    return not bare or _is_drawn(bare) or _is_wordlike(bare)
+@verbose
+def _metadata() -> str:
+    """What a name ends with that tells something about a secret, not the secret."""
+    return r"""
+        hash(?:ed)? | digest | ids? | names? | ur[il] | path | files? | dir | counts?
+      | types? | ttl | expir(?:y|es|ation) | length | len | size | limits? | budget
+      | fields? | headers? | env | var | prefix | suffix | regex | pattern | policy
+      | rotation | alg(?:orithm)? | scopes? | endpoint | label | hint | placeholder
+      | reset | manager | store | provider | class | version | min | max | format
+      | encoding | bucket | rate | usage | ref | arn | index | position | offset
+      | stream | kind | status | validator | strength | required | issuer | audience
+      | colou?rs? | maps? | protected
+    """
 
 
-def _is_random(value: str, *, password: bool) -> bool:
-    """An unquoted value that looks chosen rather than written: letters with digits, no
-    words."""
-    bare = value.rstrip(_STOPS + "*")
-    if len(bare) < (6 if password else 8) or not regex(r"[A-Za-z]").search(bare):
-        return False
-    # A short password is a word with a digit: hunter2. Names of algorithms are that as
-    # well.
-    if password and regex(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}[!@#$%^&*+=?]*").fullmatch(
-        bare
-    ):
-        return not _pattern("known").fullmatch(bare)
-    return not _is_wordlike(bare)
-
-
-def _is_wordlike(value: str) -> bool:
-    """Words, identifiers and short numbers, as `tls-cert-v2` or `getAccessToken`."""
-    parts = regex(r"[A-Za-z0-9]+").findall(value[:400])
-    mixed = [part for part in parts if not _is_word(part)]
-    short = regex(r"[A-Za-z]{1,4}\d{1,3}|\d{1,3}[A-Za-z]{1,4}")
-    return 2 * len(mixed) <= len(parts) and all(short.fullmatch(part) for part in mixed)
-
-
-def _is_word(part: str) -> bool:
-    if _pattern("known").fullmatch(part):
-        return True
-    letters = regex(r"[A-Za-z]+").findall(part)
-    digits = len(part) - sum(map(len, letters))
-    if digits and (digits > 5 or not 2 <= len(letters) <= 3):
-        return False
-    if not digits and len(part) <= 4:
-        return True
-    found = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)
-    humps = list(map(len, found))
-    drawn = sum(len(hump) > 1 and hump.isupper() for hump in found) > 2
+@verbose
+def _before_name() -> str:
+    """What stands before `pass` and `pw` where they are a name, and no verb."""
     return (
-        not drawn
-        and max(humps) <= 15
-        and sum(humps) / len(humps) >= (3.5 if digits or len(part) > 16 else 2.5)
+        r""" (?: [_.-] | ["'\[{(,;|*]\s? | (?:^|\n)[ \t#/*>+-]* | [a-z](?=\Z) ) \Z """
     )
+
+
+_VALUES = ("double", "single", "bare")
 
 
 def _assigned(text: str, low: str) -> Iterator[Span]:
@@ -149,14 +179,14 @@ def _assigned(text: str, low: str) -> Iterator[Span]:
     of names (`pwd:pwd:pwd:`) would be judged anew from each of them."""
     names = [word for word in _NAME_WORDS if word in low]
     places = sorted(m.start() for word in names for m in regex(word).finditer(low))
-    tried = (_pattern("assignment").match(text, place) for place in places)
+    tried = (_assignment().match(text, place) for place in places)
     named = [match for match in tried if match and _names_a_secret(match, text)]
     nexts = [match.start() for match in named[1:]] + [len(text)] * bool(named)
     covered = 0
     for match, following in zip(named, nexts, strict=True):
         if match.start() < covered:
             continue
-        group = next(g for g in ("double", "single", "bare") if match[g] is not None)
+        group = next(g for g in _VALUES if match[g] is not None)
         start, end = match.span(group)
         if group == "bare" and start <= following < end:
             end = following
@@ -171,7 +201,7 @@ def _assigned(text: str, low: str) -> Iterator[Span]:
 
 def _kind_of(name: str) -> str:
     low = name.lower()
-    if low.startswith("p"):
+    if low.startswith("p") or low == "mdp":
         return "password"
     return "api-key" if low == "key" else low.rstrip("s")
 
@@ -180,49 +210,89 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     """`password`, `DB_PASS`, `apiKey` do, `token_url`, `compass`, `sort_key` do not."""
     name = match["name"]
     suffix = match["suffix"]
-    low = match["name"].lower()
-    before = text[max(0, match.start() - 30) : match.start()]
-    before_gap = {" ": r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z", ">": r"<[\w.:-]*\Z"}.get(
-        match["gap"]
-    )
-    if before_gap and not regex(before_gap).search(before):
+    low = name.lower()
+    before = text[max(0, match.start() - 80) : match.start()]
+    if not _gap_fits(match, before):
         return False
-    if low == "key" and not _pattern("owners").search(before):
+    if low == "key" and not _owners().search(before):
         return False
-    if low in ("pass", "pw") and not before.endswith(("_", "-")):
+    if low in ("pass", "pw", "mdp") and not _before_name().search(before):
+        is_hump = before[-1:].islower() and name[0].isupper()
+        if not is_hump:
+            return False
+    in_template = before.rfind("{{") > before.rfind("}}")
+    if in_template or regex(r"\barn:[\w:*-]*\Z").search(before):
         return False
     if suffix[:1].isalpha() and not (name[-1].islower() and suffix[0].isupper()):
         return False
     words = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(suffix)
-    return not any(_pattern("metadata").fullmatch(word.lower()) for word in words)
+    return not any(_metadata().fullmatch(word.lower()) for word in words)
+
+
+def _gap_fits(match: re.Match[str], before: str) -> bool:
+    """Whether a value may follow a space (`--password x`, `set key x`, `password "x"`),
+    the end of a tag (`<password>x`, `<p name="password">x`) or a comma
+    (`define('PASSWORD', 'x')`)."""
+    if match["gap"] == ">":
+        return regex(r"<[\w.:-]*\Z").search(before) is not None
+    if match["gap"][-1:] == ">" and match["gap"][0] in "\"'":
+        return regex(r"(?i:name|key|id)=[\"'][\w.:-]*\Z").search(before) is not None
+    if match["gap"].strip(" \"'") == ",":
+        return match["bare"] is None
+    if match["gap"] != " ":
+        return True
+    is_option = regex(r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z").search(before)
+    return is_option is not None or match["bare"] is None
 
 
 def _holds_a_secret(match: re.Match[str], group: str, value: str, after: str) -> bool:
     """Whether a value of that `group` reads as a secret; `after` is what follows it."""
     value = value.strip()
     password = _kind_of(match["name"]) == "password"
-    if _pattern("masked").search(value) or _pattern("filler").fullmatch(
-        value.rstrip(_STOPS)
-    ):
+    if is_drawn(value.rstrip(STOPS)):
         return False
     if group == "bare":
         is_call = after in ("(", "[", "{")
-        return not is_call and _is_random(value, password=password)
+        judged = is_chosen if password else is_random
+        return not is_call and judged(value)
     if any(char.isspace() for char in value):
-        return (
-            password
-            and "=" in match["gap"]
-            and len(value) >= 12
-            and "pass" not in value.lower()
-        )
+        is_phrase = "=" in match["gap"] and len(value) >= 12
+        return password and is_phrase and "pass" not in value.lower()
+    is_verb = match["name"].lower() in ("pass", "pw", "mdp")
+    if is_verb or match["gap"].strip(" \"'") in ("", ","):
+        return is_chosen(value)
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
-    return len(value) >= 8 and not _is_wordlike(value)
+    return len(value) >= 8 and not is_wordlike(value)
+
+
+@verbose
+def _key_mark() -> str:
+    """The first or the last line of a private key."""
+    return r"-{4,5} [ ]? (BEGIN|END) [ ] [A-Z0-9 ]{0,40} PRIVATE[ ]KEY (?:[ ]BLOCK)? [ ]? -{4,5}"
+
+
+@verbose
+def _key_text() -> str:
+    """Lines of base64 and what stands between them."""
+    return r"""
+        (?: \\+[nrt] | [\s>|"'+,:] | [A-Za-z0-9+/=]{24,}+ )*+
+        (?: [A-Za-z0-9+/=]{1,23}+ (?=["'\s\\]*+\Z) )?
+    """
+
+
+@verbose
+def _key_part() -> str:
+    """A line of base64, with the short one that may end the key."""
+    return r"""
+        (?<![A-Za-z0-9+/=]) [A-Za-z0-9+/]{16,}+ ={0,2}
+        (?: [^A-Za-z0-9]{1,12} n? [A-Za-z0-9+/]{1,15} ={1,2} )?
+    """
 
 
 def _private_keys(text: str) -> Iterator[Span]:
     """The blocks of private keys; one that is cut off ends with its base64 text."""
-    marks = list(_pattern("key mark").finditer(text))
+    marks = list(_key_mark().finditer(text))
     covered = 0
     for mark, after in zip(marks, [*marks[1:], None], strict=False):
         if mark.start() < covered:
@@ -250,13 +320,13 @@ def _is_key_body(body: str) -> bool:
 def _tail_of_key(text: str, start: int, end: int) -> int:
     """Where the text of a key ends whose END is missing, or hidden by what stands
     between lines."""
-    body = _pattern("key text").match(text, start, end)
+    body = _key_text().match(text, start, end)
     if body is not None and regex(r"[A-Za-z0-9+/=]{24}").search(body[0]):
         return start + len(body[0].rstrip())
     last = start
     missed = 0
-    for part in _pattern("key part").finditer(text, start, min(end, start + _KEY_MOST)):
-        if not _is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(
+    for part in _key_part().finditer(text, start, min(end, start + _KEY_MOST)):
+        if not is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(
             part[0]
         ):
             last = part.end()
@@ -268,10 +338,12 @@ def _tail_of_key(text: str, start: int, end: int) -> int:
 
 def _head_of_key(text: str, floor: int, end: int) -> int:
     """Where the base64 lines above an END line begin whose BEGIN is missing."""
-    at = end
+    at = text.rfind("\n", floor, end) + 1 or end
+    if not regex(r"""[\s>|"'+#/*-]*+""").fullmatch(text, at, end):
+        at = end  # what stands before the mark on its line is the key's, too
     while at > floor:
         line = max(floor, text.rfind("\n", floor, at - 1) + 1)
-        if not regex(r"[\s>|\"'+]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
+        if not regex(r"[\s>|\"'+#/*-]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
             text, line, at
         ):
             break

@@ -11,7 +11,7 @@ from unicodedata import combining, east_asian_width
 
 from memcli.errors import DataError, RefusedError
 from memcli.memory.words import count as count
-from memcli.text.controls import for_display
+from memcli.text.controls import for_display, for_pipe
 from memcli.text.secrets import redact_secrets
 
 if TYPE_CHECKING:
@@ -62,6 +62,12 @@ def put(text: str, end: str = "\n") -> None:
             print(text, end=end)
         except BrokenPipeError:
             raise Unread from None
+
+
+def safe(text: str) -> str:
+    """An answer in words as it may be printed: for a person without secrets, in a pipe
+    without orders and tags of harnesses, too."""
+    return redact_secrets(text) if columns(sys.stdout) else for_pipe(text)
 
 
 def put_diff(patches: "Iterable[Patch]", root: str) -> bool:

@@ -1,0 +1,149 @@
+"""Whether a value looks like a secret that was chosen, or like a word, name or
+placeholder."""
+
+from memcli.text.matching import regex, verbose
+
+STOPS = ".,;:!?"
+"""What may end a sentence, and is none of the value before it."""
+
+
+@verbose(ignore_case=True)
+def masked() -> str:
+    """Part of the drawing of a secret."""
+    return r"x{6} | [*•]{3} | \.{3} | … | \[secret[ ]removed"
+
+
+@verbose(ignore_case=True, dot_all=True)
+def filler() -> str:
+    """What stands where a secret would: a placeholder, a variable, a word for it."""
+    return r"""
+        [<\[{(] .*
+      | \$ (?: \w+ | [{(] .* ) | % (?: \w+ % | [sd(] .* )   # $VAR ${…} $(…) %VAR% %s
+      | \# [0-9a-f]{3,8}                                     # a colour
+      | [*x.•…_?0-]+
+      | (?: .* [^a-z0-9] )? your .* | .* change[_-]?me .*
+      | replace[_-]? (?: me | this | with ) .*
+      | (?: .* [^a-z0-9] )?
+        (?: (?: my | an? | the | some ) (?: [ _-] .* )?
+          | (?: example | sample | dummy | fake | placeholder | insert | redacted
+              | removed | hidden | masked | todo | fixme ) (?: [^a-z0-9] .* )? )
+      | pass (?: word | wd | phrase )? | pwd? | pw | secret | token | (?:api[_-]?)? key
+      | tests? | foo | bar | baz | string | str | text | bytes | any | object | number
+      | bool | boolean | none | null | nil | undefined | true | false | required
+      | optional | empty | invalid | admin | root | guest | user | postgres | mysql
+      | (?: os | process | env | import | self | this | config | settings | secrets | vars
+          | args | params | req | ctx | request | system | vault | op | arn | ssm | sops
+          | file ) [.:\[] .*
+      | [a-z][a-z0-9+.-]* :// .*                             # an address
+      | (?-i: [a-z]+ Pass(?:word|phrase)? )
+    """
+
+
+@verbose(ignore_case=True)
+def known() -> str:
+    """The name of an algorithm, a format or a size, which letters and digits make."""
+    return r"""
+        (?: sha | md | hs | rs | es | ps | aes | rsa | ec | ecdsa | base | b | utf | oauth
+          | argon | pbkdf | ed | x | p | http | h | tls | ssl | ipv | python | py | s3
+          | k8s | i18n | l10n | a11y | x509 | v | ec2 | auth0 | web3 | log4j | neo4j | mp
+          | type | level | varchar | char | bcrypt | scrypt | node | java | php | go | ubuntu | debian )
+        \d{0,5}
+        (?: id | bit | mb\d | url | i | d | gcm | cbc | ctr | sum | crypt | enc | dec
+          | (?:alpha|beta|rc) \d* )?
+      | [a-z]{2,5} [24] [a-z]{2,5}                           # word2vec, log4net
+      | \d+ (?: bytes? | bits? | chars? | characters? | min(?:utes?)? | h(?:ours?)?
+          | d(?:ays?)? | s(?:ec)? | ms | [kmg]b? | password | ( st | nd | rd | th ) )?
+    """
+
+
+@verbose
+def code() -> str:
+    """What has signs and digits in it and is code, a version or an address."""
+    return r"""
+        [\w.+-]+ @ (?: [A-Za-z][\w-]* (?: \. .* )? | \d{1,2} | \d+ \. .* )  # name@host
+      | [a-z][a-z_.-]* [=?] .*                               # key=value, page?id=3
+      | [\^~<>=v]* \d+ (?: \. [\dx*]+ )+ .*                  # a version or an address
+      | (?: HEAD | main | master ) [~^@] .*
+      | [A-Z_][A-Z0-9_]* _ [A-Z0-9_]*                        # a constant
+      | \d{4}-\d\d-\d\d .* | \d+ [%+*/-] \d* \w*             # a day, a sum
+      | [./~] .* | .* / .* | .* \w\(.* | .* ::? [A-Za-z] .*
+    """
+
+
+def is_masked(value: str) -> bool:
+    """The drawing of a token (`ghp_xxxxxxxx`, `sk-ant-your-key-here`), not a token."""
+    several = len(regex(r"[A-Za-z0-9]+").findall(value[:400])) >= 3
+    written = several and value.upper() != value  # groups of capitals are no words
+    return bool(masked().search(value)) or (written and is_wordlike(value))
+
+
+def is_drawn(value: str) -> bool:
+    """A placeholder, or a secret that is masked."""
+    return bool(masked().search(value) or filler().fullmatch(value))
+
+
+def is_filler(value: str) -> bool:
+    """A placeholder or words, where a secret would stand."""
+    bare = value.strip().rstrip(STOPS)
+    if not bare or is_drawn(bare):
+        return True
+    return is_wordlike(bare) and not is_chosen(bare)
+
+
+def is_chosen(value: str) -> bool:
+    """Whether a value looks like a password that was chosen rather than written.
+
+    It has letters and digits (`hunter2`), or signs among them (`Winter!24`), is not the
+    name of an algorithm and not code; of several words with dashes between one must be
+    no word (`summ3r-tiger12`)."""
+    bare = value.rstrip(STOPS + "*")
+    if len(bare) < 6 or not regex(r"[^\W\d_]").search(bare) or known().fullmatch(bare):
+        return False
+    if regex(r"[A-Za-z0-9]+[!@#$%^&*+=?]*").fullmatch(bare):
+        return bool(regex(r"\d").search(bare))
+    if code().fullmatch(bare):
+        return not is_wordlike(bare) and is_random(bare)
+    signs = regex(r"[!#$%&*+=?@^~]").search(bare)
+    if signs and regex(r"\d").search(bare):
+        return True
+    return any(map(_is_leet, regex(r"\w+").findall(bare))) or not is_wordlike(bare)
+
+
+def is_random(value: str) -> bool:
+    """Whether a value is as long and mixed as one that a program drew."""
+    bare = value.rstrip(STOPS + "*")
+    return (
+        len(bare) >= 8
+        and regex(r"[A-Za-z]").search(bare) is not None
+        and not is_wordlike(bare)
+    )
+
+
+def _is_leet(part: str) -> bool:
+    """A word with digits in the place of letters: `w1nter`, `summ3r`."""
+    shape = regex(r"[A-Za-z]{2,}[01345]+[A-Za-z]+|[A-Za-z][01345][A-Za-z]{3,}")
+    return shape.fullmatch(part) is not None and known().fullmatch(part) is None
+
+
+def is_wordlike(value: str) -> bool:
+    """Words, identifiers and short numbers, as `tls-cert-v2` or `getAccessToken`."""
+    parts = regex(r"[A-Za-z0-9]+").findall(value[:400])
+    mixed = [part for part in parts if not _is_word(part)]
+    short = regex(r"[A-Za-z]{1,4}\d{1,3}|\d{1,3}[A-Za-z]{1,4}")
+    return 2 * len(mixed) <= len(parts) and all(short.fullmatch(part) for part in mixed)
+
+
+def _is_word(part: str) -> bool:
+    if known().fullmatch(part):
+        return True
+    letters = regex(r"[A-Za-z]+").findall(part)
+    digits = len(part) - sum(map(len, letters))
+    if digits and (digits > 5 or not 2 <= len(letters) <= 3):
+        return False
+    if not digits and len(part) <= 4:
+        return True
+    found = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)
+    humps = list(map(len, found))
+    drawn = sum(len(hump) > 1 and hump.isupper() for hump in found) > 2
+    shortest = 3.5 if digits or len(part) > 16 else 2.5
+    return not drawn and max(humps) <= 15 and sum(humps) / len(humps) >= shortest

@@ -1,0 +1,289 @@
+"""Where secrets stand, and how people tell them: one record a rule, by its proof.
+
+A rule is tried where one of its hints, in small letters, occurs. To add one, add a
+record to the tuple whose proof fits, and a line to `tests/text/layouts.txt`."""
+
+import re
+from typing import Final
+
+from memcli.text.token_rules import ASSIGN, SecretRule, hints_of
+
+_OPEN = r"""["'`“「『«]?"""
+"""What may open the quotation of a value."""
+
+
+def _words(text: str) -> str:
+    """An alternation of the words in `text`; `_` is a space within one."""
+    return "(?:" + "|".join(re.escape(w.replace("_", " ")) for w in text.split()) + ")"
+
+
+PLACES: Final = (
+    # A place that holds nothing but a secret; it may also hold a placeholder.
+    SecretRule(
+        "authorization",
+        ("authorization",),
+        rf"""(?i:authorization) {ASSIGN}
+            (?i:bearer|basic|token|digest|apikey|bot) \s{{1,4}}
+            ([^\s"'`\\,;<>{{}}$]{{8,}}+) (?![{{(])""",
+    ),
+    SecretRule(
+        "bearer-token", ("bearer",), r"\b (?i:bearer)\s{1,4} ([\w.~+/-]{20,}+={0,2})"
+    ),
+    SecretRule(
+        "url-password",
+        ("://",),
+        r"""(?<=[A-Za-z0-9]) :// [^\s/:@"'<>]{0,100}+ :
+            ([^\s/"'`<>]{1,200}) @ (?!sha)""",
+    ),
+    SecretRule(
+        "curl-password",
+        ("curl", "http"),
+        r"""(?<!\S) (?:-u|--user|-a|--auth) [ =]? ["']? [^\s:"'$/]{1,64}:
+            ([^\s"'`@$]{4,200}+)""",
+    ),
+    SecretRule(
+        "api-token",
+        hints_of(
+            "key is |key ist |key lautet |token is |token ist |token lautet "
+            "|secret is |secret ist |pat is "
+        ),
+        r"""(?<![A-Za-z]) (?i:api[ -]?key|access[ -]key|token|secret|PAT)
+            \s{1,3} (?i:is|ist|lautet|est|es) \s{1,4} ["'`]? (?=\S{0,40}\d)
+            ([^\s"'`,;<>()\[\]{}]{10,100}) (?![({\[])""",
+    ),
+    SecretRule(
+        "api-token",
+        ("api-key ", "apikey ", "token ", "secret "),
+        r"""(?<![A-Za-z]) (?i:api-?key|token|secret) \s{1,3} (?:value\s|key\s)? ["'`]?
+            (?=[A-Za-z_-]{0,40}\d) ([\w-]{24,200}) (?![\w./-])""",
+    ),
+    SecretRule(
+        "api-key",
+        hints_of(
+            "api key|api-key|api-schlüssel|chiave api|clé api|clave api|clave de api"
+            "|clave de la api|chave de api|chave da api|chave api|ключ api|api-ключ"
+            "|api 密钥|api密钥|apiキー|api-sleutel"
+        ),
+        r"""(?i: api[ -]?(?:key|schlüssel|sleutel|ключ|密钥|キー)
+              | (?:chiave|clé|clave|chave|ключ)(?:\ (?:de|da|do|della|la))*\ api )
+            (?:\s{1,2}[\w.@/'’-]{1,30}){0,4}? \s{0,3}
+            (?: (?i:is|ist|lautet|est|es|è|é|ès|to|was)\s | [:：=是为はが] | [-=]> ) \s{0,3}
+            ["'`“「]? (?=\S{0,60}\d) ([\w.+/=-]{16,200}) (?![\w({\[])""",
+    ),
+    SecretRule(
+        "api-key",
+        ("heroku", "tenant", "client secret", "client_secret"),
+        r"""(?i:heroku|tenant|client)[\s_-] [\w\s-]{0,20}? (?:is\s|[:=]\s?|\s)
+            ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (?![\w-])""",
+    ),
+    SecretRule(
+        "totp-seed",
+        ("otpauth://", "totp", "2fa"),
+        r"""(?: otpauth://\S{1,200}[?&]secret=
+              | (?i:totp|2fa)\s(?i:seed|secret|key)\s?[:=\s]\s? )
+            ([A-Z2-7]{16,64}) (?![\w])""",
+    ),
+    SecretRule(
+        "aws-session-token",
+        ("security-token",),
+        rf"(?i:x-amz-security-token) {ASSIGN} ([\w+/=]{{60,}})",
+    ),
+    SecretRule(
+        "url-token",
+        ("token=", "auth=", "key="),
+        r"""[?&](?i:(?:access_|api_?|auth_?)?(?:token|key)|auth)= (?=[^&\s]{0,40}\d)
+            ([\w.%~+/-]{16,400})""",
+    ),
+)
+
+
+# A password's names in the languages of the people who write memories.
+_PASSWORD = _words(
+    "password passwort passphrase passcode passwd pwd kennwort contraseña contrasena "
+    "mot_de_passe mdp senha пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 "
+    "hasło hasła wachtwoord lösenord lösenordet adgangskode adgangskoden passord passordet "
+    "salasana heslo jelszó şifre şifresi parola parola_d'ordine parolă المرور "
+    "clave_de_acceso clave_secreta"
+)
+_PASSWORD_HINTS: Final = hints_of(
+    "passw|passp|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
+    "|パスワード|비밀번호|암호|hasł|wachtwoord|lösenord|adgangskode|passord|salasana|heslo"
+    "|jelszó|şifre|parola|parolă|المرور|clave de|clave secreta"
+)
+_VALUE = r"""([^\s"'`”」』»,;<>()\[\]{}。，]{6,100})"""
+_IS = r"""
+    (?: \s{0,3} (?: [:：=]>? | -> | → | — | – | [是为為はが] | [은는이가]\s ) \s{0,3}
+      | \s{1,3} (?i: is | are | was | now | to | ist | lautet | war | est | es | era | è | é | à
+          | jest | är | er | on | je | на | это | this | be )
+        \s{1,3} (?: (?i: now | jetzt | ora | ahora | agora )\s{1,3} )? )
+"""
+"""What stands between the name and the value: a sign or a verb."""
+_SOME_WORDS = r"""(?: [^\S\n]{1,2} [^\s:：="'`,;(){}<>]{1,24} ){0,6}?"""
+"""A few words between: "the password for the staging box is …"."""
+_WITH_A_SIGN = r"""(?= \S{0,60} [\d!#$%&*+=?@^~] )"""
+
+PROSE: Final = (
+    # A place where any word may stand: what follows must look chosen.
+    SecretRule(
+        "password",
+        _PASSWORD_HINTS,
+        rf"""(?i:{_PASSWORD}) [*_]{{0,3}} {_SOME_WORDS}
+            {_IS} [*_]{{0,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}""",
+    ),
+    SecretRule(
+        "password",
+        _PASSWORD_HINTS,
+        rf"(?i:{_PASSWORD}) {_SOME_WORDS} \s{{1,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}",
+    ),
+    SecretRule(
+        "password",
+        ("pw", "pass", "pwd", "psk", "pwort"),
+        r"""(?<![A-Za-z]) (?i: (?:sudo\ |root\ |admin\ )? (?:pw|pwd|pass|psk) )
+            [*_]{0,3} (?: \s{1,3}(?:is|ist|for\s\S{1,30}:)\s | \s{0,3}[:：=] ) [*_]{0,3} \s{0,3} ["'`]?
+            (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{6,100})""",
+    ),
+    SecretRule(
+        "password",
+        hints_of(
+            "login|log in|logged in|credentials|creds|zugangsdaten|anmelde|connecte|accedi"
+            "|usuario|utente|utilisateur|inloggen"
+        ),
+        # "login is admin / …", "log in as admin with …", "default login admin:…"
+        r"""(?i: log(?:ged)?\ ?in | credentials | creds | zugangsdaten | anmelde\w{0,8} | connecte\S{0,6}
+              | accedi | inloggen | usuario | utente | utilisateur )
+            [^\n]{0,40}? [\s"'`*] [\w.@+-]{2,40} ["'`*]?
+            (?: \s?/\s? | : | \s(?i:with|mit|avec|con|com|met)\s ) ["'`]?
+            (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/]{6,100})""",
+    ),
+    SecretRule(
+        "password",
+        ("login)", "login "),
+        r"""(?<![\w/.]) (?:admin|root|user|guest|test|sa) \s?[/:]\s?
+            (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/:]{6,100}) \s \(? (?:default\s)? login""",
+    ),
+    SecretRule(
+        "password",
+        (" as ", " als pass", " als ", " comme ", " como "),
+        r"""(?<!\S) ["'`]? (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{8,100}) ["'`]?
+            \s (?i:as|als|comme|como) \s (?:[^\s.,;]{1,20}\s){0,3}?
+            (?i:pass(?:word|wort|phrase)|mot\ de\ passe|contraseña|senha)""",
+    ),
+    # Lines of configuration whose second word is the secret.
+    SecretRule(
+        "password",
+        ("pass", "pw", "secret", "community", "wireless-key", "masterauth", "psk"),
+        r"""(?m: ^ [^\S\n]* (?:[\w.-]{1,30}[^\S\n]{1,3}){0,4}?
+              (?i: [\w.-]{0,30}(?:pass(?:word|wd|phrase)?|pw|secret|auth|psk)
+                 | community | wireless-key ) )
+            \s{1,3} (?:[07]\s)? ["']? (?=\S{0,60}\d)
+            ([^\s"'`,;<>()\[\]{}$]{6,100}) ["']? (?m: [^\S\n]* ;? [^\S\n]* $ )""",
+    ),
+    SecretRule(
+        "password", ("olcrootpw", "rootpw"), r"(?i:rootpw)[:\s]{1,3}([^\s{$]{6,100})"
+    ),
+    # SQL
+    SecretRule(
+        "password",
+        ("identified by", "password"),
+        r"""(?i: identified\ by (?:\ password)? | (?:with|set)\ (?:encrypted\ )?password(?:\ =)?
+              | password\s?\( | =\s?password\s?\( )
+            \s{0,3} N?["']? ([^\s"'`;()$<>{}]{5,100})""",
+    ),
+    SecretRule(
+        "password",
+        ("machine",),
+        r"\b machine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+ (\S{4,200})",
+    ),
+    SecretRule(
+        "password",
+        (":5432:", ":*:", ":6432:", ":5433:"),
+        r"""(?<!\S) [\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:
+            (\S{6,200})""",
+    ),
+    SecretRule(
+        "url-token",
+        ("://",),
+        r"://([A-Za-z0-9_-]{20,200}) (?::x-oauth-basic)? @[\w.-]",
+    ),
+    SecretRule(
+        "url-password",
+        ("://",),
+        r"""://[^\s/:@"'<>]{1,100}: (?!\d{1,5}/)
+            ([^\s@"'`<>/]{1,100}/[^\s@"'`<>]{0,100}) @[\w.-]{1,200}""",
+    ),
+    SecretRule(
+        "url-password",
+        ("@//", "jdbc:oracle"),
+        r"(?<!/) \b [\w.-]{1,40} / ([^\s@/\"'`$<>]{4,100}) @ (?://)?[\w.-]{1,100}:\d",
+    ),
+    SecretRule(
+        "session-cookie",
+        ("cookie", "-b ", "sessionid=", "session="),
+        r"""(?i: sess(?:ion)?(?:_?id)? | connect\.sid | sid | phpsessid | jsessionid
+              | remember_\w{1,20} )
+            = ([\w%.:-]{16,400})""",
+    ),
+    SecretRule(
+        "npm-token",
+        ("_auth",),
+        r"_auth(?:Token)?\s?[=\s]\s?[\"']?([A-Za-z0-9+/=]{12,})",
+    ),
+    SecretRule("npm-token", ("_authtoken",), r"_authToken[=\s]([\w-]{20,})"),
+    SecretRule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
+    SecretRule(
+        "private-key", ('"kty"',), r'"(?:d|p|q|k)"\s{0,4}:\s{0,4}"([\w-]{20,}+)"'
+    ),
+    SecretRule(
+        "mailchimp-key", ("-us",), r"(?<![0-9a-f]) ([0-9a-f]{32}-us\d{1,2}) (?!\w)"
+    ),
+    # Options of programs.
+    SecretRule(
+        "password",
+        hints_of(
+            "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd"
+            "|snowsql|ldap|openssl|zip|7z|useradd|usermod|rdesktop|xfreerdp|ipmitool"
+            "|net user|net use|cmdkey|smbclient|lftp|keytool|jarsigner|mosquitto_|twine"
+        ),
+        r"""(?<!\w)
+            (?i: (?: sshpass | redis-cli | (?:docker|podman)\ login | az\b | mysql(?:dump|admin)?
+                   | mariadb | mongo(?:sh)? | snowsql | useradd | usermod | twine ) \b
+                 [^\n|;`]{0,80}? [\s"']-[pa]\s?
+               | (?: sqlcmd | (?:un)?zip | ipmitool | mosquitto_[ps]ub ) \b [^\n|;`]{0,80}? \s-P\s?
+               | ldap(?:search|add|modify|whoami|passwd|delete) \b [^\n|;`]{0,120}? \s-w\s?
+               | 7z[ar]? \b [^\n|;`]{0,60}? \s-p
+               | openssl \b [^\n|;`]{0,80}? \s (?: -k\s | -pass(?:in|out)?\spass: )
+               | (?: rdesktop | xfreerdp ) \b [^\n|;`]{0,80}? \s (?: -p\s | /p: )
+               | cmdkey \b [^\n|;`]{0,80}? \s/pass:
+               | net\ user \s \S{1,40} \s | net\ use \s \S{1,10} \s \S{1,80} \s
+               | lftp \s -u\s?[\w.@-]{1,40},
+               | smbclient \b [^\n|;`]{0,80}? \s-U\s?\S{1,40}%
+               | (?:keytool|jarsigner) \b [^\n|;`]{0,120}? \s-(?:store|key)pass\s )
+            ["']? ([^\s"'$`<]{5,100})""",
+    ),
+    SecretRule(
+        "password",
+        ("htpasswd", "vault login", "--with-token", "echo ", "printf ", "chpasswd"),
+        r"""(?<!\w) (?i: htpasswd\s-\w*b\w*\s\S{1,80}\s\S{1,80}\s | vault\ login\s
+              | --with-token\s<<<\s
+              | (?:echo|printf)\s(?:-n\s)?["']?(?=\S{1,100}\s\|\s?
+                  (?:sudo\s-S|gpg\b|\S{2,12}\slogin\b[^\n]{0,60}-stdin))
+              | echo\s["']?[\w.-]{1,30}:(?=\S{1,100}\s\|\s?(?:sudo\s)?chpasswd)
+              | chpasswd\s<<<\s?["']?[\w.-]{1,30}: )
+            ["']? ([^\s"'$`]{6,100})""",
+    ),
+    SecretRule(
+        "password",
+        ("password-command", "askpass"),
+        r"-(?:password-command|askpass)[ =][\"']?echo\s([^\s\"'$`]{5,100})",
+    ),
+    # Arguments of calls.
+    SecretRule(
+        "password",
+        hints_of(
+            "login(|auth=(|credential(|basicauth(|authenticate(|signin(|securestring"
+        ),
+        r"""(?i: login | auth=? | credentials? | basicauth | authenticate | sign_?in ) \(
+            \s{0,4} ["'][\w.@+-]{1,60}["'] \s?,\s? ["'] ([^\s"'{}$<>]{5,100}) ["']
+          | securestring\s{1,2}["']([^\s"'$]{5,100})["']""",
+    ),
+)

@@ -1,0 +1,62 @@
+"""Secrets in many layouts, and harmless lines beside them, by lists.
+
+Half of `layouts.txt` and `harmless.txt` was looked at while the rules were made; the
+lists named `once` were written after them. When first scored, the other half missed 15
+of 196 and raised one alarm in 94; `once` missed 15 of 100 and raised 2 in 76. What is
+asserted here is the state after those were mended, too."""
+
+import base64
+import textwrap
+import time
+
+import pytest
+
+from memcli.text.secrets import find_secrets, redact_secrets
+from tests.text.layouts import layouts, lines
+from tests.text.test_secret_forms import BODY, PEM
+
+pytestmark = pytest.mark.unit
+
+
+def test_at_most_one_secret_in_twenty_is_left():
+    rows = [*layouts("layouts.txt"), *layouts("layouts_once.txt")]
+    missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
+    assert len(missed) <= len(rows) / 20, missed
+
+
+def test_no_harmless_line_is_touched():
+    rows = [*lines("harmless.txt"), *lines("harmless_once.txt")]
+    texts = [row.replace("\\n", "\n") for row in rows]
+    assert [text for text in texts if find_secrets(text)] == []
+
+
+@pytest.mark.parametrize("width", [64, 76, 120])
+@pytest.mark.parametrize("margin", ["", "    ", "> "])
+def test_a_key_in_base64_goes_with_all_its_lines(width: int, margin: str):
+    coded = base64.b64encode("\n".join(PEM).encode()).decode()
+    text = textwrap.indent("\n".join(textwrap.wrap(coded, width)), margin)
+    left = redact_secrets(f"tls.key:\n{text}\n\nAfter the key.")
+    assert coded[200:220] not in left and coded[-30:-10] not in left
+    assert left.endswith("After the key.")
+
+
+@pytest.mark.parametrize("margin", ["    ", "\t", "> ", "# "])
+def test_a_key_without_its_first_line_goes_also_where_it_is_indented(margin: str):
+    text = textwrap.indent("\n".join(PEM[1:]), margin)
+    left = redact_secrets(f"Before.\n\n{text}\nAfter.")
+    assert not [line for line in BODY if line[:20] in left]
+    assert left.startswith("Before.") and left.endswith("After.")
+
+
+def test_the_body_of_a_key_alone_goes():
+    body = "MIIEpAIBAAKCAQEA" + BODY[0][16:]
+    left = redact_secrets("\n".join([body, *BODY[1:]]))
+    assert not [line for line in BODY[1:] if line[:20] in left]
+
+
+@pytest.mark.parametrize("unit", ["pwd:", "password=", "password is a ", "pass "])
+def test_time_is_by_length(unit: str):
+    """A run of names is judged once: 100 KB within the time that a page may take."""
+    start = time.process_time()
+    find_secrets(unit * (100_000 // len(unit)))
+    assert time.process_time() - start < 4
