@@ -28,7 +28,6 @@ from memcli.memory.values import listed
 from memcli.memory.words import count
 from memcli.project import distribution, elsewhere, git, levels_on_disk
 from memcli.project.context import read_known
-from memcli.project.links import memory_links
 from memcli.providers.embed import Embedder
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
@@ -118,24 +117,6 @@ def check_found(scene: Scene) -> Iterator[Check]:
             status="INFO",
             detail=what,
             hint=f"in .mem.toml: {elsewhere.line_for(more)}",
-        )
-
-
-def check_links(scene: Scene) -> Iterator[Check]:
-    """Memory files that are links: what is written goes where they lead."""
-    root = scene.app.project.root
-    if root is None:
-        return
-    listing = scene.app.project.listing
-    named = {problem.path for problem in listing.problems}
-    links = memory_links(root, listing)
-    for link in (link for link in links if link.name not in named):
-        yield Check(
-            name="link",
-            status="FAIL" if link.fault else "INFO",
-            detail=f"a link to {link.to}, {link.fault or 'mem writes there'}",
-            hint="put the file itself there" if link.fault else "",
-            path=link.name,
         )
 
 

@@ -210,11 +210,6 @@ class _Extraction:
 
     def _transcript(self, path: str, name: str) -> None:
         sessions, position = self.transcripts.read(path, name, self._has_receipt)
-        said = any(session.turns for session in sessions)
-        if path == "-" and not said and any(session.skipped for session in sessions):
-            # A file may just be in the making, standard input is not.
-            hint = "mem extract --show-turns FILE shows what is understood of a file"
-            raise DataError("-: nothing in it can be understood", hint)
         done = [self._session(session, position) for session in sessions]
         reached = [each for each in done if each is not None]
         whole = len(reached) == len(done) and not self.request.scopes
