@@ -103,24 +103,10 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def _table(_worlds: Path) -> Path:
-    """The table of word vectors, made once for all tests."""
-    from memcli.providers.embed.local import Local
-
-    folder = _worlds / "table"
-    with contextlib.closing(Local(lambda: folder)) as made:
-        made.words(["word"])
-    return folder
-
-
 @pytest.fixture
-def vectors(world: Path, _table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The local embedder is on, as it is by default where its extra is installed."""
+def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local embedder is on, as it is by default."""
     monkeypatch.delenv("MEM_EMBEDDER")
-    (world / "cache" / "mem").mkdir(parents=True, exist_ok=True)
-    for path in _table.iterdir():
-        os.link(path, world / "cache" / "mem" / path.name)
 
 
 @pytest.fixture(autouse=True)

@@ -44,14 +44,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "hooks/protocol": ({"open"}, "os.devnull"),
     "storage/sqlite": ({"open"}, "makes its file in the user's state folder"),
     "commands/completion": ({"read_text"}, "the package's own completions"),
-    "providers/embed/local": (
-        {"read_bytes", "glob", "open"},
-        "the model that the user installed",
-    ),
-    "providers/embed/onnx": (
-        {"read_bytes", "open"},
-        "the model that the user's file names",
-    ),
     "providers/llm/__init__": ({"read_text"}, "the replies that the user's file names"),
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
     "sessions/reader": ({"open"}, "decompresses what a door has opened"),

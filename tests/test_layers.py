@@ -72,8 +72,6 @@ USED_IN = {
     "jiter": {"sessions/gather"},
     "mcp": {"cli/mcp"},
     "httpx2": {"providers/embed/http"},
-    "onnxruntime": {"providers/embed/onnx"},
-    "tokenizers": {"providers/embed/onnx"},
 }
 IMPURE = set("os sqlite3 subprocess pathlib time random socket tempfile shutil".split())
 

@@ -25,7 +25,7 @@ from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import Entry, archive_of, sessions_of
-from memcli.providers.embed import SCALE
+from memcli.providers import embed as vector
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
 
@@ -36,7 +36,6 @@ LASTING_PRIORITIES = ("permanent", "critical", "high", "pin")
 RECURS = 3  # in so many distinct jobs or sessions an entry must recur to be promoted
 TARGET = "MEMORY.md"
 SAME_MEANING = 0.95  # above this cosine two entries are near-duplicates in other words
-_BLOCK = 256
 DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
 
 
@@ -220,21 +219,11 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
     vector."""
-    places = [i for i, own in enumerate(vectors) if own is not None]
-    if len(places) < 2:
-        return []
-    import numpy as np
-
-    joined = np.frombuffer(b"".join(own for own in vectors if own is not None), np.int8)
-    matrix = joined.reshape(len(places), -1).astype(
-        np.float32
-    )  # sums of such integers are exact
+    known = [(i, own) for i, own in enumerate(vectors) if own is not None]
     found: list[tuple[int, int]] = []
-    for at in range(0, len(places), _BLOCK):
-        near = np.argwhere(
-            matrix[at : at + _BLOCK] @ matrix.T > SAME_MEANING * SCALE**2
-        )
-        found += [(places[at + i], places[j]) for i, j in near.tolist() if at + i < j]
+    rows = [own for _, own in known]
+    for place, near in vector.alike(rows, range(len(rows)), SAME_MEANING):
+        found += [(known[place][0], known[i][0]) for i in near if place < i]
     return found
 
 

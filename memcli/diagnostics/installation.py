@@ -26,7 +26,7 @@ from memcli.history.record import opened
 from memcli.index.database import Index
 from memcli.memory.values import listed
 from memcli.memory.words import count
-from memcli.project import distribution, elsewhere, git, levels_on_disk
+from memcli.project import elsewhere, git, levels_on_disk
 from memcli.project.context import read_known
 from memcli.providers.embed import Embedder
 from memcli.providers.embed.wire import shown
@@ -466,16 +466,12 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
     vectors."""
     embedder = scene.app.providers.embedder
     config = scene.app.project.config
-    if embedder is None and config.embedder == "none":
+    if embedder is None:
         yield Check(
             "embedder",
             "INFO",
             "switched off (embedder = none): words alone are searched",
         )
-    elif embedder is None:
-        what = "sparse-only: no embedder is installed, words alone are searched"
-        hint = f"{distribution.hint('local')}, or set embedder = none"
-        yield Check(name="embedder", status="WARN", detail=what, hint=hint)
     else:
         yield _answers(embedder, config.embed_url)
         yield from _vectors(scene, f"{embedder.provider}/{embedder.model}")
@@ -489,7 +485,7 @@ def _answers(embedder: Embedder, url: str) -> Check:
     )
     try:
         if isinstance(embedder, Local):
-            embedder.words(["mem"])  # without numpy, as in a recall
+            embedder.check()
         else:
             embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
     except MemError as error:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memcli.index.lexical import STOP_WORDS, idf
 from memcli.memory.words import count, overlap
-from memcli.providers.embed import SCALE
+from memcli.providers import embed as vector
 from memcli.recall import ranking
 
 WEIGHTS = {
@@ -36,6 +36,7 @@ LEARN = "mem extract"
 GROWTH = (BEGIN, CONFIRM, LEARN)
 """What raises a metric in time. Other advice names work that is there to be done."""
 FEW = 20  # so many entries a memory should have before its growth is worth advice
+CLOSE = 200  # of so many of the nearest by sign bits the cosine is computed
 SAMPLE = 200
 POOL = 4000
 """How many entries are compared, and with how many: samples, the first within the
@@ -294,22 +295,18 @@ def nearest(
     vectors: Sequence[bytes], first: int, most: int
 ) -> list[tuple[int, int, float]]:
     """(i, j, cosine) of the `most` vectors nearest to each of the `first` ones."""
-    import numpy as np
-
-    matrix = (
-        np.frombuffer(b"".join(vectors), np.int8)
-        .reshape(len(vectors), -1)
-        .astype(np.float32)
-    )
-    products = matrix[:first] @ matrix.T
-    products[np.arange(first), np.arange(first)] = -np.inf
-    order = np.argsort(-products, axis=1, kind="stable")[:, :most]
-    found = [
-        (i, j, float(products[i, j]))
-        for i, near in enumerate(order.tolist())
-        for j in near
-    ]
-    return [(i, j, product / SCALE / SCALE) for i, j, product in found]
+    found = []
+    bits = b"".join(map(vector.signs, vectors))
+    width = (len(vectors[0]) + 7) // 8 if vectors else 0
+    for i in range(first):
+        mine = int.from_bytes(vector.signs(vectors[i]))
+        apart = dict(enumerate(vector.distances(mine, bits, width)))
+        del apart[i]
+        close = vector.nearest(apart, CLOSE)
+        cosines = vector.cosines(vectors[i], {j: vectors[j] for j in close})
+        best = sorted((-cosine, j) for j, cosine in cosines.items())[:most]
+        found += [(i, j, -negative) for negative, j in best]
+    return found
 
 
 def _twins(

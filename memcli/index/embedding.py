@@ -4,11 +4,12 @@ cached."""
 from __future__ import annotations
 
 import json
+import struct
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
 from memcli.index import vectors as kept
@@ -24,14 +25,9 @@ if TYPE_CHECKING:
 
 BATCH = 512  # how many chunks are embedded and written at a time
 PAID_BATCH = 128  # the same for a provider: what it gave before it failed is kept
-FEW = (
-    64  # up to so many chunks are embedded without numpy, whose import would cost more
-)
 _EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
 """A bullet is embedded with what it stands among."""
 Progress = Callable[[int, int], None]
-TILE = 32  # texts whose words are summed at a time
-FITS = 10_000  # so many words of the greatest weight sum up to less than 2^31
 Weighted = dict[str, tuple[int, bytes]]  # word -> (weight, vector)
 
 
@@ -142,15 +138,13 @@ def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list
             forms = [list(word_forms(text)) for text in batch]
             words = cast("Local", embedder).words(set(chain.from_iterable(forms)))
             known = {word: (*own,) for word, own in words.items()}
-            found += _many_sums(forms, known) if words else [b""] * len(forms)
+            found += _sums(forms, known) if words else [b""] * len(forms)
         else:
             found += _bought(vectors, embedder, batch)
     return found
 
 
 def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
-    import numpy as np
-
     kinds = (embedder.provider, embedder.model)
     keys = [digest(text.encode("utf-8", "surrogatepass")) for text in texts]
     text_of = dict(zip(keys, texts, strict=True))
@@ -160,20 +154,25 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
     new = [h for h in text_of if h not in known]
     if new:
         matrix = embedder.embed([text_of[h] for h in new])
-        _check_dimension(vectors, embedder, matrix.shape[1])
-        known |= {
-            h: np.asarray(row, "<f4").tobytes()
-            for h, row in zip(new, matrix, strict=True)
-        }
+        _check_dimension(vectors, embedder, len(matrix[0]))
+        known |= {h: stored(row) for h, row in zip(new, matrix, strict=True)}
         with transaction(vectors.db):
             vectors.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
                 [(h, *kinds, known[h]) for h in new],
             )
-    made = {
-        h: vector.quantise(np.frombuffer(known[h], "<f4").tolist()) for h in text_of
-    }
+    made = {h: vector.quantise(restored(known[h])) for h in text_of}
     return [made[key] for key in keys]
+
+
+def stored(row: array[float]) -> bytes:
+    """A row as the cache keeps it: little-endian float32."""
+    return struct.pack(f"<{len(row)}f", *row)
+
+
+def restored(data: bytes) -> tuple[float, ...]:
+    """The row that `stored` wrote."""
+    return struct.unpack(f"<{len(data) // 4}f", data)
 
 
 def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
@@ -192,7 +191,7 @@ def _embed_words(
     forms = [list(word_forms(item.embedded)) for item in batch]
     distinct = set(chain.from_iterable(forms))
     _weigh(vectors, local, distinct, weighted)
-    made = (_sums if len(batch) <= FEW else _many_sums)(forms, weighted)
+    made = _sums(forms, weighted)
     with transaction(vectors.db):
         ids = _numbered(vectors, distinct, weighted)
         content = {word: ids[word] for word in distinct if kept.is_content(word)}
@@ -247,35 +246,18 @@ def _numbered(
 
 
 def _sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
-    sums = (vector.weighted_sum(weighted[word] for word in words) for words in forms)
-    return [vector.quantise(total or [0.0] * DIM) for total in sums]
-
-
-def _many_sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
-    """`_sums` for many texts, to the same bytes: sums are of whole numbers."""
-    import numpy as np
-
-    from memcli.providers.embed.local import quantised
-
-    place = {word: i for i, word in enumerate(set(chain.from_iterable(forms)))}
-    parts = [weighted[word][1] for word in place]
-    weights = [weighted[word][0] for word in place]
-    table = np.frombuffer(b"".join(parts), np.int8).reshape(-1, DIM)
-    kind: type[np.signedinteger[Any]] = (
-        np.int32 if max(map(len, forms)) < FITS else np.int64
-    )
-    scaled = table * np.array(weights, kind)[:, None]
-    found: list[bytes] = []
-    for start in range(
-        0, len(forms), TILE
-    ):  # what is summed at a time stays in the cache
-        some = forms[start : start + TILE]
-        sums = np.zeros((len(some), DIM), np.int64)
-        filled = [i for i, words in enumerate(some) if words]
-        starts = np.cumsum([0, *(len(some[i]) for i in filled)])[:-1]
-        rows = scaled[[place[word] for word in chain.from_iterable(some)]]
-        sums[filled] = (
-            np.add.reduceat(rows, starts, axis=0, dtype=kind) if filled else 0
-        )
-        found += (row.tobytes() for row in quantised(sums)[0])
+    """The vector of each text, a list of words: the weighted sum of theirs."""
+    numbers: dict[str, int] = {}
+    found = []
+    for words in forms:
+        weight = sum([weighted[word][0] for word in words])
+        if weight > vector.MOST_LANED:
+            parts = (weighted[word] for word in words)
+            found.append(vector.quantise(vector.weighted_sum(parts)))
+            continue
+        for word in words:
+            if word not in numbers:
+                numbers[word] = vector.lanes(*weighted[word])
+        total = sum([numbers[word] for word in words])
+        found.append(vector.quantise(vector.unlaned(total, weight, DIM)))
     return found

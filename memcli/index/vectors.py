@@ -257,10 +257,9 @@ def is_content(word: str) -> bool:
 
 NEIGHBOURS = 3
 LEAST = 0.80  # the cosine from which two entries are similar
-# up to so many entries are looked at without numpy, whose import would cost more
+# up to so many entries are looked for in the sign bits of the index
 FEW = 64
 CLOSE = 200  # of so many of the nearest by sign bits each of a few is compared exactly
-TILE = 128  # rows whose products with all entries are held at a time
 Edge = tuple[str, str, float]  # two entries and the cosine of their vectors
 
 
@@ -301,24 +300,9 @@ def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
 
 
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
-    import numpy as np
-
     known = dict(copies(db))
-    entries = set(entries)
     names = list(known)
-    table = np.frombuffer(b"".join(known.values()), np.int8).reshape(
-        len(names) or 1, -1
-    )
-    rows = [i for i, name in enumerate(names) if name in entries]
-    for start in range(0, len(rows), TILE):
-        some = rows[start : start + TILE]
-        mine = table[some].astype(np.float32)
-        tiles = (
-            table[i : i + 8192].astype(np.float32) for i in range(0, len(table), 8192)
-        )
-        parts = np.concatenate([mine @ tile.T for tile in tiles], axis=1)
-        for i, products in zip(some, parts, strict=True):
-            near = np.flatnonzero(products >= LEAST * vector.FULL).tolist()
-            yield from _best(
-                names[i], {names[j]: float(products[j]) / vector.FULL for j in near}
-            )
+    asked = set(entries)
+    places = [i for i, name in enumerate(names) if name in asked]
+    for place, near in vector.alike(list(known.values()), places, LEAST):
+        yield from _best(names[place], {names[i]: c for i, c in near.items()})

@@ -63,7 +63,6 @@ class Config(NamedTuple):
     embedder: str = "auto"
     embed_model: str = ""
     embed_url: str = ""
-    embed_folder: str = ""
     embed_dimensions: int = 0
     embed_kinds: Sequence[str] = ()
     embed_types: Sequence[str] = ()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.errors import UsageError
 from memcli.project.config import Config, user_file
-from memcli.providers.embed import local_package
 
 if TYPE_CHECKING:
     from memcli.project.context import Project
@@ -77,19 +76,12 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
     """The embedder of the configuration, None for none. Raises UsageError for what is
     missing."""
     name = config.embedder
-    if name == "auto":
-        name = "local" if local_package() is not None else "none"
     if name == "none":
         return None
-    if name == "local":
+    if name in ("auto", "local"):
         from memcli.providers.embed.local import Local
-        from memcli.storage.files import cache_dir
 
-        return Local(cache_dir)
-    if name == "onnx":
-        from memcli.providers.embed.onnx import Onnx
-
-        return Onnx(config.embed_folder, model=config.embed_model)
+        return Local()
     from memcli.providers.embed.http import HttpEmbedder
     from memcli.providers.embed.wire import make_wire
 

@@ -13,7 +13,7 @@ from memcli.errors import ProviderError, UsageError
 from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, Vectors, is_content
 from memcli.index.view import Lane, Signals
-from memcli.memory.words import spaceless_runs, word_forms
+from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
 from memcli.providers import embed as vector
 from memcli.recall import fusion as blend
@@ -97,10 +97,7 @@ def understand(
 def _understand_words(
     vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
-    # The table has no words of scripts without spaces, only their characters: they
-    # would be noise.
-    text = f"{task[: 100 * MOST_WORDS]} {asked.english}"
-    written = [w for w in word_forms(text) if not spaceless_runs(w)]
+    written = list(word_forms(task[: 100 * MOST_WORDS]))
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) > MOST_WORDS:
         distinct = [word for word in distinct if word.lower() in asked.terms][

@@ -43,10 +43,10 @@ def test_vectors_of_another_model_fail(filled: Project) -> None:
     """Until mem index makes them anew."""
     vectors_of(
         filled,
-        "UPDATE meta SET value = replace(value, 'wordllama', 'other') WHERE key = 'vectors'",
+        "UPDATE meta SET value = replace(value, 'mem-256', 'other') WHERE key = 'vectors'",
     )
     found = row(filled, "vectors")
-    assert "local/other-256" in found["detail"] and "mem index" in found["hint"]
+    assert "local/other-1" in found["detail"] and "mem index" in found["hint"]
     assert found["status"] == "FAIL"
     filled.mem("index")
     assert row(filled, "vectors")["status"] == "PASS"

@@ -34,7 +34,6 @@ from typing import NamedTuple
 
 from memcli.errors import RefusedError
 from memcli.memory.parser import parse
-from memcli.providers.embed.local import Local
 from tests.drills import forge
 from tests.drills.crash import (
     World,
@@ -281,8 +280,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
         world = World(Path(folder))
         world.environ["MEM_EMBEDDER"] = given.embedder
-        if given.embedder == "local":  # the table, made once for a user
-            Local(lambda: world.base / "cache" / "mem").words(["word"])
         trees = _begin(world, given.processes)
         workers = [Worker(world, i, given.seed, tree) for i, tree in enumerate(trees)]
         until = time.time() + given.seconds

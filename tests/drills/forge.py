@@ -23,7 +23,6 @@ HEAVY = (
     "memcli.providers.llm.anthropic",
     "memcli.cli.mcp",
     "memcli.postgres",
-    "memcli.providers.embed.onnx",
 )
 
 

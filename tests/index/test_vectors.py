@@ -3,22 +3,19 @@ the way."""
 
 import json
 import threading
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
+from memcli.index.embedding import restored
 from memcli.index.vectors import BLOCK, embedded_text
-from memcli.providers.embed import http, local_package, quantise
+from memcli.providers.embed import http, quantise
 from memcli.storage.files import digest
 from tests.conftest import Project, Result
 from tests.index.test_database import FILES, Editor, sql
 from tests.providers.embed.server import HANG, Answer, Server, serving, vector_of
-
-pytestmark = pytest.mark.skipif(
-    local_package() is None, reason="needs the extra `local`"
-)
 
 
 def embedded(project: Project) -> set[str]:
@@ -34,10 +31,7 @@ def contents(project: Project) -> list[tuple[Any, ...]]:
         project,
         "SELECT c.text, v.vector, v.words FROM vectors v JOIN chunks c ON c.id = v.chunk",
     )
-    return sorted(
-        (d, v, [words[i] for i in np.frombuffer(own, "<u4").tolist()])
-        for d, v, own in rows
-    )
+    return sorted((d, v, [words[i] for i in array("I", own)]) for d, v, own in rows)
 
 
 def sign_bits(project: Project) -> dict[int, bytes]:
@@ -210,7 +204,7 @@ def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
     assert project.mem("index").code == 0
     texts = [embedded_text("Alpha", "zebra stripes"), embedded_text("Beta", "quagga")]
     rows = sql(project, "SELECT hash, vector FROM embedding_cache")
-    kept = {h: np.frombuffer(data, "<f4").tolist() for h, data in rows}
+    kept = {h: list(restored(data)) for h, data in rows}
     assert kept == {
         digest(text.encode()): pytest.approx(vector_of(text)) for text in texts
     }

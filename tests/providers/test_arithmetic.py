@@ -1,16 +1,14 @@
 """Arithmetic on vectors of signed bytes."""
 
 import math
+import random
 from array import array
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.providers import embed as arithmetic
-from memcli.providers.embed.local import quantised
 
-whole = st.lists(st.integers(-(10**6), 10**6), min_size=8, max_size=64)
 floats = st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=8, max_size=64)
 
 
@@ -28,16 +26,33 @@ def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None
     assert all(abs(a - b) <= 0.5 + 1e-6 for a, b in zip(got, wanted, strict=True))
 
 
-@given(st.lists(whole.map(lambda row: row[:8]), min_size=1, max_size=5))
-def test_numpy_quantises_to_the_same_bytes(rows: list[list[int]]) -> None:
-    """What is computed for many at once and for one alone is the same to the bit."""
-    matrix, lengths = quantised(np.array(rows, np.int64))
-    assert [row.tobytes() for row in matrix] == [
-        arithmetic.quantise(row) for row in rows
+signed = st.binary(min_size=8, max_size=8)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1023), signed), min_size=1, max_size=9))
+def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> None:
+    """However negative the values are."""
+    weight = sum(weight for weight, _ in parts)
+    total = sum(arithmetic.lanes(*part) for part in parts)
+    assert arithmetic.unlaned(total, weight, 8) == arithmetic.weighted_sum(parts)
+
+
+def test_what_is_alike_is_found_as_by_looking_at_all() -> None:
+    """Sign bits leave out nothing that is near, among rows near and far."""
+    dice = random.Random(1)
+    centres = [[dice.gauss(0, 1) for _ in range(256)] for _ in range(20)]
+    rows = [
+        arithmetic.quantise([value + dice.gauss(0, spread) for value in centre])
+        for centre in centres
+        for spread in (0.0, 0.2, 0.4, 0.6, 0.8)
     ]
-    assert lengths.tolist() == [
-        math.sqrt(sum(value * value for value in row)) for row in rows
-    ]
+    for least in (0.8, 0.95):
+        got = dict(arithmetic.alike(rows, range(len(rows)), least))
+        for place, row in enumerate(rows):
+            every = arithmetic.cosines(row, dict(enumerate(rows)))
+            wanted = {i: c for i, c in every.items() if c >= least and i != place}
+            assert got[place] == wanted
+        assert sum(map(len, got.values())) > 20
 
 
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))

@@ -4,33 +4,15 @@ times 127."""
 from __future__ import annotations
 
 import math
-import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from operator import mul
-from pathlib import Path
 from struct import unpack
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float32]
-
-
-LOCAL_TABLE = "l2_supercat_256.safetensors"
-"""The table of word vectors in the package of the extra `local`."""
-
-
-def local_package() -> Path | None:
-    """The folder of that package on the import path; it is not imported: that would
-    load numpy."""
-    paths = (Path(folder, "wordllama") for folder in sys.path)
-    return next(
-        (path for path in paths if (path / "weights" / LOCAL_TABLE).is_file()), None
-    )
+Matrix = list["array[float]"]
+"""One row of float32 (typecode "f") for each text, all of one dimension."""
 
 
 class Embedder(Protocol):
@@ -47,8 +29,7 @@ class Embedder(Protocol):
         query: bool = False,
         deadline: float | None = None,
     ) -> Matrix:
-        """One row for each text: float32 (n, dim), finite, none all zero, NOT
-        normalised. `query`: what is looked for; `deadline`: seconds for the whole call.
+        """One row for each text, finite, none all zero, NOT normalised. `query`: what is looked for; `deadline`: seconds for the whole call.
         Raises ProviderError."""
         ...
 
@@ -57,6 +38,8 @@ K = TypeVar("K")
 
 SCALE = 127
 DIM = 256  # the dimension of static word vectors, and of the sums of them
+MOST_LANED = 2**32 // 256
+SPREADS = 6  # standard deviations by which sign bits may mislead
 FULL = float(SCALE * SCALE)  # the product of a vector with itself
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
 """A signed byte as the digit of its sign bit."""
@@ -121,6 +104,39 @@ def nearest(distance: Mapping[K, float], most: int) -> list[K]:
         return list(distance)
     last = nsmallest(most, distance.values())[-1]
     return [key for key, own in distance.items() if own <= last]
+
+
+def lanes(weight: int, vector: bytes) -> int:
+    """A weighted vector as one number, 32 bits for each value raised by 128: the sum of
+    such numbers is the vectors' sum."""
+    spread = bytearray(4 * len(vector))
+    spread[::4] = vector.translate(_RAISED)
+    return int.from_bytes(spread, "little") * weight
+
+
+def unlaned(total: int, weight: int, dimension: int) -> list[int]:
+    """The values of a sum of `lanes` whose weights add up to `weight`, at most
+    `MOST_LANED`."""
+    data = total.to_bytes(4 * dimension, "little")
+    raised = 128 * weight
+    return [value - raised for value in unpack(f"<{dimension}I", data)]
+
+
+def alike(
+    rows: Sequence[bytes], places: Iterable[int], least: float
+) -> Iterator[tuple[int, dict[int, float]]]:
+    """For each of these places the other rows, by place, whose cosine with it is at
+    least `least`, above 0.5. What differs in too many sign bits is not looked at."""
+    bits = [int.from_bytes(signs(row)) for row in rows]
+    width = len(rows[0]) if rows else 0
+    share = math.acos(least) / math.pi  # of the bits, where directions are random
+    spread = math.sqrt(width * share * (1 - share))
+    most = width * share + SPREADS * spread
+    for place in places:
+        mine = bits[place]
+        near = [i for i, other in enumerate(bits) if (other ^ mine).bit_count() <= most]
+        found = cosines(rows[place], {i: rows[i] for i in near if i != place})
+        yield place, {i: cosine for i, cosine in found.items() if cosine >= least}
 
 
 def weighted_sum(parts: Iterable[tuple[float, bytes]]) -> list[float]:

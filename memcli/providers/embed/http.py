@@ -2,23 +2,23 @@
 
 import importlib
 import json
+import math
 import re
 import time
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from memcli.errors import ProviderError
 from memcli.providers import within
+from memcli.providers.embed import Matrix
 from memcli.providers.embed.wire import Wire, shown
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.matching import pattern
 from memcli.text.secrets import redact_secrets
-
-if TYPE_CHECKING:
-    from memcli.providers.embed import Matrix
 
 TRIES = 5
 PAUSE = 0.5  # seconds before the second try; doubled for each further one
@@ -55,13 +55,11 @@ class HttpEmbedder:
         *,
         query: bool = False,
         deadline: float | None = None,
-    ) -> "Matrix":
+    ) -> Matrix:
         """One row for each text. The deadline holds even where a name look-up or a body
         drips."""
-        import numpy as np
-
         if not texts:
-            return np.zeros((0, 0), np.float32)
+            return []
         until = time.monotonic() + deadline if deadline is not None else float("inf")
         clean = [
             redact_secrets(strip_private(strip_controls(t))).strip() or BLANK
@@ -72,9 +70,10 @@ class HttpEmbedder:
                 self._batch(client, batch, query, until)
                 for batch in self._batches(clean)
             ]
-        if len({part.shape[1] for part in parts}) > 1:
+        rows = [row for part in parts for row in part]
+        if len({len(row) for row in rows}) > 1:
             raise self._failed("vectors of several dimensions")
-        return np.concatenate(parts)
+        return rows
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
         batch: list[str] = []
@@ -95,7 +94,7 @@ class HttpEmbedder:
 
     def _batch(
         self, client: Any, texts: list[str], query: bool, until: float
-    ) -> "Matrix":
+    ) -> Matrix:
         while True:
             content = json.dumps(
                 self.wire.body(texts, query), separators=(",", ":")
@@ -199,32 +198,30 @@ class HttpEmbedder:
         where = f"{self.provider} embeddings: {what} ({shown(self.wire.url)})"
         return ProviderError(where, hint or self.wire.hint_missing)
 
-    def _rows(self, reply: Any, count: int) -> "Matrix":
-        import numpy as np
-
-        table = None
+    def _rows(self, reply: Any, count: int) -> Matrix:
+        rows: list[Any] = []
         with suppress(
             KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
         ):
             rows = list(self.wire.rows(reply))
-            table = (
-                np.array(rows) if all(isinstance(row, list) for row in rows) else None
-            )
-        if table is None or len(table) != count:
+        are_lists = all(isinstance(row, list) for row in rows)
+        if len(rows) != count or not are_lists or len({len(row) for row in rows}) > 1:
             raise self._failed(
                 f"the reply does not hold {count} vectors of one dimension"
             )
-        if table.ndim != 2 or not table.shape[1] or table.dtype.kind not in "fiu":
+        if not rows[0] or any(type(v) not in (int, float) for row in rows for v in row):
             raise self._failed("a vector is no list of numbers")
         asked = self.wire.dimensions
-        made = table.shape[1]
+        made = len(rows[0])
         if asked and made != asked:
             hint = "set embed_dimensions to what the model can, or to 0"
             raise self._failed(
                 f"vectors of dimension {made}, not {asked} as asked for", hint
             )
-        with np.errstate(over="ignore", under="ignore"):
-            vectors = table.astype(np.float32)
+        try:
+            vectors = [array("f", row) for row in rows]
+        except OverflowError:
+            raise self._failed("a vector has NaN or an infinite number") from None
         if wrong := fault_of(vectors):
             raise self._failed(wrong)
         return vectors
@@ -247,13 +244,11 @@ class HttpEmbedder:
             raise self._failed(what, hint) from None
 
 
-def fault_of(vectors: "Matrix") -> str:
+def fault_of(vectors: Matrix) -> str:
     """Why these vectors cannot be used; "" when they can."""
-    import numpy as np
-
-    if not np.isfinite(vectors).all():
+    if not all(math.isfinite(value) for row in vectors for value in row):
         return "a vector has NaN or an infinite number"
-    return "" if vectors.any(axis=1).all() else "a vector is all zero"
+    return "" if all(map(any, vectors)) else "a vector is all zero"
 
 
 def shorten(text: str, limit: int) -> str:

@@ -1,22 +1,59 @@
-"""How each provider behind a URL is spoken to: its key, its URL, its wire format."""
+"""Embedders behind a URL speak one format, OpenAI's: a table of presets says where,
+with which key and within which limits."""
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from memcli.errors import UsageError
 from memcli.project.config import Config
 from memcli.text.matching import table
 
-OPENAI = "https://api.openai.com/v1"
-OLLAMA = "http://127.0.0.1:11434"
-GEMINI = "https://generativelanguage.googleapis.com/v1beta"
-GEMINI_DIMENSIONS = 768  # 3072 make a cache four times as big for a third of a point
-_KNOWN = json.loads(table("providers/embed/models.json"))
-"""The usual model of a provider; what a model wants before a query and before a
-document."""
+_PREFIXES = json.loads(table("providers/embed/prefixes.json"))
+"""What a model wants before a query and before a document."""
+
+
+class Preset(NamedTuple):
+    """What is usual for a provider; the configuration may say otherwise."""
+
+    url: str
+    model: str = ""
+    url_variable: str = ""
+    keys: tuple[str, ...] = ()  # variables, the first that is set counts
+    needs_key: bool = True
+    dimensions: int = 0
+    most_texts: int = 128
+    longest: int = 8_000
+
+
+PRESETS = {
+    "openai": Preset(
+        url="https://api.openai.com/v1",
+        url_variable="OPENAI_BASE_URL",
+        model="text-embedding-3-small",
+        keys=("OPENAI_API_KEY",),
+        most_texts=256,
+    ),
+    "gemini": Preset(
+        url="https://generativelanguage.googleapis.com/v1beta/openai",
+        model="gemini-embedding-001",
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        dimensions=768,  # 3072 make a cache four times as big for a third of a point
+        most_texts=100,
+        longest=6_000,
+    ),
+    "ollama": Preset(
+        url="http://127.0.0.1:11434/v1",
+        url_variable="OLLAMA_HOST",
+        model="nomic-embed-text",
+        needs_key=False,
+        most_texts=32,
+        longest=6_000,
+    ),
+    "openai-compatible": Preset(url="", keys=("MEM_EMBED_KEY",), needs_key=False),
+}
 
 
 class ApiKey(NamedTuple):
@@ -24,28 +61,23 @@ class ApiKey(NamedTuple):
 
     variable: str
     secret: str
-    header: str = "authorization"
 
     def __repr__(self) -> str:
         return f"ApiKey({self.variable})"
 
     def headers(self) -> dict[str, str]:
         """The header that carries the secret; none without one."""
-        scheme = "Bearer " if self.header == "authorization" else ""
-        return {self.header: scheme + self.secret} if self.secret else {}
+        return {"authorization": f"Bearer {self.secret}"} if self.secret else {}
 
 
 class Wire(NamedTuple):
-    """How one provider is spoken to; `rows` may raise anything on an odd reply."""
+    """How one provider is spoken to."""
 
     provider: str
     model: str
     url: str
     key: ApiKey
-    body: Callable[
-        [Sequence[str], bool], Mapping[str, Any]
-    ]  # of texts; whether they are a query
-    rows: Callable[[Any], Sequence[Any]]
+    fixed: Mapping[str, Any]  # what each request says beside its texts
     dimensions: int = 0
     most_texts: int = 128
     most_bytes: int = 100_000
@@ -53,109 +85,78 @@ class Wire(NamedTuple):
     hint_missing: str = "check embed_model and embed_url"
     hint_down: str = "check the network and embed_url"
 
+    def body(self, texts: Sequence[str], query: bool) -> dict[str, Any]:
+        """What is sent for these texts."""
+        prefix = prefix_of(self.fixed["model"], query)
+        return {**self.fixed, "input": [prefix + text for text in texts]}
+
+    def rows(self, reply: Any) -> list[Any]:
+        """The vectors of `{"data": [{"index", "embedding"}]}`. May raise anything on an
+        odd reply."""
+        items = reply["data"]
+        order = {
+            item.get("index", number): item["embedding"]
+            for number, item in enumerate(items)
+        }
+        if sorted(order) != list(range(len(items))):
+            raise ValueError("indices")
+        return [order[number] for number in range(len(items))]
+
 
 def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
-    """The wire of a provider. A base URL that is not OpenAI's own is part of the
-    model's name."""
+    """The wire of a provider. A base URL that is not the preset's own is part of the
+    model's name, but for a server of this user's."""
     name = config.embedder
-    dimensions = config.embed_dimensions
-    model = config.embed_model or _KNOWN["usual"].get(name, "")
-    if name == "gemini":
-        return _gemini(model.removeprefix("models/"), config, environ)
-    base = _base(name, config.embed_url, environ)
+    preset = PRESETS[name]
+    base = _base(name, preset, config.embed_url, environ)
+    model = (config.embed_model or preset.model).removeprefix("models/")
     if not model:
-        raise UsageError(
-            "embedder = openai-compatible needs a model", "set embed_model"
-        )
-    key = ApiKey("OLLAMA_HOST" if name == "ollama" else "MEM_EMBED_KEY", "")
-    if name == "openai":
-        key = _read_key(environ, "OPENAI_API_KEY")
-    elif name == "openai-compatible" and environ.get("MEM_EMBED_KEY", "").strip():
-        key = _read_key(environ, "MEM_EMBED_KEY")
-    fixed: dict[str, Any] = {"model": model, "encoding_format": "float"}
-    fixed |= {"dimensions": dimensions} if dimensions else {}
+        what = "embedder = openai-compatible needs a model"
+        raise UsageError(what, "set embed_model")
+    dimensions = config.embed_dimensions or preset.dimensions
+    fixed = {"model": model, "encoding_format": "float"}
+    is_usual = name == "ollama" or base == preset.url
     wire = Wire(
         provider=name,
-        model=model
-        if name == "ollama" or base == OPENAI
-        else f"{model} at {shown(base)}",
+        model=model if is_usual else f"{model} at {shown(base)}",
         url=_add_path(base, "embeddings"),
-        key=key,
-        body=lambda texts, query: {
-            **fixed,
-            "input": [prefix_of(model, query) + t for t in texts],
-        },
-        rows=_by_index,
+        key=_key(preset, environ),
+        fixed=fixed | ({"dimensions": dimensions} if dimensions else {}),
         dimensions=dimensions,
+        most_texts=preset.most_texts,
+        longest=preset.longest,
     )
     if name == "ollama":
         pull = f"ollama pull {model}"
-        start = "ollama serve"
-        return wire._replace(
-            most_texts=32, longest=6_000, hint_missing=pull, hint_down=start
-        )
-    return wire._replace(most_texts=256) if name == "openai" else wire
+        return wire._replace(hint_missing=pull, hint_down="ollama serve")
+    return wire
 
 
-def _by_index(reply: Any) -> list[Any]:
-    """The vectors of `{"data": [{"index", "embedding"}]}`. Raises ValueError on odd
-    indices."""
-    items = reply["data"]
-    order = {
-        item.get("index", number): item["embedding"]
-        for number, item in enumerate(items)
-    }
-    if sorted(order) != list(range(len(items))):
-        raise ValueError("indices")
-    return [order[number] for number in range(len(items))]
-
-
-def _gemini(model: str, config: Config, environ: Mapping[str, str]) -> Wire:
-    dimensions = config.embed_dimensions or GEMINI_DIMENSIONS
-    path = f"models/{quote(model, safe='')}:batchEmbedContents"
-
-    def request(text: str, query: bool) -> dict[str, Any]:
-        prefix = prefix_of(model, query)
-        task = "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
-        return {
-            "model": f"models/{model}",
-            "content": {"parts": [{"text": prefix + text}]},
-            "outputDimensionality": dimensions,
-            # The models that want a prefix ignore the type of the task.
-            **({} if prefix else {"taskType": task}),
-        }
-
-    return Wire(
-        provider="gemini", model=model, url=_add_path(parse_url(config.embed_url or GEMINI, "embed_url"), path),
-        # In a header, not in the URL: a URL is logged.
-        key=_read_key(environ, "GEMINI_API_KEY", "GOOGLE_API_KEY", header="x-goog-api-key"),
-        body=lambda texts, query: {"requests": [request(text, query) for text in texts]},
-        rows=lambda reply: [item["values"] for item in reply["embeddings"]],
-        dimensions=dimensions, most_texts=100, longest=6_000,
-    )  # fmt: skip
-
-
-def _base(name: str, url: str, environ: Mapping[str, str]) -> str:
+def _base(name: str, preset: Preset, url: str, environ: Mapping[str, str]) -> str:
+    given = environ.get(preset.url_variable, "").strip()
     if name == "ollama":
-        host = environ.get("OLLAMA_HOST", "").strip()
-        base = (
-            parse_url(url, "embed_url") if url else parse_host(host) if host else OLLAMA
-        )
-        return _add_path(base, "v1")
-    if name == "openai-compatible" and not url:
+        host = parse_host(given) if given else preset.url
+        return _add_path(parse_url(url, "embed_url") if url else host, "v1")
+    if url:
+        return parse_url(url, "embed_url")
+    if not preset.url:
         hint = "set embed_url, e.g. http://host:8080/v1"
-        raise UsageError("embedder = openai-compatible needs a URL", hint)
-    own = environ.get("OPENAI_BASE_URL", "").strip() or OPENAI
-    return parse_url(url, "embed_url") if url else parse_url(own, "OPENAI_BASE_URL")
+        raise UsageError(f"embedder = {name} needs a URL", hint)
+    return parse_url(given, preset.url_variable) if given else preset.url
 
 
-def _read_key(
-    environ: Mapping[str, str], *variables: str, header: str = "authorization"
-) -> ApiKey:
+def _key(preset: Preset, environ: Mapping[str, str]) -> ApiKey:
+    is_set = any(environ.get(variable, "").strip() for variable in preset.keys)
+    if is_set or preset.needs_key:
+        return _read_key(environ, *preset.keys)
+    return ApiKey(variable=(preset.keys or (preset.url_variable,))[0], secret="")
+
+
+def _read_key(environ: Mapping[str, str], *variables: str) -> ApiKey:
     for variable in variables:
         if secret := environ.get(variable, "").strip():
             if re.fullmatch(r"[!-~]+", secret):
-                return ApiKey(variable, secret, header)
+                return ApiKey(variable=variable, secret=secret)
             what = f"{variable} is no key: it has blanks or other characters"
             raise UsageError(what, f"set {variable}")
     names = " or ".join(variables)
@@ -221,7 +222,6 @@ def prefix_of(model: str, query: bool) -> str:
     """What a model wants before a query or a document; "" for one that is not known to
     want it."""
     name = model.lower().rpartition("/")[2]
-    known = next(
-        (own for part, own in _KNOWN["before"].items() if part in name), ("", "")
-    )
-    return str(known[0 if query else 1])
+    wanted = (pair for part, pair in _PREFIXES.items() if part in name)
+    before_query, before_document = next(wanted, ("", ""))
+    return str(before_query if query else before_document)

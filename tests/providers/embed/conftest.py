@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from memcli.providers.embed import http
-from tests.providers.embed.server import Server, gemini, openai, serving
+from tests.providers.embed.server import Server, openai, serving
 
 
 @pytest.fixture(autouse=True)
@@ -18,10 +18,4 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 def server() -> Iterator[Server]:
     """A server that speaks as OpenAI does."""
     with serving(openai) as found:
-        yield found
-
-
-@pytest.fixture
-def gemini_server() -> Iterator[Server]:
-    with serving(gemini) as found:
         yield found

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from memcli.providers.embed import Matrix
 from tests import loopback
 from tests.loopback import Handler
 
@@ -45,26 +46,21 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)), float(ord(text[0])), float(ord(text[-1])), 0.5]
 
 
+def lists(vectors: Matrix) -> list[list[float]]:
+    """What an embedder made, as lists."""
+    return [list(row) for row in vectors]
+
+
 def openai(body: Any) -> Any:
     """OpenAI's reply; its items come in reverse, as the index and not the place
-    counts."""
+    counts. Google's vectors have the dimension that was asked for."""
+    is_google = body["model"].startswith("gemini")
+    more = [0.0] * (body["dimensions"] - DIM) if is_google else []
     items = [
-        {"index": i, "embedding": vector_of(text)}
+        {"index": i, "embedding": vector_of(text) + more}
         for i, text in enumerate(body["input"])
     ]
     return {"object": "list", "data": items[::-1], "model": body["model"]}
-
-
-def gemini(body: Any) -> Any:
-    """Gemini's reply to batchEmbedContents; vectors have the dimension that was asked
-    for."""
-    made = []
-    for request in body["requests"]:
-        vector = vector_of(request["content"]["parts"][0]["text"])
-        made.append(
-            {"values": vector + [0.0] * (request["outputDimensionality"] - DIM)}
-        )
-    return {"embeddings": made}
 
 
 class Server:

@@ -11,7 +11,15 @@ from memcli.project.config import Config
 from memcli.providers.configured import make_embedder
 from memcli.providers.embed import http
 from memcli.providers.embed.http import HttpEmbedder
-from tests.providers.embed.server import CLOSE, DRIP, HANG, Answer, Server, vector_of
+from tests.providers.embed.server import (
+    CLOSE,
+    DRIP,
+    HANG,
+    Answer,
+    Server,
+    lists,
+    vector_of,
+)
 
 
 def made(server: Server, **options: Any) -> HttpEmbedder:
@@ -34,7 +42,7 @@ def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
     """Too many requests, a server's own trouble and a lost connection; but not for
     ever."""
     server.answers = [PASSING[name]] * 2
-    assert made(server).embed(["alpha"]).tolist() == [vector_of("alpha")]
+    assert lists(made(server).embed(["alpha"])) == [vector_of("alpha")]
     assert [body["input"] for body in server.bodies] == [["alpha"]] * 3
     server.answers, server.asked = [PASSING[name]] * 50, []
     with pytest.raises(ProviderError, match=r"HTTP|no connection"):
@@ -168,12 +176,12 @@ def test_making_an_embedder_loads_nothing_heavy() -> None:
     """The HTTP client, numpy and the runtimes are imported when something is embedded,
     not before."""
     script = (
-        "import sys, memcli.providers.embed.onnx; from memcli.providers.configured import make_embedder\n"
+        "import sys; from memcli.providers.configured import make_embedder\n"
         "from memcli.project.config import Config\n"
         "for name in ('openai', 'gemini', 'ollama', 'openai-compatible'):\n"
         "    config = Config(embedder=name, embed_model='m', embed_url='http://a')\n"
         "    make_embedder(config, dict.fromkeys(('OPENAI_API_KEY', 'GEMINI_API_KEY'), 'k'))\n"
-        "heavy = ('numpy', 'httpx2', 'httpx', 'anthropic', 'asyncio', 'onnxruntime', 'tokenizers')\n"
+        "heavy = ('numpy', 'httpx2', 'httpx', 'anthropic', 'asyncio')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     command = [sys.executable, "-c", script]

@@ -1,0 +1,1 @@
+"""How the word vectors of the package are made, from the texts of free packages."""

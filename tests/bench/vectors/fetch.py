@@ -1,0 +1,41 @@
+"""Get the packages of sources.toml: `python fetch.py FOLDER [SOURCE...]`.
+
+Debian packages come by apt-get, wheels by pip, tarballs by npm: into `deb`, `pypi` and
+`npm` below the folder. What is there is not fetched again. Nothing is installed or run.
+"""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+COMMANDS = {
+    "debian": ("deb", ["apt-get", "download", "-q"]),
+    "pypi": ("pypi", ["pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]),
+    "npm": ("npm", ["npm", "pack", "--silent", "--ignore-scripts"]),
+}
+
+
+def main() -> int:
+    """0 when every package came."""
+    folder, only = Path(sys.argv[1]), set(sys.argv[2:])
+    failed = []
+    sources = tomllib.loads((HERE / "sources.toml").read_text())
+    for name, source in sources.items():
+        if only and name not in only:
+            continue
+        if any(list(folder.glob(pattern)) for pattern in source["files"].split()):
+            continue
+        for kind, (below, command) in COMMANDS.items():
+            (folder / below).mkdir(parents=True, exist_ok=True)
+            for package in source.get(kind, "").split():
+                print(package, flush=True)
+                done = subprocess.run([*command, package], cwd=folder / below)
+                failed += [package] if done.returncode else []
+    print(f"missing: {' '.join(failed) or 'nothing'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

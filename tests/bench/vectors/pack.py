@@ -1,0 +1,83 @@
+"""Quantise a trained table to 4 bits a value: `python pack.py TABLE.npz OUT.sqlite`."""
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from memcli.providers.embed import SCALE
+from memcli.providers.embed.local import (
+    DIM,
+    LONGEST_PIECE,
+    MARK,
+    MODEL,
+    MOST_WEIGHT,
+    ZERO,
+    digest_of,
+)
+
+STEPS = (0.25, 0.29, 0.33, 0.37, 0.41)  # of a row's standard deviation
+GREATEST = 7  # a value is -7 to 7 steps
+HEAVIEST = 99.9  # the percentile of a piece's length that has the greatest weight
+
+
+def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(whole steps of each value, length of a step of each row) with the least error."""
+    deviation = np.maximum(table.std(axis=1, keepdims=True), 1e-9)
+    best = np.full(len(table), np.inf)
+    steps = np.zeros(len(table), np.float32)
+    values = np.zeros(table.shape, np.int8)
+    for share in STEPS:
+        step = deviation * share
+        rounded = np.clip(np.rint(table / step), -GREATEST, GREATEST)
+        error = ((rounded * step - table) ** 2).sum(axis=1)
+        better = error < best
+        best[better] = error[better]
+        steps[better] = step[better, 0]
+        values[better] = rounded[better]
+    return values, steps
+
+
+def main() -> None:
+    """Write the pieces that a text of the training has, and MARK."""
+    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    with np.load(source) as file:
+        data = {name: file[name] for name in ("table", "pieces", "counts")}
+    used = [
+        i
+        for i, (piece, count) in enumerate(
+            zip(data["pieces"], data["counts"], strict=True)
+        )
+        if count > 0 and piece != MARK and len(piece) <= LONGEST_PIECE
+    ]
+    table = data["table"][used].astype(np.float32)
+    pieces = [str(data["pieces"][i]) for i in used]
+    values, steps = quantised(table)
+    heaviest = np.percentile(np.linalg.norm(table, axis=1), HEAVIEST)
+    weights = np.maximum(1, np.rint(steps * (MOST_WEIGHT * SCALE / heaviest))).astype(
+        int
+    )
+    nibbles = (values + ZERO).astype(np.uint8)
+    packed = (nibbles[:, : DIM // 2] << 4) | nibbles[:, DIM // 2 :]
+    rows = sorted(
+        (piece, int(weight), row.tobytes())
+        for piece, weight, row in zip(pieces, weights, packed, strict=True)
+    )
+    out.unlink(missing_ok=True)
+    db = sqlite3.connect(out)
+    db.execute("PRAGMA page_size = 4096")
+    db.execute("PRAGMA journal_mode = OFF")
+    columns = "piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB"
+    db.execute(f"CREATE TABLE pieces ({columns}) WITHOUT ROWID")
+    db.execute("CREATE TABLE about (model TEXT, digest TEXT)")
+    db.executemany("INSERT INTO pieces VALUES (?, ?, ?)", rows)
+    db.execute("INSERT INTO about VALUES (?, ?)", (MODEL, digest_of(rows)))
+    db.commit()
+    db.execute("VACUUM")
+    db.close()
+    print(f"{len(rows)} pieces, {out.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,416 @@
+"""Train vectors of pieces on mined pairs: `python train.py MINED.jsonl OUT.npz`.
+`--from STAGE OUT.npz` goes on from what is there.
+
+The vector of a text is the sum of the vectors of its pieces. Two texts that belong
+together shall be nearer than any two others of a batch (InfoNCE, both ways). The start
+is random, so that the same word is like itself and nothing else.
+"""
+
+import hashlib
+import json
+import re
+import sqlite3
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from memcli.memory.words import word_forms
+from tests.bench.vectors.vocabulary import MARK, cut, vocabulary
+
+SEED = 20261123
+DIM = 256
+BATCH = 1024
+TEMPERATURE = 0.05
+MOST = 200  # pieces of a text
+HELD = {"electron": 1, "apache2-doc": 3, "libreoffice-help": 20}
+"""Of these sources one document in so many is kept for scoring: none of it is trained on."""
+
+
+class Stage(NamedTuple):
+    """A stretch of training; the rate falls to nothing at step `horizon`."""
+
+    steps: int
+    horizon: int
+    rate: float
+    pull: float  # of an English piece towards where it was at the start of the stage
+    shares: dict[str, float]  # of the kinds of pairs
+
+
+STAGES = (
+    Stage(
+        steps=2000,
+        horizon=4000,
+        rate=0.01,
+        pull=0.0,
+        shares={
+            "message": 0.36,
+            "cross": 0.18,
+            "foreign": 0.04,
+            "english": 0.22,
+            "other": 0.08,
+            "meaning": 0.12,
+        },
+    ),
+    Stage(
+        steps=1500,
+        horizon=1500,
+        rate=0.004,
+        pull=0.005,
+        shares={
+            "message": 0.26,
+            "cross": 0.18,
+            "foreign": 0.02,
+            "english": 0.26,
+            "other": 0.05,
+            "meaning": 0.23,
+        },
+    ),
+)
+LEARNED = 0.7
+"""Before the last stage an English piece is its stem's random vector and so much of what
+was learned: words of one stem meet, and a word stays most like itself."""
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+
+
+def is_held(record: dict[str, Any]) -> bool:
+    """Whether the record is of a document that is kept for scoring."""
+    every = HELD.get(record["source"], 0)
+    number = int(hashlib.sha256(record["document"].encode()).hexdigest(), 16)
+    return every > 0 and number % every == 0
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def sentences(paragraphs: list[str]) -> list[str]:
+    return [part for text in paragraphs for part in SENTENCE.split(text) if part]
+
+
+class Corpus:
+    """Texts by number, and the pairs of numbers of each kind and language."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
+        self.languages: list[str] = []
+        self.pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        self.counted: Counter[tuple[str, str]] = Counter()
+
+    def number(self, text: str, language: str) -> int:
+        if text not in self.texts:
+            self.texts[text] = len(self.texts)
+            self.languages.append(language)
+        return self.texts[text]
+
+    def pair(
+        self, kind: str, language: str, first: tuple[str, str], second: tuple[str, str]
+    ) -> None:
+        if first[1] and second[1] and first[1] != second[1]:
+            a, b = self.number(first[1], first[0]), self.number(second[1], second[0])
+            self.pairs[kind, language].append((a, b))
+
+    def add(self, record: dict[str, Any]) -> None:
+        """The pairs of a record."""
+        texts = record["texts"]
+        before = sum(map(len, self.pairs.values()))
+        if record["kind"] == "message":
+            self.message(texts)
+        elif record["kind"] == "pair":
+            first, second = texts["en"]
+            self.pair("meaning", "en", ("en", first), ("en", second))
+        else:
+            self.section(texts)
+        self.counted[record["source"]] += sum(map(len, self.pairs.values())) - before
+
+    def message(self, texts: dict[str, str]) -> None:
+        for language, text in texts.items():
+            if language != "en" and "en" in texts:
+                self.pair("message", language, (language, text), ("en", texts["en"]))
+        others = sorted(texts.keys() - {"en"})
+        for a, b in pairwise(others):
+            self.pair("foreign", "", (a, texts[a]), (b, texts[b]))
+
+    def section(self, texts: dict[str, list[Any]]) -> None:
+        whole = {}
+        for language, (title, body) in texts.items():
+            said = sentences(body)
+            text = " ".join(body)[:1500]
+            if not text:
+                continue
+            whole[language] = (title, said[0], text)
+            kind = "english" if language == "en" else "other"
+            mine = "" if kind == "english" else language
+            self.pair(kind, mine, (language, title), (language, text))
+            if len(said) > 1:
+                rest = " ".join(said[1:])[:1500]
+                self.pair(
+                    kind, mine, (language, said[0]), (language, f"{title} {rest}")
+                )
+                for first, second in list(pairwise(said))[1:8:2]:
+                    self.pair(kind, mine, (language, first), (language, second))
+        if "en" not in whole:
+            return
+        title, first, text = whole["en"]
+        for language, (own_title, own_first, own_text) in whole.items():
+            if language != "en":
+                target = ("en", f"{title} {text}")
+                self.pair("cross", language, (language, own_first), target)
+                self.pair(
+                    "cross", language, (language, f"{own_title} {own_text}"), target
+                )
+                self.pair("cross", language, (language, own_title), target)
+
+
+def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """(pieces, ids of all texts in a row, where each text begins)."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    forms = []
+    for text, language in zip(corpus.texts, corpus.languages, strict=True):
+        words = [word.lower() for word in word_forms(text)][:MOST]
+        forms.append(words)
+        counts[language].update(words)
+    pieces = vocabulary(counts)
+    known = {piece: i for i, piece in enumerate(pieces)}
+    cache: dict[str, list[int]] = {}
+    ids: list[int] = []
+    starts = [0]
+    for words in forms:
+        row: list[int] = []
+        for word in words:
+            if word not in cache:
+                cache[word] = cut(word, known)
+            row += cache[word]
+        ids += row[:MOST]
+        starts.append(len(ids))
+    return pieces, np.array(ids, np.int32), np.array(starts, np.int64)
+
+
+class Trainer:
+    """The table, and Adam for the rows of a batch alone."""
+
+    def __init__(self, table: np.ndarray, pulled: np.ndarray, pull: float) -> None:
+        self.table = table.copy()
+        self.start = table
+        self.pull = (pulled * pull).astype(np.float32)[:, None]
+        self.first = np.zeros_like(table)
+        self.second = np.zeros_like(table)
+        self.times = np.zeros(len(table), np.int32)
+
+    def step(
+        self, left: csr_matrix, right: csr_matrix, same: np.ndarray, rate: float
+    ) -> float:
+        """One step down the gradient; the loss before it."""
+        rows = np.union1d(left.indices, right.indices)
+        place = np.zeros(len(self.table), np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        table = self.table[rows]
+        sides = []
+        for side in (left, right):
+            small = csr_matrix(
+                (side.data, place[side.indices], side.indptr),
+                (side.shape[0], len(rows)),
+            )
+            total = small @ table
+            length = np.linalg.norm(total, axis=1, keepdims=True) + 1e-6
+            sides.append((small, total / length, length))
+        (a_matrix, a, a_length), (b_matrix, b, b_length) = sides
+        logits = (a @ b.T) / TEMPERATURE
+        logits[same] = -30.0
+        across = softmax(logits)
+        down = softmax(logits.T).T
+        n = len(a)
+        own = np.arange(n)
+        loss = (
+            -(np.log(across[own, own] + 1e-12) + np.log(down[own, own] + 1e-12)).mean()
+            / 2
+        )
+        gradient = across
+        gradient += down
+        gradient[own, own] -= 2
+        gradient *= 1 / (2 * n * TEMPERATURE)
+        to_a, to_b = gradient @ b, gradient.T @ a
+        change = np.zeros_like(table)
+        for matrix, unit, length, towards in (
+            (a_matrix, a, a_length, to_a),
+            (b_matrix, b, b_length, to_b),
+        ):
+            inner = (towards * unit).sum(1, keepdims=True)
+            change += matrix.T @ ((towards - unit * inner) / length)
+        self.times[rows] += 1
+        first = self.first[rows] = 0.9 * self.first[rows] + 0.1 * change
+        second = self.second[rows] = 0.999 * self.second[rows] + 0.001 * change**2
+        times = self.times[rows][:, None]
+        first = first / (1 - 0.9**times)
+        second = second / (1 - 0.999**times)
+        changed = self.table[rows] - rate * first / (np.sqrt(second) + 1e-8)
+        self.table[rows] = changed + self.pull[rows] * (self.start[rows] - changed)
+        return float(loss)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    logits = np.exp(logits - logits.max(1, keepdims=True))
+    logits /= logits.sum(1, keepdims=True)
+    return logits
+
+
+def is_english(piece: str) -> bool:
+    """Whether a piece may begin an English word."""
+    return piece[:1] == MARK and piece[1:].isascii() and piece[1:].isalpha()
+
+
+def stems(pieces: list[str]) -> list[int]:
+    """For each piece the first one of the same stem (Porter's, as SQLite has it)."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE words USING fts5(word, tokenize='porter ascii')")
+    db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(words, instance)")
+    rows = [(i, piece[1:]) for i, piece in enumerate(pieces) if is_english(piece)]
+    db.executemany("INSERT INTO words (rowid, word) VALUES (? + 1, ?)", rows)
+    found = list(range(len(pieces)))
+    first: dict[str, int] = {}
+    for stem, number in db.execute("SELECT term, doc - 1 FROM stems ORDER BY doc"):
+        found[number] = first.setdefault(stem, number)
+    return found
+
+
+def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Random vectors; a frequent piece says less (Arora et al. 2017)."""
+    weight = 1e-3 / (1e-3 + counts / counts.sum())
+    table = rng.standard_normal((len(counts), DIM)) / np.sqrt(DIM)
+    return (table * weight[:, None]).astype(np.float32)
+
+
+def mixed(table: np.ndarray, pieces: list[str], rng: np.random.Generator) -> np.ndarray:
+    """What was learned, with the stems of English pieces in it, as long as before."""
+    length = np.linalg.norm(table, axis=1, keepdims=True) + 1e-9
+    stem = rng.standard_normal(table.shape)[stems(pieces)] / np.sqrt(DIM)
+    both = stem + LEARNED * table / length
+    both *= length / np.linalg.norm(both, axis=1, keepdims=True)
+    english = np.array([is_english(piece) for piece in pieces])
+    return np.where(english[:, None], both, table).astype(np.float32)
+
+
+def main() -> None:
+    """Prepare what was mined, and train on it."""
+    mined, out = Path(sys.argv[1]), Path(sys.argv[2])
+    began = time.time()
+    corpus = Corpus()
+    for record in records(mined):
+        if not is_held(record):
+            corpus.add(record)
+    pieces, ids, starts = tokenised(corpus)
+    counts = np.bincount(ids, minlength=len(pieces)).astype(np.float64)
+    print(f"{len(corpus.texts)} texts, {len(pieces)} pieces, {len(ids)} ids")
+    pairs = {key: np.array(sorted(set(found))) for key, found in corpus.pairs.items()}
+    for key, found in pairs.items():
+        print(*key, len(found))
+    print(f"prepared in {time.time() - began:.0f} s", flush=True)
+    named = {"pairs " + " ".join(key): found for key, found in pairs.items()}
+    np.savez(
+        f"{out}.prepared.npz", ids=ids, starts=starts, counts=counts,
+        pieces=np.array(pieces), **named,
+    )  # fmt: skip
+    Path(f"{out}.counted.json").write_text(json.dumps(corpus.counted))
+    train(out)
+
+
+def train(out: Path, first: int = 0) -> None:
+    """From what is prepared, through the stages."""
+    with np.load(f"{out}.prepared.npz") as data:
+        ids, starts, counts = data["ids"], data["starts"], data["counts"]
+        pieces = [str(piece) for piece in data["pieces"]]
+        named = {key: data[key] for key in data if key.startswith("pairs ")}
+    pairs = {tuple(key[6:].split(" ")): found for key, found in named.items()}
+    rng = np.random.default_rng(SEED)
+    table = at_random(counts, rng)
+    if first:
+        with np.load(out) as data:
+            table = data["table"]
+    english = np.array([is_english(piece) for piece in pieces])
+    for number, stage in enumerate(STAGES):
+        if number < first:
+            continue
+        rng = np.random.default_rng(SEED + number)
+        if number == len(STAGES) - 1:
+            table = mixed(table, pieces, rng)
+        trainer = Trainer(table, english, stage.pull)
+        batches = Batches(ids, starts, len(pieces), pairs, stage.shares, rng)
+        for step in range(stage.steps):
+            warm = min(1.0, (step + 1) / 100)
+            rate = stage.rate * warm * max(0.02, 1 - step / stage.horizon)
+            batches.note(trainer.step(*batches.draw(), rate))
+            if step % 200 == 199:
+                print(f"stage {number}, {step + 1} steps: {batches.said()}", flush=True)
+                np.savez(
+                    f"{out}.now.npz", table=trainer.table, pieces=pieces, counts=counts
+                )
+        table = trainer.table
+    np.savez(f"{out}.done.npz", table=table, pieces=pieces, counts=counts)
+
+
+class Batches:
+    """Pairs drawn by kind: a batch is of one kind and language."""
+
+    def __init__(
+        self,
+        ids: np.ndarray,
+        starts: np.ndarray,
+        size: int,
+        pairs: dict[tuple[str, ...], np.ndarray],
+        shares: dict[str, float],
+        rng: np.random.Generator,
+    ) -> None:
+        self.ids, self.starts, self.size = ids, starts, size
+        self.pairs, self.rng = pairs, rng
+        self.keys = list(pairs)
+        roots = {key: len(found) ** 0.5 for key, found in pairs.items()}
+        totals: Counter[str] = Counter()
+        for key in self.keys:
+            totals[key[0]] += roots[key]
+        chance = [shares[key[0]] * roots[key] / totals[key[0]] for key in self.keys]
+        self.chance = np.array(chance) / sum(chance)
+        self.kind = ""
+        self.losses: dict[str, float] = {}
+
+    def draw(self) -> tuple[csr_matrix, csr_matrix, np.ndarray]:
+        """(texts, their partners, which texts beside the diagonal are the same)."""
+        key = self.keys[self.rng.choice(len(self.keys), p=self.chance)]
+        self.kind = key[0]
+        found = self.pairs[key]
+        chosen = found[np.unique(self.rng.integers(len(found), size=BATCH))]
+        left, right = chosen[:, 0], chosen[:, 1]
+        same = (right[:, None] == right[None, :]) | (left[:, None] == left[None, :])
+        np.fill_diagonal(same, val=False)
+        return self.matrix(left), self.matrix(right), same
+
+    def matrix(self, numbers: np.ndarray) -> csr_matrix:
+        """Texts as counts of pieces."""
+        lengths = self.starts[numbers + 1] - self.starts[numbers]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        before = np.repeat(self.starts[numbers] - begins[:-1], lengths)
+        values = np.ones(begins[-1], np.float32)
+        columns = self.ids[before + np.arange(begins[-1])]
+        return csr_matrix((values, columns, begins), (len(numbers), self.size))
+
+    def note(self, loss: float) -> None:
+        before = self.losses.get(self.kind, loss)
+        self.losses[self.kind] = 0.95 * before + 0.05 * loss
+
+    def said(self) -> str:
+        return " ".join(
+            f"{kind} {loss:.2f}" for kind, loss in sorted(self.losses.items())
+        )
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--from":
+        train(Path(sys.argv[3]), int(sys.argv[2]))
+    else:
+        main()
