@@ -210,12 +210,15 @@ def refresh(
         return _Writer(index).bring(found, progress, rebuild=rebuild)
 
 
-def put(db: sqlite3.Connection, source: int, row: Row) -> int:
-    """Add a chunk that no file stands behind to an index in memory; its number."""
-    number = db.execute(_INSERT, (source, *row)).lastrowid or 0
-    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id = ?"
-    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (number,))
-    return number
+def put(db: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> range:
+    """Add chunks (file, row) that no file stands behind to an index in memory; their
+    numbers."""
+    last = "SELECT coalesce(max(id), 0) FROM chunks"
+    before = int(db.execute(last).fetchone()[0])
+    db.executemany(_INSERT, [(source, *row) for source, row in rows])
+    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
+    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (before,))
+    return range(before + 1, before + 1 + len(rows))
 
 
 def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
