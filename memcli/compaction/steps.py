@@ -21,7 +21,7 @@ from memcli.compaction.plan import (
     outcome_of,
 )
 from memcli.compaction.stages import end_stage
-from memcli.memory.changes import copied_values
+from memcli.memory.changes import copied_values, drop_copy, kept_in
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import Entry, archive_of, sessions_of
@@ -78,7 +78,7 @@ def _drop_copies(work: Compaction) -> None:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
             continue
-        seen = {*work.changes.kept(path)}
+        seen = kept_in(work.changes, path)
         entries = enumerate(work.changes.file(path).entries)
         newest_first = sorted(
             entries,
@@ -87,7 +87,7 @@ def _drop_copies(work: Compaction) -> None:
         )
         for at, entry in newest_first:
             if entry.identified and (entry.id, entry.body) in seen:
-                work.changes.drop((path, at))
+                drop_copy(work.changes, (path, at))
                 work.changes.note("twice in the archive", path, [entry.id])
             seen.add((entry.id, entry.body))
 

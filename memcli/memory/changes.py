@@ -3,7 +3,7 @@ planned."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
@@ -394,18 +394,6 @@ class ChangeSet:
         self._leaving[spot] = because
         self._kept[spot] = because, more
 
-    def drop(self, spot: Spot) -> None:
-        """Remove an entry from an archive in which it stands once more."""
-        self._leaving[spot] = "twice"
-
-    def kept(self, archive: str) -> Set[tuple[str, str]]:
-        """Id and body of what these changes put into an archive."""
-        return {
-            (str(more.get("id", self.original(spot).id)), self.original(spot).body)
-            for spot, (_, more) in self._kept.items()
-            if archive_of(spot[0]) == archive
-        }
-
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
         given = {key: value for key, value in values.items() if value is not None}
@@ -464,6 +452,20 @@ class ChangeSet:
             self._kept.items(), key=lambda item: item[0]
         ):
             yield archive_of(spot[0]), self._archived(spot, because, more)
+
+
+def drop_copy(changes: ChangeSet, spot: Spot) -> None:
+    """Remove an entry from an archive in which it stands once more."""
+    changes._leaving[spot] = "twice"
+
+
+def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
+    """Id and body of what the changes put into an archive."""
+    return {
+        (str(more.get("id", changes.original(spot).id)), changes.original(spot).body)
+        for spot, (_, more) in changes._kept.items()
+        if archive_of(spot[0]) == archive
+    }
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
