@@ -446,3 +446,45 @@ def diff(
     is_json = format == "json" or mem.options.json
     put(json.of(report) if is_json else safe(words(report)))
     return code or (1 if exit_code and not report.empty else 0)
+
+
+PROPOSALS = argument("ID...", "Proposals, by the beginning of their ids.")
+
+
+@command("inbox")
+def inbox(mem: App) -> None:
+    """What sessions proposed and waits for a yes.
+
+    What rules find likely but not sure lies here, on this machine, for 30 days; mem
+    keep writes one, mem drop forgets it. What a person says again in another session is
+    kept by itself."""
+    from memcli.commands import inbox as command
+
+    show(mem, command.inbox(mem), sessions.inbox_text, sessions.inbox_keys)
+
+
+@command("keep", dry=True)
+def keep(
+    mem: App,
+    ids: list[str] = PROPOSALS,
+    title: str = option("TEXT", "Its title in your words."),
+    kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
+    level: str = option("LEVEL", "global, project, job or task."),
+) -> None:
+    """Write proposals as entries.
+
+    Each says which session and turn it is from; your yes confirms it."""
+    from memcli.commands import keep as command
+
+    request = command.KeepRequest(ids=tuple(ids), title=title, kind=kind, level=level)
+    report = command.keep(mem, request, dry_run=mem.options.dry_run)
+    wrote(mem, report, sessions.keep_text)
+
+
+@command("drop", dry=True)
+def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
+    """Forget proposals; none of them comes back by itself."""
+    from memcli.commands import drop as command
+
+    report = command.drop(mem, ids, dry_run=mem.options.dry_run)
+    wrote(mem, report, sessions.drop_text)

@@ -88,16 +88,32 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
     moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
-    order = (RANKS.get(entry.priority, len(RANKS)), entry.importance, clean(moment))
     above = re.match(MATTER, text) if text.startswith("---") else None
     line = entry.line + text.count("\n", 0, above.end() if above else 0)
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE]
-        found.append(Row(
-            name, part, entry.start, line, flag, entry.type, entry.kind, day, title, window,
-            tags, sub_words(f"{title} {tags} {window}"), around, metadata, *order,
-        ))  # fmt: skip
+        found.append(
+            Row(
+                entry=name,
+                part=part,
+                offset=entry.start,
+                line=line,
+                live=flag,
+                type=entry.type,
+                kind=entry.kind,
+                date=day,
+                title=title,
+                text=window,
+                tags=tags,
+                parts=sub_words(f"{title} {tags} {window}"),
+                around=around,
+                metadata=metadata,
+                rank=RANKS.get(entry.priority, len(RANKS)),
+                importance=entry.importance,
+                moment=clean(moment),
+            )
+        )
         if len(text) <= SIZE:
             break
     return found
