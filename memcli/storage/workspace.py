@@ -18,7 +18,7 @@ from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.values import ARCHIVE, Patch
 from memcli.storage import durable, files, journal
 from memcli.storage.durable import UNCHANGED, refusing, silent
-from memcli.storage.files import refuse_links
+from memcli.storage.files import written_at
 from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of
 
 __all__ = ["StaleError", "Workspace", "silent"]
@@ -204,8 +204,7 @@ class Workspace:
         if not around:
             what = f"{name}: lies where mem does not write"
             raise RefusedError(what, "name a file below the root")
-        refuse_links(path, around[0])
-        return path
+        return written_at(path, around[0])
 
     def _apply(self, record: WriteRecord) -> None:
         journal.check(record.steps)
