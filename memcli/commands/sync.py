@@ -29,10 +29,15 @@ MAIN = "refs/heads/main"
 THEIRS = "refs/remotes/origin/main"
 BEFORE = "refs/mem/before"
 NETWORK = 60.0  # seconds that a fetch or a push may take
+MOST_AT_ONCE = "64m"  # memory that git may ask for at once, for one object say
+TREE_BYTES = 200  # of a tree: one that names the two files has 130 at most
 SETTINGS = {
-    "core.autocrlf": "false", "status.showUntrackedFiles": "no", "gc.autoDetach": "false",
-    "merge.mem.name": "memory entries by id", git.DRIVER: git.DRIVER_COMMAND,
-}  # fmt: skip
+    "core.autocrlf": "false",
+    "status.showUntrackedFiles": "no",
+    "gc.autoDetach": "false",
+    "merge.mem.name": "memory entries by id",
+    git.DRIVER: git.DRIVER_COMMAND,
+}
 _OWN = (
     "GIT_SSH",
     "GIT_ASKPASS",
@@ -44,6 +49,18 @@ _OWN = (
 _LOCKS = [
     f"{name}.lock" for name in ("index", "HEAD", "packed-refs", MAIN, THEIRS, BEFORE)
 ]
+# What another address has not, and the last one had, is forgotten.
+_FETCH = ("fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules")
+_ELSEWHERE = "name a repository that holds nothing else: mem init --home-git URL"
+_AGAIN = "see what git says of it, then: mem sync"
+_HINTS = {
+    "commit": "a hook of that repository may refuse it: mend that, then: mem sync",
+    "push": "another machine may have been quicker: mem sync",
+}
+_IDENTITY = (
+    'git config --global user.name "Your Name",'
+    " git config --global user.email you@example.org, then: mem sync"
+)
 Texts = Mapping[str, str]
 
 
@@ -60,7 +77,8 @@ class HomeRepository:
     to write."""
 
     def __init__(self, project: Project) -> None:
-        self.project, self.folder = project, folder_of("data") / "home.git"
+        self.project = project
+        self.folder = folder_of("data") / "home.git"
         self.paths = {name: project.home / name for name in NAMES}
         now = moment(project.now)
         single = list(self.paths.values())
@@ -73,62 +91,62 @@ class HomeRepository:
     def set_up(self, url: str, *, remove: bool, dry_run: bool) -> Changes:
         """Make the repository, or move it aside; twice is once."""
         if remove:
-            aside = self.folder.with_name(f"home.git.removed-{time.time_ns()}")
-            if (known := self.folder.exists()) and not dry_run:
-                self.folder.rename(aside)
-            return Changes((f"moved {self.folder} to {aside}",) if known else (), ())
+            return self._moved_aside(dry_run=dry_run)
         if url.startswith("-"):
-            raise UsageError(
-                f"{url}: no address of a repository", "mem init --home-git URL"
-            )
+            what = f"{url}: no address of a repository"
+            raise UsageError(what, "mem init --home-git URL")
         local = self.project.cwd / url
-        url = os.path.realpath(local) if url and local.exists() else url
-        more = (
-            {"url": url, "fetch": "+refs/heads/*:refs/remotes/origin/*"} if url else {}
-        )
-        settings = SETTINGS | {
-            f"remote.origin.{key}": value for key, value in more.items()
-        }
+        if url and local.exists():
+            url = os.path.realpath(local)
         self._read()
         if not dry_run:
-            private_dir(self.folder)
-            self._ask("init", "-q", "-b", "main")
-            for key, value in settings.items():
-                self._ask("config", key, value)
-            rows = (f"/{name} merge=mem -text -filter -ident\n" for name in NAMES)
-            write_output(self.folder / "info" / "exclude", "*\n")
-            write_output(self.folder / "info" / "attributes", "".join(rows))
-        what = f"keeps {' and '.join(f'~/{name}' for name in NAMES)} in {self.folder}"
-        what += f", in step with {redact_secrets(url)}" if url else ""
+            self._make(url)
+        kept = " and ".join(f"~/{name}" for name in NAMES)
+        what = f"keeps {kept} in {self.folder}"
+        if url:
+            what += f", in step with {redact_secrets(url)}"
         return Changes((what,), (), ("bring it in step: mem sync",))
+
+    def _moved_aside(self, *, dry_run: bool) -> Changes:
+        if not self.folder.exists():
+            return Changes((), ())
+        aside = self.folder.with_name(f"home.git.removed-{time.time_ns()}")
+        if not dry_run:
+            self.folder.rename(aside)
+        return Changes((f"moved {self.folder} to {aside}",), ())
+
+    def _make(self, url: str) -> None:
+        settings = dict(SETTINGS)
+        if url:
+            settings["remote.origin.url"] = url
+            settings["remote.origin.fetch"] = "+refs/heads/*:refs/remotes/origin/*"
+        private_dir(self.folder)
+        self._ask("init", "-q", "-b", "main")
+        for key, value in settings.items():
+            self._ask("config", key, value)
+        rows = (f"/{name} merge=mem -text -filter -ident\n" for name in NAMES)
+        write_output(self.folder / "info" / "exclude", "*\n")
+        write_output(self.folder / "info" / "attributes", "".join(rows))
 
     def sync(self, *, dry_run: bool = False) -> SyncReport:
         """Commit, fetch, merge, write, push. Raises MemError; what was committed
         stays."""
         if not (self.folder / "info" / "attributes").is_file():
-            raise UsageError(
-                "your own memory has no repository", "mem init --home-git [URL]"
-            )
+            what = "your own memory has no repository"
+            raise UsageError(what, "mem init --home-git [URL]")
         with self.lock.taken("sync", wait=10.0):  # git's processes hold it to their end
             discard(self.folder / name for name in _LOCKS)
             head = self._commit(MAIN) if dry_run else self._settled()
-            mine: Texts = {
-                **self._contents(head),
-                **self._read(),
-            }  # what is gone comes back
-            head = head if dry_run else self._committed(mine, head)
-            remote = not self._git("config", "remote.origin.url")[0]
-            failed, why = self._git(
-                "fetch", "-q", "--no-tags", "--no-recurse-submodules", "origin"
-            )
+            # what is gone comes back
+            mine: Texts = {**self._contents(head), **self._read()}
+            if not dry_run:
+                head = self._committed(mine, head)
+            remote = self._git("config", "remote.origin.url")[0] == 0
+            failed, why = self._git(*_FETCH, "origin")
             theirs = self._commit(THEIRS)
             taken = self._count(theirs, head)
             texts = self._merged(mine, head, theirs) if taken else mine
-            made = (
-                Patch(str(self.paths[n]), self.disk[n], text)
-                for n, text in texts.items()
-            )
-            patches = tuple(patch for patch in made if patch.before != patch.after)
+            patches = self._patches(texts)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
             _refuse_conflicts(texts)
@@ -137,28 +155,48 @@ class HomeRepository:
             sent = self._count(head, theirs) if remote else 0
             if sent and not dry_run:
                 self._ask("push", "-q", "origin", f"{head}:{MAIN}")
-        return SyncReport(patches, sent, taken)
+        return SyncReport(patches=patches, sent=sent, taken=taken)
+
+    def _patches(self, texts: Texts) -> tuple[Patch, ...]:
+        return tuple(
+            Patch(path=str(self.paths[name]), before=self.disk[name], after=text)
+            for name, text in texts.items()
+            if text != self.disk[name]
+        )
 
     def _git(self, *words: str, given: str | None = None) -> tuple[int, str]:
         """The exit code of the user's own git, with its hooks, and what it said, or why
         not."""
-        own = {
+        variables = {
             name: value for name, value in os.environ.items() if name.startswith(_OWN)
         }
-        own |= {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.project.home)}
+        variables |= {
+            "GIT_DIR": str(self.folder),
+            "GIT_WORK_TREE": str(self.project.home),
+            "GIT_ALLOC_LIMIT": MOST_AT_ONCE,
+        }
         keep = (self.lock.fd,) if self.lock.fd is not None else ()
-        done = git.start(words, self.project.home, NETWORK, given, keep, **own)
-        lines = [line for line in done.stderr.splitlines() if line.strip()] or [
-            "failed"
-        ]
-        why = next((x for x in lines if x.startswith(("fatal", "error"))), lines[-1])
-        return done.returncode, redact_secrets(why) if done.returncode else done.stdout
+        done = git.start(words, self.project.home, NETWORK, given, keep, **variables)
+        if done.returncode == 0:
+            return 0, done.stdout
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        faults = (line for line in lines if line.startswith(("fatal", "error")))
+        why = next(faults, lines[-1] if lines else "failed")
+        return done.returncode, redact_secrets(why)
 
     def _ask(self, *words: str, given: str | None = None) -> str:
         code, said = self._git(*words, given=given)
-        if code:
-            raise RefusedError(f"git {words[0]}: {said}", "mend that, then: mem sync")
-        return said.strip()
+        if code == 0:
+            return said.strip()
+        if words[0] in ("commit", "commit-tree"):
+            self._require_identity()
+        raise RefusedError(f"git {words[0]}: {said}", _HINTS.get(words[0], _AGAIN))
+
+    def _require_identity(self) -> None:
+        for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            if self._git("var", who)[0]:
+                what = "git does not know who you are, and a commit names its author"
+                raise RefusedError(what, _IDENTITY)
 
     def _commit(self, name: str) -> str:
         code, said = self._git("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
@@ -172,13 +210,14 @@ class HomeRepository:
         """The commit that the files stand on; a merge that they do not show was not
         written."""
         self.files.recover()
-        if before := self._commit(BEFORE):
+        before = self._commit(BEFORE)
+        if before:
             old = self._contents(before)
-            new = self._contents(MAIN)
             disk = self._read()
-            for name, text in new.items():
-                gained = {*text.splitlines()} - {*old.get(name, "").splitlines()}
-                if len(gained & {*disk.get(name, "").splitlines()}) * 2 < len(gained):
+            for name, text in self._contents(MAIN).items():
+                gained = _lines(text) - _lines(old.get(name, ""))
+                shown = gained & _lines(disk.get(name, ""))
+                if len(shown) * 2 < len(gained):
                     self._ask("update-ref", MAIN, before)
             self._ask("update-ref", "-d", BEFORE)
         return self._commit(MAIN)
@@ -193,57 +232,68 @@ class HomeRepository:
         _refuse_conflicts(found)
         for name, text in found.items():
             for secret in find_secrets(text):
-                what = f"~/{name}:{text[: secret.start].count(chr(10)) + 1}: holds a secret"
-                raise RefusedError(
-                    f"{what} ({secret.kind})", "take it out; nothing is sent"
-                )
+                line = text.count("\n", 0, secret.start) + 1
+                what = f"~/{name}:{line}: holds a secret ({secret.kind})"
+                raise RefusedError(what, "take it out; nothing is sent")
         return found
 
     def _contents(self, commit: str) -> Texts:
         """The files of a commit. Raises RefusedError for anything beside the two."""
-        found: dict[str, str] = {}
-        rows = self._ask("ls-tree", "-rzl", commit).split("\0") if commit else []
-        for head, _, name in (row.partition("\t") for row in rows if row):
-            mode, _, blob, size = head.split()
-            if name not in NAMES or mode != "100644" or int(size) > MEMORY_BYTES:
-                what = f"the other side holds {redact_secrets(name)!r} ({mode}, {size} bytes)"
-                raise RefusedError(what, "name a repository that holds nothing else")
-            found[name] = self._git("cat-file", "blob", blob)[1]
-        return found
+        if not commit:
+            return {}
+        # A tree may hold itself ten times over, again and again, or a million names: it
+        # is neither listed nor entered before it is known to be small.
+        size = int(self._ask("cat-file", "-s", f"{commit}^{{tree}}"))
+        if size > TREE_BYTES:
+            what = f"the other side holds more than two files ({size:,} bytes of names)"
+            raise RefusedError(what, _ELSEWHERE)
+        contents = dict[str, str]()
+        for row in self._ask("ls-tree", "-zl", commit).split("\0"):
+            if not row:
+                continue
+            head, _, name = row.partition("\t")
+            mode, _, blob, size_of = head.split()
+            is_memory = name in NAMES and mode == "100644"
+            if not is_memory or int(size_of) > MEMORY_BYTES:
+                shown = f"{redact_secrets(name)!r} ({mode}, {size_of} bytes)"
+                raise RefusedError(f"the other side holds {shown}", _ELSEWHERE)
+            contents[name] = self._git("cat-file", "blob", blob)[1]
+        return contents
 
     def _committed(self, texts: Texts, head: str) -> str:
+        if not texts and not head:
+            return ""
         tree = self._stored(texts)
-        if (self._ask("rev-parse", f"{head}^{{tree}}") == tree) if head else not texts:
+        if head and self._ask("rev-parse", f"{head}^{{tree}}") == tree:
             return head
         self._ask("read-tree", tree)
         self._ask("commit", "-q", "-m", f"Memory of {platform.node() or 'a machine'}")
         return self._commit(MAIN)
 
     def _stored(self, texts: Texts) -> str:
-        blobs = {
-            n: self._ask("hash-object", "-w", "--stdin", given=t)
-            for n, t in texts.items()
-        }
-        rows = (f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items())
+        rows = list[str]()
+        for name, text in texts.items():
+            blob = self._ask("hash-object", "-w", "--stdin", given=text)
+            rows.append(f"100644 blob {blob}\t{name}\n")
         return self._ask("mktree", given="".join(rows))
 
     def _merged(self, mine: Texts, head: str, theirs: str) -> Texts:
         """Both sides by entry, prose with the lines of both; else as git does, with
         markers."""
-        code, base = self._git("merge-base", head, theirs) if head else (1, "")
-        sides = (
-            self._contents("" if code else base.strip()),
-            mine,
-            self._contents(theirs),
-        )
-        merged = {}
-        for name in dict.fromkeys((*mine, *sides[2])):
-            texts = [side.get(name, "") for side in sides]
-            union = ["--union"] * ("---\n" not in "".join(texts))
-            merged[name] = git.merge_texts(*texts, *union)[0]
+        base = ""
+        if head:
+            code, said = self._git("merge-base", head, theirs)
+            base = "" if code else said.strip()
+        before = self._contents(base)
+        after = self._contents(theirs)
+        merged = dict[str, str]()
+        for name in dict.fromkeys((*mine, *after)):
+            texts = (before.get(name, ""), mine.get(name, ""), after.get(name, ""))
+            has_entries = "---\n" in "".join(texts)
+            options = () if has_entries else ("--union",)
+            merged[name] = git.merge_texts(*texts, *options)[0]
             with suppress(Unmergeable, MemError):
-                prose = lambda *three: (git.merge_texts(*three, "--union")[0], 0)  # noqa: E731
-                merged[name] = merge(*texts, path=name, merge_prose=prose)[0]
+                merged[name] = merge(*texts, path=name, merge_prose=_both_lines)[0]
         return merged
 
     def _written(
@@ -254,7 +304,8 @@ class HomeRepository:
             parents = ("-p", head, "-p", theirs, "-m", "Memory of two machines")
             commit = self._ask("commit-tree", self._stored(texts), *parents)
         if commit != head:
-            self._ask("update-ref", BEFORE, head) if head else None
+            if head:
+                self._ask("update-ref", BEFORE, head)
             self._ask("update-ref", MAIN, commit)
         self.files.write(patches, "sync")
         self._git("update-ref", "-d", BEFORE)
@@ -262,9 +313,17 @@ class HomeRepository:
         return commit
 
 
+def _lines(text: str) -> set[str]:
+    return set(text.splitlines())
+
+
+def _both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
+    """Prose with the lines of both sides: there is no conflict."""
+    return git.merge_texts(base, ours, theirs, "--union")[0], 0
+
+
 def _refuse_conflicts(texts: Texts) -> None:
     for name, text in texts.items():
         for line in conflict_lines(text):
-            raise RefusedError(
-                f"~/{name}:{line}: has a conflict", "resolve it, then: mem sync"
-            )
+            what = f"~/{name}:{line}: has a conflict"
+            raise RefusedError(what, "resolve it, then: mem sync")

@@ -15,9 +15,9 @@ from memcli.index.view import AROUND, FileRow
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.postgres import link, writer
+from memcli.postgres.brought import literal
 from memcli.postgres.chunks import Sent, chunks, leaves, number
 from memcli.postgres.identity import Identity, identify
-from memcli.postgres.source import literal
 from memcli.postgres.writer import Change, FileChange, NewChunk
 from memcli.project import git
 from memcli.project.context import base_of

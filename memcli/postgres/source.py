@@ -9,16 +9,15 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import refresh
 from memcli.index.database import IN_MEMORY, Index
 from memcli.index.embedding import learn
 from memcli.index.lexical import Lexical, Query, idf
-from memcli.index.vectors import VectorState, embedded_text, is_content
+from memcli.index.vectors import VectorState
 from memcli.index.view import (
-    AROUND,
     About,
     Candidate,
     FileRow,
@@ -28,13 +27,22 @@ from memcli.index.view import (
     words_alone,
 )
 from memcli.memory.values import Place
-from memcli.memory.words import SIZE, word_forms
+from memcli.memory.words import SIZE
 from memcli.postgres import link
+from memcli.postgres.brought import (
+    Brought,
+    as_row,
+    checked_values,
+    content_words,
+    is_sound,
+    literal,
+    quantised,
+)
 from memcli.postgres.link import Link
 from memcli.postgres.projects import SharedProject, blob_url, named
 from memcli.postgres.words import as_query, gate
 from memcli.project.config import Config
-from memcli.providers.embed import signs
+from memcli.providers.embed import DIM, signs
 from memcli.recall import vector_lane
 from memcli.storage.files import transaction
 
@@ -72,35 +80,6 @@ _BY_WORDS = """mem.lexical(
     %(gate)s, %(terms)s, %(rarity)s, %(looked_at)s, %(most)s, %(filters)s
 )"""
 _BY_VECTOR = "mem.nearest(%(near)s, %(model)s, %(dim)s, %(most)s, %(filters)s)"
-
-
-class Brought(NamedTuple):
-    """A chunk as the server tells it."""
-
-    project: str
-    id: int
-    entry: str
-    part: int
-    type: str
-    kind: str
-    date: str
-    title: str
-    text: str
-    tags: str
-    parts: str
-    around: str
-    metadata: dict[str, Any]
-    model: str
-    dim: int
-    vector: str | None
-    order: int  # of its entry in the file
-    line: int
-    path: str
-    level: str
-    store: str
-    job: str
-    task: str
-    of: str
 
 
 class SharedIndex:
@@ -180,7 +159,8 @@ class SharedIndex:
         self._require(model)
         vectors = self._index.vectors
         vectors.keep(VectorState(embedder.provider, embedder.model, "", whole=True))
-        self._embed(embedder)
+        if embedder.provider == "local":
+            self._embed(embedder, DIM)
         floor = vector_lane.floor(config.min_cosine, embedder.provider, self.size())
         fusion = vector_lane.fusion(config.fusion, embedder.provider)
         rarity = self._index.words.idf
@@ -195,7 +175,7 @@ class SharedIndex:
             dim=len(meaning.vector),
             most=vector_lane.NEAREST,
         )
-        self._embed(embedder)
+        self._embed(embedder, len(meaning.vector))
         signals = vector_lane.lane(
             self._index, embedder, meaning, lexical, floor / 2, (None, ())
         )
@@ -219,44 +199,25 @@ class SharedIndex:
         memory."""
         statement = _CHUNKS.format(search=search)
         rows = self._ask(statement, filters=self._filters, **values)
+        chunks = list[Brought]()
+        for chunk in map(Brought._make, rows):
+            key = (chunk.project, chunk.id)
+            if key in self._loaded or not is_sound(chunk):
+                continue
+            self._loaded.add(key)
+            checked = chunk._replace(metadata=checked_values(chunk.metadata))
+            if self._is_asked_for(checked):
+                chunks.append(checked)
+        placed = [(self._file(chunk), as_row(chunk)) for chunk in chunks]
         with transaction(self._index.db):
-            for chunk in map(Brought._make, rows):
-                key = (chunk.project, chunk.id)
-                if key not in self._loaded and self._is_asked_for(chunk):
-                    self._loaded.add(key)
-                    self._unembedded[self._put(chunk)] = chunk
+            numbers = refresh.put(self._index.db, placed)
+        self._unembedded |= dict(zip(numbers, chunks, strict=True))
 
     def _is_asked_for(self, chunk: Brought) -> bool:
         if self._paths == "[]":
             return True
         globs = chunk.metadata.get("paths")
         return self._about(json.dumps(globs) if globs else None, self._paths)
-
-    def _put(self, chunk: Brought) -> int:
-        values = chunk.metadata
-        if "promoted_to" in values:
-            targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
-            values["promoted_to"] = targets
-        row = refresh.Row(
-            entry=f"{chunk.entry}@{chunk.project}",
-            part=chunk.part,
-            offset=chunk.order,
-            line=chunk.line,
-            live=1,
-            type=chunk.type,
-            kind=chunk.kind,
-            date=chunk.date,
-            title=chunk.title,
-            text=chunk.text,
-            tags=chunk.tags,
-            parts=chunk.parts,
-            around=chunk.around,
-            metadata=json.dumps(values),
-            rank=0,
-            importance=0.0,
-            moment="",
-        )
-        return refresh.put(self._index.db, self._file(chunk), row)
 
     def _file(self, chunk: Brought) -> int:
         key = (chunk.project, chunk.path)
@@ -282,9 +243,9 @@ class SharedIndex:
         )
         return number
 
-    def _embed(self, embedder: "Embedder") -> None:
-        """Give what was brought the vectors that came with it, and with the local
-        embedder its words."""
+    def _embed(self, embedder: "Embedder", dim: int) -> None:
+        """Give what was brought the vectors that came with it, of this dimension, and
+        with the local embedder its words."""
         model = f"{embedder.provider}/{embedder.model}"
         brought = {
             number: chunk
@@ -295,13 +256,15 @@ class SharedIndex:
         vectors = self._index.vectors
         words = dict[int, list[str]]()
         if embedder.provider == "local":
-            words = {number: _content(chunk) for number, chunk in brought.items()}
+            words = {number: content_words(chunk) for number, chunk in brought.items()}
             learn(vectors, cast("Local", embedder), set(chain(*words.values())))
         known = vectors.words(set(chain(*words.values())))
         rows = list[tuple[int, bytes, bytes]]()
         for number, chunk in brought.items():
-            ids = array("I", [known[word][0] for word in words.get(number, ())])
-            rows.append((number, _quantised(chunk.vector or ""), ids.tobytes()))
+            vector = quantised(chunk.vector or "")
+            if len(vector) == dim:
+                ids = array("I", [known[word][0] for word in words.get(number, ())])
+                rows.append((number, vector, ids.tobytes()))
         insert = "INSERT INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
         with transaction(self._index.db):
             self._index.db.executemany(insert, rows)
@@ -434,20 +397,3 @@ def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
     }
     kept = {key: value for key, value in given.items() if value}
     return json.dumps({"store": sorted(stores), **kept})
-
-
-def literal(quantised: bytes) -> str:
-    """A vector of whole numbers in the text form of pgvector."""
-    return f"[{','.join(map(str, memoryview(quantised).cast('b')))}]"
-
-
-def _quantised(vector: str) -> bytes:
-    """The vector that `literal` wrote."""
-    return array("b", map(int, map(float, vector.strip("[]").split(",")))).tobytes()
-
-
-def _content(chunk: Brought) -> list[str]:
-    """The distinct content words of what was embedded of a chunk."""
-    text = chunk.around.partition(AROUND)[0] or chunk.text
-    forms = word_forms(embedded_text(chunk.title, text))
-    return list(dict.fromkeys(word for word in forms if is_content(word)))

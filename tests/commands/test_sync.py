@@ -2,7 +2,11 @@
 touched."""
 
 import os
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -13,20 +17,17 @@ class Machine:
     """A home folder of its own, with `mem` in it."""
 
     def __init__(self, project: Project, folder: Path) -> None:
-        self.project, self.home, self.folder = project, folder / "home", folder
+        self.project = project
+        self.folder = folder
+        self.home = folder / "home"
         self.home.mkdir(parents=True)
         self.git_dir = folder / "data/mem/home.git"
 
     def mem(self, *words: str) -> Result:
-        own = {
-            f"XDG_{k.upper()}_HOME": str(self.folder / k)
-            for k in ("data", "state", "cache")
-        }
-        env = {
-            **own,
-            "MEM_HOME": str(self.home),
-            "XDG_CONFIG_HOME": str(self.folder / "config"),
-        }
+        kinds = ("data", "state", "cache", "config")
+        folders = {f"XDG_{kind.upper()}_HOME": self.folder / kind for kind in kinds}
+        env = {name: str(folder) for name, folder in folders.items()}
+        env["MEM_HOME"] = str(self.home)
         return self.project.mem(*words, cwd=self.folder, env=env)
 
     def text(self, name: str = "MEMORY.md") -> str:
@@ -153,8 +154,128 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:main", cwd=other)
     done = one.mem("sync")
-    assert done.code == 5 and name in done.err
+    assert done.code == 5 and name.partition("/")[0] in done.err
     assert list(one.home.iterdir()) == []
+
+
+def pushed_by_another(project: Project, remote: Path, tree: str) -> None:
+    """Make a commit of this tree the state of the remote."""
+    author = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    commit = project.git(*author, "commit-tree", "-m", "x", tree, cwd=remote)
+    project.git("update-ref", "refs/heads/main", commit.strip(), cwd=remote)
+
+
+@pytest.mark.parametrize("name", ["a", "MEMORY.md"])
+def test_folders_that_hold_themselves_are_not_entered(
+    pair: tuple[Machine, Machine],
+    remote: Path,
+    project: Project,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    """Ten folders of ten folders, twelve levels of them, weigh a few hundred bytes: to
+    list them all would never end."""
+    one, _ = pair
+    listed = tmp_path / "listed"
+    (tmp_path / "x").write_text("x\n")
+    blob = project.git("hash-object", "-w", str(tmp_path / "x"), cwd=remote).strip()
+    row = f"100644 blob {blob}"
+    for _ in range(12):
+        rows = "".join(f"{row}\tf{number}\n" for number in range(10))
+        listed.write_text(rows)
+        with listed.open() as given:
+            row = f"040000 tree {made(remote, 'mktree', stdin=given)}"
+    listed.write_text(f"{row}\t{name}\n")
+    with listed.open() as given:
+        pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
+    done = one.mem("sync")
+    assert (done.code, name in done.err) == (5, True), done.err
+    assert list(one.home.iterdir()) == []
+
+
+def test_many_names_are_not_listed(
+    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path
+) -> None:
+    """What names more than two files is refused by its size."""
+    one, _ = pair
+    blob = project.git("hash-object", "-w", "/dev/null", cwd=remote).strip()
+    listed = tmp_path / "listed"
+    listed.write_text("".join(f"100644 blob {blob}\tf{n}\n" for n in range(5000)))
+    with listed.open() as given:
+        pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
+    done = one.mem("sync")
+    assert (done.code, "more than two files" in done.err) == (5, True), done.err
+
+
+def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
+    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path
+) -> None:
+    """A hundred megabytes of nothing are a hundred kilobytes in a pack."""
+    one, _ = pair
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(100 << 20)
+    blob = project.git("hash-object", "-w", str(large), cwd=remote).strip()
+    listed = tmp_path / "listed"
+    listed.write_text(f"100644 blob {blob}\tMEMORY.md\n")
+    with listed.open() as given:
+        pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
+    done = one.mem("sync")
+    assert done.code == 4, done.err  # where it came in, its size is refused (5)
+    assert list(one.home.iterdir()) == []
+
+
+def made(remote: Path, *words: str, stdin: TextIO) -> str:
+    """What git in the remote makes of a file."""
+    command = ["git", *words]
+    done = subprocess.run(command, cwd=remote, stdin=stdin, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode().strip()
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_another_address_is_sent_all_there_is(
+    pair: tuple[Machine, Machine],
+    remote: Path,
+    project: Project,
+    tmp_path: Path,
+    anew: bool,
+) -> None:
+    """What the old repository had says nothing of the new one, under another address
+    or the same."""
+    one, two = pair
+    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(one)
+    shutil.move(remote, tmp_path / "gone.git")
+    new = remote if anew else tmp_path / "new.git"
+    project.git("init", "-q", "--bare", "-b", "main", str(new))
+    for each in pair:
+        assert each.mem("init", "--home-git", str(new)).code == 0
+    assert "1 commit sent" in one.mem("sync").out
+    in_step(two)
+    assert "Tuesdays" in two.text()
+
+
+def test_git_that_does_not_know_the_user_is_told_how(
+    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hint is the command that helps, and with it the sync works."""
+    one, _ = pair
+    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    for name in list(os.environ):
+        if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER")) or name == "EMAIL":
+            monkeypatch.delenv(name)
+    config = one.folder / "gitconfig"
+    config.write_text("[user]\n\tuseConfigOnly = true\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    done = one.mem("sync")
+    assert done.code == 5 and "does not know who you are" in done.err, done.err
+    hint = done.err.partition("hint: ")[2].strip()
+    commands = hint.removesuffix(", then: mem sync").split(", ")
+    assert len(commands) == 2
+    for command in commands:
+        subprocess.run(shlex.split(command), check=True)
+    assert "1 commit sent" in one.mem("sync").out
 
 
 def test_a_failed_network_costs_nothing(

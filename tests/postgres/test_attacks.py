@@ -226,3 +226,52 @@ def test_a_row_that_would_keep_others_from_an_index_is_refused(
     push(project)
     with pytest.raises(psycopg.errors.CheckViolation):
         shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2]'")
+
+
+HOSTILE = (
+    "metadata = '[]'",
+    'metadata = \'{"importance": "x", "count": [], "promoted_to": 5}\'',
+    'metadata = \'{"importance": 1e300, "surprise": {}, "stability": ""}\'',
+    'metadata = \'{"paths": 7, "created": [1], "date": {}, "tags": "x"}\'',
+    'metadata = metadata || \'{"created": "9999-99-99", "session_id": 5}\'',
+    "vector = (vector::text::mem.vector * array_fill(9, ARRAY[256])::mem.vector)"
+    "::mem.halfvec",
+    "vector = (vector::text::mem.vector * array_fill(0.7, ARRAY[256])::mem.vector)"
+    "::mem.halfvec",
+    "entry = E'\\x1b[31m' || entry",
+    "part = -1",
+    "head = 5",
+    "kind = E'\\x1b[31m'",
+    "date = 'yesterday', begins = '', ends = ''",
+    "around = 'x'",
+    "model = 'local/wordllama-256', dim = 1, vector = '[1]'",
+)
+HOSTILE_FILES = (
+    "level = 'x'",
+    "store = 'x', of = 'y'",
+    "heads = '{}'",
+    "lines = '{}'",
+    "path = E'../../\\x1b[31m'",
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(f"chunks SET {change}" for change in HOSTILE),
+        *(f"files SET {change}" for change in HOSTILE_FILES),
+    ],
+)
+def test_rows_that_no_push_wrote_do_not_end_a_recall(
+    vectors: None, project: Project, shared: Shared, change: str
+) -> None:
+    """Who may push for a team may write anything into its rows: what cannot be is
+    passed over, and nothing of it reaches a terminal."""
+    entries = [project.entry(f"Herds {n}", f"zebra crossing {n}") for n in range(3)]
+    project.write("MEMORY.md", "".join(entries))
+    push(project)
+    shared.do("SET search_path = mem, pg_catalog", f"UPDATE mem.{change}")
+    for options in ((), ("--explain",), ("--path", "src/a"), ("--json",)):
+        done = project.mem("recall", "--shared", *options, "zebra crossing")
+        assert done.code == 0, done.err
+        assert "\x1b" not in done.out + done.err

@@ -1,0 +1,121 @@
+"""A chunk as the server tells it, and what becomes of it in the index in memory."""
+
+import json
+from array import array
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from memcli.index.refresh import Row
+from memcli.index.vectors import embedded_text, is_content
+from memcli.index.view import AROUND
+from memcli.memory.values import LEVELS, STORES
+from memcli.memory.words import word_forms
+
+MOST_NUMBER = 36_500  # days, the most that any value of an entry counts
+
+_LISTS = frozenset(
+    "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
+)
+_NUMBERS = frozenset(
+    "importance count surprise stability difficulty success_count".split()
+)
+_FLAGS = frozenset("pressing written embed".split())
+
+
+class Brought(NamedTuple):
+    """A chunk as the server tells it."""
+
+    project: str
+    id: int
+    entry: str
+    part: int
+    type: str
+    kind: str
+    date: str
+    title: str
+    text: str
+    tags: str
+    parts: str
+    around: str
+    metadata: dict[str, Any]
+    model: str
+    dim: int
+    vector: str | None
+    order: int | None  # of its entry in the file
+    line: int | None
+    path: str
+    level: str
+    store: str
+    job: str
+    task: str
+    of: str
+
+
+def is_sound(chunk: Brought) -> bool:
+    """Whether a push has written this: who may push for a team may write anything."""
+    is_placed = chunk.level in LEVELS and chunk.store in STORES
+    is_listed = chunk.order is not None and chunk.line is not None
+    is_named = chunk.entry.isprintable() and chunk.part >= 0
+    return is_placed and is_listed and is_named and isinstance(chunk.metadata, dict)
+
+
+def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an entry that are of the type they must have."""
+    checked: dict[str, Any] = {"importance": 0.5, "count": 0}
+    for key, value in values.items():
+        if key in _LISTS:
+            fits = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        elif key in _NUMBERS:
+            fits = type(value) in (int, float) and 0 <= value <= MOST_NUMBER
+        else:
+            fits = isinstance(value, bool if key in _FLAGS else str)
+        if fits:
+            checked[key] = value
+    return checked
+
+
+def as_row(chunk: Brought) -> Row:
+    """A chunk as a row of the index in memory; the filters are passed already."""
+    values = chunk.metadata
+    if "promoted_to" in values:
+        targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
+        values["promoted_to"] = targets
+    return Row(
+        entry=f"{chunk.entry}@{chunk.project}",
+        part=chunk.part,
+        offset=chunk.order or 0,
+        line=chunk.line or 1,
+        live=1,
+        type=chunk.type,
+        kind=chunk.kind,
+        date=chunk.date,
+        title=chunk.title,
+        text=chunk.text,
+        tags=chunk.tags,
+        parts=chunk.parts,
+        around=chunk.around,
+        metadata=json.dumps(values),
+        rank=0,
+        importance=0.0,
+        moment="",
+    )
+
+
+def literal(vector: bytes) -> str:
+    """A vector of whole numbers in the text form of pgvector."""
+    return f"[{','.join(map(str, memoryview(vector).cast('b')))}]"
+
+
+def quantised(vector: str) -> bytes:
+    """The vector that `literal` wrote; b"" for what it did not write."""
+    try:
+        return array("b", json.loads(vector)).tobytes()
+    except (TypeError, ValueError, OverflowError):
+        return b""
+
+
+def content_words(chunk: Brought) -> list[str]:
+    """The distinct content words of what was embedded of a chunk."""
+    text = chunk.around.partition(AROUND)[0] or chunk.text
+    forms = word_forms(embedded_text(chunk.title, text))
+    return list(dict.fromkeys(word for word in forms if is_content(word)))
