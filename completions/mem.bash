@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= learn= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list browse retire restore undo told why log forget extract inbox keep drop reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -174,6 +174,30 @@ _mem() {
         *) if [[ $cur == -* ]]; then _mem_words "--scope --moment --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
+    inbox)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    keep)
+        case $prev in
+        --title) : ;;
+        --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --level) _mem_words "global project job task" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--title --kind --level --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    drop)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     reinforce)
         case $prev in
         --session | --rate | --success | --failed | --task) : ;;
@@ -291,7 +315,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract inbox keep drop reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

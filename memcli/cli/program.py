@@ -21,7 +21,7 @@ GROUPS = {
     ),
     "Maintenance": (
         "upkeep",
-        "extract reinforce compact retire-stage health eval doctor diff",
+        "extract inbox keep drop reinforce compact retire-stage health eval doctor diff",
     ),
     "Binding": ("guarding", "guard"),
     "Setting up": ("setup", "init sync index import export completion help"),

@@ -88,8 +88,10 @@ def extract(
     from memcli.commands import extract as command
     from memcli.hooks import pipeline
     from memcli.project.context import write_blocker
+    from memcli.sessions.reader import FORMATS
 
     one_of("--engine", engine, ("auto", "llm", "rules"))
+    one_of("--format", format, ("", *FORMATS))
     if moment:
         from memcli.extraction.scopes import MOMENTS as scopes_of
 
@@ -224,7 +226,7 @@ def reinforce_(
     for name in nowhere:
         say(f"mem: {name}: no entry has that id")
     say("hint: mem list shows ids" if nowhere else "")
-    code = name_problems(report.skipped)
+    code = name_problems(report.skipped, done=bool(report.patches))
     wrote(mem, report, entries.reinforce_text)
     return DataError.code if report.typed_unknown else code
 
@@ -284,7 +286,7 @@ def compact(
             report = command.compact_due(mem, wanted, dry_run=dry_run)
         else:
             report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
-    code = name_problems(report.skipped)
+    code = name_problems(report.skipped, done=bool(report.patches))
     for line in upkeep.event_lines(report.found) if not mem.options.json else ():
         say(line, quiet=mem.options.quiet)
     if not check or mem.options.json:
@@ -320,7 +322,7 @@ def retire_stage(
     report = command.retire_stage(mem, request)
     # mem doctor knows nothing of INTENT.md
     hint = "" if report.current == "unknown" else "hint: mem doctor"
-    code = name_problems(report.skipped, hint=hint)
+    code = name_problems(report.skipped, hint=hint, done=bool(report.patches))
     if detect_only and not mem.options.json:
         put(report.current)
     else:
@@ -444,3 +446,45 @@ def diff(
     is_json = format == "json" or mem.options.json
     put(json.of(report) if is_json else safe(words(report)))
     return code or (1 if exit_code and not report.empty else 0)
+
+
+PROPOSALS = argument("ID...", "Proposals, by the beginning of their ids.")
+
+
+@command("inbox")
+def inbox(mem: App) -> None:
+    """What sessions proposed and waits for a yes.
+
+    What rules find likely but not sure lies here, on this machine, for 30 days; mem
+    keep writes one, mem drop forgets it. What a person says again in another session is
+    kept by itself."""
+    from memcli.commands import inbox as command
+
+    show(mem, command.inbox(mem), sessions.inbox_text, sessions.inbox_keys)
+
+
+@command("keep", dry=True)
+def keep(
+    mem: App,
+    ids: list[str] = PROPOSALS,
+    title: str = option("TEXT", "Its title in your words."),
+    kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
+    level: str = option("LEVEL", "global, project, job or task."),
+) -> None:
+    """Write proposals as entries.
+
+    Each says which session and turn it is from; your yes confirms it."""
+    from memcli.commands import keep as command
+
+    request = command.KeepRequest(ids=tuple(ids), title=title, kind=kind, level=level)
+    report = command.keep(mem, request, dry_run=mem.options.dry_run)
+    wrote(mem, report, sessions.keep_text)
+
+
+@command("drop", dry=True)
+def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
+    """Forget proposals; none of them comes back by itself."""
+    from memcli.commands import drop as command
+
+    report = command.drop(mem, ids, dry_run=mem.options.dry_run)
+    wrote(mem, report, sessions.drop_text)

@@ -33,7 +33,8 @@ REFUSED = {"secret": "holds a secret", "injection": _ORDER, "empty": "says nothi
 
 class FindingDraft(NamedTuple):
     """A finding with the id it would have, the key of the turn it comes from, when it
-    was said."""
+    was said. One that is `proposed` waits for a yes; `level` is where a person wants
+    it, `heard` are the earlier sources of one that was said again."""
 
     id: str
     finding: Finding
@@ -42,6 +43,9 @@ class FindingDraft(NamedTuple):
     outcome: str = ""
     extra: Mapping[str, Any] = {}
     detail: str = ""
+    proposed: bool = False
+    level: str = ""
+    heard: tuple[str, ...] = ()
 
 
 def drafts_of(

@@ -39,13 +39,15 @@ class EngineInput(NamedTuple):
     root: Path
     today: str
     left: int = rules.MOST
+    learn: str = "propose"
 
 
 class Findings(NamedTuple):
-    """What an engine found and told, by segment; `more`: over the most; `drafts`: to be
-    placed."""
+    """What an engine found and told, by segment, and what it `proposed`; `more`: over
+    the most; `drafts`: to be placed."""
 
     findings: Sequence[Finding] = ()
+    proposed: Sequence[Finding] = ()
     told: Mapping[int, EpisodeDraft] = {}
     failed: tuple[tuple[str, str], ...] = ()
     dropped: Mapping[str, int] = {}
@@ -85,7 +87,9 @@ def _drafts(
     session = given.session
     folder = given.folder
     today = given.today
-    yield from drafts.drafts_of(session, answers.findings, today)
+    lessons = [*answers.findings, *answers.proposed]
+    for at, draft in enumerate(drafts.drafts_of(session, lessons, today)):
+        yield draft._replace(proposed=at >= len(answers.findings))
     if "interventions" in names:
         noted = given.inputs[".interventions.jsonl"]
         yield from drafts.interventions(noted, folder, session.id, today)
@@ -94,20 +98,34 @@ def _drafts(
             given.inputs[".assumptions.jsonl"], folder, today
         )
     for at, segment in enumerate(given.segments if "episode" in names else ()):
-        told = answers.told.get(at) or episodes.told(session, segment, answers.findings)
+        told = answers.told.get(at) or episodes.told(
+            session, segment, answers.findings, answers.proposed
+        )
         if told is not None:
             yield drafts.episode(session, segment, told, today)
 
 
 def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
-    found, more = rules.find(given.session)
-    fresh = [
-        _below(given, f) for f in found if f.scope in wanted and f.turn >= given.first
-    ]
-    more = (*(f.title for f in fresh[given.left :]), *more)
+    found = rules.find(given.session)
+    fresh = _fresh(given, found.kept, wanted)
+    likely = _fresh(given, found.proposed, wanted)
+    if given.learn == "keep":
+        fresh = [*fresh, *likely]
+        likely = []
+    more = (*(one.title for one in fresh[given.left :]), *found.more)
     return Findings(
-        fresh[: given.left], dropped={OVER: len(more)} if more else {}, more=more
+        findings=fresh[: given.left],
+        proposed=likely,
+        dropped={OVER: len(more)} if more else {},
+        more=more,
     )
+
+
+def _fresh(
+    given: EngineInput, found: Sequence[Finding], wanted: set[str]
+) -> list[Finding]:
+    fresh = (one for one in found if one.scope in wanted and one.turn >= given.first)
+    return [_below(given, one) for one in fresh]
 
 
 def _corrected(given: EngineInput, one: Finding) -> Finding:

@@ -213,7 +213,50 @@ WORKED_OVER = (
 EXCHANGES = (
     60  # closing turns of a stretch, the latest, that are looked at for its title
 )
-_BACK = {"begins: points", "begins: corrects", "begins: asks"}
+_BACK = ("begins: points", "begins: corrects", "asks")
+# The subject of a commit, given by a here document or in quotes.
+_COMMIT = r"""(?x)
+    \b git[ ]commit \b [^\n]*? -m \s+
+    (?: "\$\(cat[ ]<<'?"?EOF'?"?\n ([^\n"]{8,120}) | ["'] ([^"'\n]{8,120}) )
+"""
+# What leads into a report, a promise or a request, and says nothing of it.
+_LED = r"""(?xi)
+    ^ (?: @\S+ \s+ )*
+    (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
+          | (?:ok(?:ay)?|now|next|finally|first),? ) \s+ )*
+    (?: can[ ]you[ ] | could[ ]you[ ] | please[ ] | kindly[ ]
+      | i(?:'d|[ ]would)[ ]like[ ]you[ ]to[ ] | so[ ] )*
+    (?: (?:i|we) (?:['’]ve|[ ]have)? [ ] (?:now[ ]|also[ ]|just[ ]|successfully[ ])*
+        (?= \w+ (?:ed|t|ote|ade) [ ] )
+      | (?:i|we) (?:['’]ll|[ ]will) [ ] (?:now[ ]|also[ ]|then[ ])*
+      | let(?:['’]s|[ ]me) [ ] (?:now[ ]|also[ ]|then[ ])*
+      | i(?:['’]m|[ ]am) [ ] going[ ]to[ ] )?
+    (?: @\S+ \s+ )*
+"""
+# The verb of what was done, of what is promised, in a folded sentence.
+_DID = r"""(?x)
+    [ ] (?: i[ ] | ive[ ] | we[ ] | weve[ ] | done[ ] | now[ ] | also[ ] | have[ ]
+          | successfully[ ] )* ([a-z]+) [ ]
+"""
+_PROMISED = r"""(?x)
+    [ ] (?: now[ ] | first[ ] | next[ ] | finally[ ] | then[ ] )*
+    (?: ill | i[ ]will | we[ ]will | lets | let[ ]me | im[ ]going[ ]to ) [ ]
+    (?: now[ ] | then[ ] | also[ ] )* (\w+)
+"""
+# Commands whose end tells whether the work is sound; what a report says of them.
+_TESTS = r"""(?x)
+    \b (?: tests? | spec | check | lint | build | tsc | mypy | ruff | pytest | jest
+        | vitest | compile )
+    | \b git[ ] (?: commit | push ) \b
+"""
+_PASSED = r"""(?x)
+    \b \d+ [ ] (?:tests?[ ])? pass(?:ed|ing)? \b | \b all[ ] (?:\w+[ ]){0,3} (?:pass|green)
+    | \b 0[ ] (?:errors|failures|failed) \b
+"""
+_FAILED = r"""(?x)
+    \b [1-9]\d* [ ] (?:tests?[ ])? fail(?:ed|ing|ures)? \b | \b still[ ]fail\w*
+    | \b could[ ]not \b | \b unable[ ]to \b
+"""
 
 
 class EpisodeDraft(NamedTuple):
@@ -228,18 +271,19 @@ class EpisodeDraft(NamedTuple):
 
 
 def told(
-    session: Session, segment: Stretch, findings: Sequence[Finding]
+    session: Session,
+    segment: Stretch,
+    findings: Sequence[Finding],
+    likely: Sequence[Finding] = (),
 ) -> EpisodeDraft | None:
-    """The segment told in its own words; None when nothing came of it."""
+    """The segment told in its own words; None when nothing came of it. What is only
+    `likely` shows that something came of it, and is not told."""
     turns = session.turns[segment.start : segment.end]
-    taught = [
-        f
-        for f in findings
-        if segment.start <= f.turn < segment.end and not f.about_person
-    ]
+    taught = _within(segment, findings)
     said = {turn.text for turn in turns if turn.human and content(turn.text.lower())}
     talked_over = len(said) >= WORKED_OVER and any(map(spoken, turns))
-    if not (taught or talked_over or any(map(_changes, turns))):
+    learned = taught or _within(segment, likely)
+    if not (learned or talked_over or any(map(_changes, turns))):
         return None
     named = _title(turns) or title(session.name, TITLE)
     summary = _summary(turns, taught)
@@ -250,6 +294,14 @@ def told(
         tags=_tags(turns),
         key_text=key_text(session, segment),
     )
+
+
+def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
+    return [
+        finding
+        for finding in findings
+        if segment.start <= finding.turn < segment.end and not finding.about_person
+    ]
 
 
 def _changes(turn: Turn) -> bool:
@@ -287,18 +339,18 @@ def _title(turns: Sequence[Turn]) -> str:
 
     best = max(_tellings(turns, closings), key=worth, default=None)
     text = _plain(best[1].text) if best else ""
-    return title(_clause(words.pattern("led").sub("", text)), TITLE)
+    return title(_clause(regex(_LED).sub("", text)), TITLE)
 
 
 def _is_correction(turn: Turn) -> bool:
-    return turn.human and "begins: corrects" in words.begins(fold(turn.text[:300]))
+    return turn.human and words.begins("begins: corrects", fold(turn.text[:300]))
 
 
 def _tellings(
     turns: Sequence[Turn], closings: Sequence[Turn]
 ) -> Iterator[tuple[float, SpokenSentence]]:
     for turn in turns:
-        if turn.tool and (found := words.pattern("commit").search(command_of(turn))):
+        if turn.tool and (found := regex(_COMMIT).search(command_of(turn))):
             subject = found[1] or found[2]
             if len(subject.split()) >= 4:
                 yield 8, SpokenSentence(subject, fold(subject))
@@ -321,26 +373,25 @@ def _asked(turn: Turn) -> Iterator[tuple[float, SpokenSentence]]:
         heads = [one for one in sentences(turn.text)[:3] if one.mark == "#"]
         yield from ((3.5, one) for one in heads if len(one.text.split()) >= 4)
     for one in sentences(turn.text, typed=True)[:3] if turn.human else ():
-        shown = words.begins(one.low)
-        orders = "begins: tasks" in shown and not words.listed("idle") & {
-            *one.low.split()[:3]
-        }
-        if _tells(one) and (orders or not _BACK & shown):
+        tasks = words.begins("begins: tasks", one.low)
+        orders = tasks and not words.listed("idle") & {*one.low.split()[:3]}
+        back = any(words.begins(kind, one.low) for kind in _BACK)
+        if _tells(one) and (orders or not (back or one.asks)):
             yield (2.0 if orders else -0.5), one
 
 
 def _reported(one: SpokenSentence) -> float:
     """The worth of a sentence in which an agent says what it did, or will do, else
     0."""
-    did = words.pattern("did").match(one.low)
-    promised = words.pattern("promised").match(one.low)
+    did = regex(_DID).match(one.low)
+    promised = regex(_PROMISED).match(one.low)
     verb = did[1] if did else ""
-    if not _tells(one) or words.says("generic", one.low):
+    if not _tells(one) or words.says("list: generic", one.low):
         return 0.0
     if verb in words.listed("did") or (
-        verb[-2:] == "ed" and not words.says("looked", f" {verb} ")
+        verb[-2:] == "ed" and not words.says("list: looked", f" {verb} ")
     ):
-        return 4.0 + (not one.mark) + ("done" in words.kinds_of(one.low))
+        return 4.0 + (not one.mark) + words.says("done", one.low)
     return 2.5 if promised and promised[1] not in words.listed("idle") else 0.0
 
 
@@ -409,11 +460,12 @@ def outcome(turns: Sequence[Turn]) -> str:
     last = next(
         (turn.text.lower()[-3000:] for turn in reversed(turns) if spoken(turn)), ""
     )
-    passed = words.pattern("passed").search(last)
-    failed = words.pattern("failed").search(last)
-    tests = words.pattern("tests")
+    passed = regex(_PASSED).search(last)
+    failed = regex(_FAILED).search(last)
     ran = [
-        not error for call, _, error in results(turns, []) if tests.search(call.command)
+        not error
+        for call, _, error in results(turns, [])
+        if regex(_TESTS).search(call.command)
     ]
     signs = [*ran[-1:], *([failed is None] if passed or failed else [])]
     if not signs:

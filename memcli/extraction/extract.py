@@ -3,41 +3,46 @@ itself."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, one_of
-from memcli.extraction import engines, episodes, placement, prompts, rules, scopes
+from memcli.extraction import (
+    engines,
+    episodes,
+    placement,
+    rules,
+    scopes,
+)
+from memcli.extraction.doors import Doors
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
+from memcli.extraction.inputs import inputs_of, known_memories
+from memcli.extraction.patches import keep_private, patch_of
 from memcli.extraction.rules.words import spoken
 from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
 from memcli.extraction.transcripts import Transcripts
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.values import Entry, Patch, Problem, listed
-from memcli.project import context, git
+from memcli.memory.values import Patch, Problem, listed
+from memcli.project import context
 from memcli.project.context import (
     current_stage,
     job_folder,
     need_root,
     task_folder,
-    text_of,
 )
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
-from memcli.storage.files import Unreadable, digest
+from memcli.storage.files import digest
 from memcli.storage.state import Extraction
 
 if TYPE_CHECKING:
     from memcli.providers.llm import Model
 
-FILE_LENGTH = 12_000  # characters of INTENT.md and the notes of a job that are read
-PRIVATE = ("proxy.md", "proxy.archive.md", "proxy-tasks/")
-LEVELS = ("task", "job", "project")
 NO_MODEL = (
     'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
 )
@@ -77,6 +82,7 @@ class Learned(NamedTuple):
     failed: tuple[tuple[str, str], ...] = ()
     cut: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = ()  # the titles of what waits for a yes
 
 
 class ExtractReport(NamedTuple):
@@ -115,24 +121,19 @@ def extract(
     run.begin = begin
     more = run.all()
     path_of = app.project.path_of
-    after = sorted(run.after.items())
-    patches = tuple(
-        Patch(path_of(name), run.before[name], text) for name, text in after
-    )
-    learned = tuple(run.learned)
-    problems = tuple(run.problems)
-    shown = tuple(run.shown)
-    read = run.transcripts.whole
     return ExtractReport(
-        sessions=learned,
+        sessions=tuple(run.learned),
         engine=engine,
         why=why,
         more=more,
-        problems=problems,
-        prompts=shown,
-        patches=patches,
+        problems=tuple(run.problems),
+        prompts=tuple(run.shown),
+        patches=tuple(
+            Patch(path_of(name), run.before[name], text)
+            for name, text in sorted(run.after.items())
+        ),
         turns=run.turns,
-        read=read,
+        read=run.transcripts.whole,
     )
 
 
@@ -182,6 +183,7 @@ class _Extraction:
         self.turns: dict[str, Sequence[Turn]] = {}
         self.before: dict[str, str | None] = {}
         self.after: dict[str, str] = {}
+        self.doors = Doors(app, dry_run=self.dry_run)
 
     def all(self) -> tuple[str, ...]:
         """Learn from every session asked for; the names of those that are left for
@@ -279,44 +281,86 @@ class _Extraction:
     ) -> bool:
         """Learn from what is new in a session; whether nothing has to be tried
         again."""
-        project = self.project
-        today = self.project.now.isoformat()
+        config = self.project.config
         known = self._known(home)
-        inputs = self._inputs(session, home, known)
-        every = (e for f in known for e in f.memory.entries)
-        mine = (e for e in every if str(e.extra.get("session_id", "")) == session.id)
-        left = sum(entry.kind != "episode" for entry in mine)
-        stretches = episodes.segments(session.turns[first:], first)
-        place = (home.job_folder, self.root, today)
-        given = EngineInput(
-            session, first, stretches, inputs, *place, max(0, rules.MOST - left)
-        )
-        wanted = self.request.scopes
-        general = project.config.extract_global
+        inputs = inputs_of(self.project, session, home, known, self.problems)
+        if self.llm and (related := known_memories(session, known, home.job)):
+            inputs["known memories"] = related
+        given = self._given(session, first, home, inputs, known)
         runs, skipped = scopes.chosen(
-            wanted, inputs, home, llm=self.llm, global_on=general
+            self.request.scopes,
+            inputs,
+            home,
+            llm=self.llm,
+            global_on=config.extract_global,
         )
         head = head._replace(skipped=skipped)
         if self.request.show_prompt:
             self.shown += engines.sent(given, runs) if self.llm else []
             self.learned.append(head)
             return False
-        found = engines.find(given, runs, self.model)
-        phase = self._phase(home.job)
-        targets = targets_of(session.id, home)
-        keep = project.config.episodes_keep
+        model = self.model
+        if config.learn == "off":
+            runs = tuple(scope for scope in runs if scope.name == "episode")
+            model = None
+        found = engines.find(given, runs, model)
         context = placement.Context(
             session=session,
             task=task,
-            phase=phase,
-            today=today,
-            targets=targets,
-            keep=keep,
+            phase=self._phase(home.job),
+            today=given.today,
+            targets=targets_of(session.id, home),
+            keep=config.episodes_keep,
         )
-        outcome = self._write(found.drafts, context, home)
         self.turns[session.id] = session.turns[first:]
-        self.learned.append(_told(head, found, outcome))
+        self.learned.append(self._placed(head, found, context, home))
         return bool(found.drafts) or not found.failed
+
+    def _given(
+        self,
+        session: Session,
+        first: int,
+        home: Home,
+        inputs: Mapping[str, str],
+        known: Sequence[KnownFile],
+    ) -> EngineInput:
+        """What an engine looks at; lessons that stand in a file count toward the most
+        that a session may leave."""
+        mine = [
+            entry
+            for file in known
+            for entry in file.memory.entries
+            if str(entry.extra.get("session_id", "")) == session.id
+        ]
+        lessons = [entry for entry in mine if entry.kind != "episode"]
+        return EngineInput(
+            session=session,
+            first=first,
+            segments=episodes.segments(session.turns[first:], first),
+            inputs=inputs,
+            folder=home.job_folder,
+            root=self.root,
+            today=self.project.now.isoformat(),
+            left=max(0, rules.MOST - len(lessons)),
+            learn=self.project.config.learn,
+        )
+
+    def _placed(
+        self,
+        head: Learned,
+        found: engines.Findings,
+        context: placement.Context,
+        home: Home,
+    ) -> Learned:
+        """Write what is kept, and let wait what is likely."""
+        doors = self.doors.of(context.session)
+        drafts = [*filter(None, map(doors.judged, found.drafts))]
+        outcome = self._write(drafts, context, home)
+        waiting = doors.close(outcome.proposed, context, home)
+        told = _told(head, found, outcome)
+        dropped = Counter(told.dropped) + doors.dropped
+        titles = tuple(one.title for one in waiting)
+        return told._replace(dropped=dict(dropped), proposed=titles)
 
     @cached_property
     def stages(self) -> Mapping[str, str]:
@@ -381,52 +425,6 @@ class _Extraction:
         laid = (KnownFile(parse(self.after[n], n), place_of(n, home)) for n in fresh)
         return [*found, *laid]
 
-    def _inputs(
-        self, session: Session, home: Home, known: Sequence[KnownFile]
-    ) -> dict[str, str]:
-        """What the scopes read beside the turns, by its name; what is not there is left
-        out."""
-        human = any(turn.human and turn.text.strip() for turn in session.turns)
-        inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
-        inputs |= {name: self._notes(home, name) for name in scopes.FILES}
-        for level in LEVELS:
-            live = _live(known, level, home.job)
-            told = [e for e in live if level != "project" or e.extra.get("session_id")]
-            texts = [f"({entry.kind or entry.type}) {entry.body}" for entry in told]
-            inputs[f"{level} memories"] = prompts.memories(texts)
-        if self.llm:
-            related = placement.related(session, _live(known, "project", home.job))
-            texts = [
-                f"[{entry.id}] {' '.join(entry.body.split())[:300]}"
-                for entry in related
-            ]
-            inputs["known memories"] = prompts.memories(texts)
-        return {name: text for name, text in inputs.items() if text}
-
-    def _notes(self, home: Home, name: str) -> str:
-        """A file of the job's directory, cleaned; "" without one, and of notes that git
-        tracks."""
-        path = self.root / home.job_folder / name
-        lines = name.endswith(".jsonl")
-        if (
-            lines
-            and os.path.lexists(path)
-            and not git.own_files(self.root, [str(path)])
-        ):
-            return ""
-        try:
-            text = text_of(self.project, path) or ""
-        except Unreadable as error:
-            name = f"{home.job_folder}/{name}".lstrip("/")
-            problem = Problem(
-                path=name, line=error.line, message=str(error), severity="unreadable"
-            )
-            self.problems += [problem] if problem not in self.problems else []
-            return ""
-        most = FILE_LENGTH * 4
-        text = speakers.clean_text(text[-most:] if lines else text[:most])
-        return text if lines else text[:FILE_LENGTH]
-
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home
     ) -> placement.Outcome:
@@ -436,41 +434,21 @@ class _Extraction:
         def plan() -> placement.Outcome:
             known = self._known(home)
             outcome = placement.plan(items, context, known)
-            if not self.dry_run and any(
-                name.startswith(PRIVATE) for name in outcome.texts
-            ):
-                # Private files are kept out of git before they are made.
-                inner = os.path.relpath(
-                    self.root, git.work_tree(self.root) or self.root
-                )
-                base = f"/{inner}/".replace("/./", "/")
-                git.exclude(self.root, [base + name for name in PRIVATE])
+            if not self.dry_run:
+                keep_private(self.root, outcome.texts)
             texts = sorted(outcome.texts.items())
-            patches = tuple(self._patch(name, text, known) for name, text in texts)
+            made = self.after if self.dry_run else ()
+            patches = tuple(
+                patch_of(self.project, name, text, known, made=made)
+                for name, text in texts
+            )
+            for patch, (name, _) in zip(patches, texts, strict=True):
+                self.before.setdefault(name, patch.before)
             return outcome._replace(patches=patches)
 
         outcome = self.app.write(plan, "extract", dry_run=self.dry_run)
         self.after.update(outcome.texts)
         return outcome
-
-    def _patch(self, name: str, text: str, known: Iterable[KnownFile]) -> Patch:
-        """The patch of one file. What cannot be read, or has conflict markers, is not
-        written."""
-        path = self.project.path_of(name)
-        nothing = "nothing of this session is written"
-        before = next((file.memory.text for file in known if file.path == name), None)
-        if (
-            before is None
-            and os.path.lexists(path)
-            and not (self.dry_run and name in self.after)
-        ):
-            raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
-        for line in conflict_lines(before or ""):
-            raise DataError(
-                f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
-            )
-        self.before.setdefault(name, before)
-        return Patch(path, before, text)
 
 
 def _told(
@@ -484,17 +462,3 @@ def _told(
         events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut
     )
     return told._replace(failed=found.failed, more=found.more)
-
-
-def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
-    found = [
-        entry
-        for file in known
-        if (file.place.level, file.place.store) == (level, "memory")
-        and file.place.job in ("", job)
-        for entry in file.memory.entries
-        if entry.status != "retired" and entry.kind != "episode"
-    ]
-    return sorted(
-        found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True
-    )

@@ -28,6 +28,8 @@ LEARNED = "learned already"
 THROWN = "thrown out before"
 KNOWN_NORM = "a norm already"
 ELSEWHERE = "known in another work tree"
+# the written priority of what no person has confirmed: it never stands in the baseline
+UNCONFIRMED = "medium"
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
@@ -76,13 +78,14 @@ class PlacedFinding(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """New texts by file, what was done, and how many findings were dropped for which
-    reason."""
+    """New texts by file, what was done, how many findings were dropped for which
+    reason, and what waits for a yes."""
 
     texts: Mapping[str, str]
     events: tuple[PlacedFinding, ...]
     dropped: Mapping[str, int]
     patches: tuple[Patch, ...] = ()
+    proposed: tuple[FindingDraft, ...] = ()
 
 
 def plan(
@@ -123,6 +126,7 @@ class _Placement:
         self.events: list[PlacedFinding] = []
         self.dropped: Counter[str] = Counter()
         self.fresh: list[tuple[str, Claim]] = []
+        self.proposed: list[FindingDraft] = []
         self.touched: set[str] = set()
         self.alike = [
             _Alike(
@@ -166,7 +170,8 @@ class _Placement:
         else:
             # The person's manner goes to the proxy.
             person = scope.name == "observations" and finding.about_person
-            self._learn(draft, scope, "proxy" if person else scope.writes)
+            usual = "proxy" if person else scope.writes
+            self._learn(draft, scope, draft.level or usual)
 
     def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         mine = claim(_body(draft))
@@ -179,7 +184,10 @@ class _Placement:
         same = self._same(draft, self.context.targets[target][1], mine)
         if same is None:
             self.fresh.append((target, mine))
-            self._add(draft, scope, target)
+            if draft.proposed:
+                self.proposed.append(draft)
+            else:
+                self._add(draft, scope, target)
         elif self._rank(same) == _THROWN:
             self.dropped[THROWN] += 1
         else:
@@ -243,19 +251,25 @@ class _Placement:
             "high",
         )
         mine = f"{session.name}#{draft.key}"
+        sources = [each for each in listed(entry, "source") if each != mine]
         values = {
-            "reinforcement_count": entry.reinforcement_count + (not reminder),
+            "reinforcement_count": entry.reinforcement_count + (0 if reminder else 1),
             "last_reinforced": max(self.context.today, entry.last_reinforced),
-            "source": [*(s for s in listed(entry, "source") if s != mine), mine][
-                -SOURCES:
-            ],
+            "source": [*sources, mine][-SOURCES:],
         }
+        if self._is_persons(draft):
+            values |= confirmed(entry)
         path = (self.changes.restore if restored else self.changes.set)(
             spot, **values
         ) or spot[0]
         self._note(
             "restored" if restored else "reinforced", entry.id, path, entry.title, draft
         )
+
+    def _is_persons(self, draft: FindingDraft) -> bool:
+        turns = self.context.session.turns
+        turn = draft.finding.turn
+        return 0 <= turn < len(turns) and turns[turn].human
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         path = self.context.targets[target][0]
@@ -273,7 +287,7 @@ class _Placement:
         }
         ours |= {"session_id": context.session.id, "session_task": context.task}
         ours |= {
-            "source": [f"{context.session.name}#{draft.key}"],
+            "source": [*draft.heard, f"{context.session.name}#{draft.key}"][-SOURCES:],
             "outcome": draft.outcome,
         }
         more = {**_judged(finding, scope), **ours, **draft.extra}
@@ -328,7 +342,22 @@ class _Placement:
         for path, rows in self.norms.items():
             text = texts.get(path, self.changes.file(path).text)
             texts[path] = with_bullets(parse(text, path), rows)
-        return Outcome(texts, tuple(self.events), dict(self.dropped))
+        return Outcome(
+            texts=texts,
+            events=tuple(self.events),
+            dropped=dict(self.dropped),
+            proposed=tuple(self.proposed),
+        )
+
+
+def confirmed(entry: Entry) -> dict[str, Any]:
+    """What changes in an entry of a session when a person says it again or confirms
+    it: it has the weight of its scope, and the priority of its kind."""
+    scope = BY_NAME.get(str(entry.extra.get("scope", "")))
+    if scope is None or entry.extra.get("priority") != UNCONFIRMED:
+        return {}
+    importance = max(entry.importance, scope.importance)
+    return {"importance": importance, "priority": scope.priority or None}
 
 
 def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:

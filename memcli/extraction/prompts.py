@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import moments
 from memcli.extraction.rules.commands import command_of, essence
-from memcli.extraction.rules.words import kinds_of, sentences, spoken
+from memcli.extraction.rules.words import says, sentences, spoken
 from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.ledger import read_items
@@ -114,7 +114,7 @@ def _words(turn: Turn, *, closing: bool) -> str:
         return speakers.cut(text, CLOSING)
     said = sentences(text) if spoken(turn) else []
     found = [
-        one.text for one in said if _FINDS & kinds_of(one.low) and len(one.text) > 40
+        one.text for one in said if says("finding", one.low) and len(one.text) > 40
     ]
     return " … ".join(found[-FOUND:])
 

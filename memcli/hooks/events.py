@@ -1,6 +1,7 @@
 """What is told when a session or a sub-agent starts, and with a prompt."""
 
 import datetime
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +19,8 @@ from memcli.recall import budget
 from memcli.recall.answer import Layers, Own, RecallRequest, told
 from memcli.recall.budget import Pools, Shown
 from memcli.storage.files import open_file
-from memcli.storage.state import SessionLog, State, Turns
+from memcli.storage.state import Inbox, SessionLog, State, Turns
+from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.history.docs import DocPlace
@@ -56,6 +58,12 @@ END = 4_000
 pasted."""
 # what is pasted is full of them, and each is looked up
 _NUMBER = r"(?<!\w)\d[\d:.,T+-]*(?!\w)"
+PROPOSAL_DAYS = 30  # for which a proposal waits
+PROPOSAL_LINES = 2
+PROPOSED = (
+    '(mem: said last time, not kept: "{title}". Ask the person; on a yes'
+    " mem keep {id}, on a no mem drop {id})"
+)
 NUDGE_AFTER = 60
 NUDGE = (
     f"(mem: {NUDGE_AFTER} prompts and nothing was remembered. What is worth keeping"
@@ -81,7 +89,20 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
         log.forget_sessions(
             (app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat()
         )
-        return told._replace(news=tuple(log.take_news()))
+        lines = [told.text, *_proposed(app, state, call)]
+        text = "\n".join(filter(None, lines))
+        return told._replace(text=text, news=tuple(log.take_news()))
+
+
+def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
+    """A line for each of the newest proposals that no other session was told of."""
+    first = app.project.now - datetime.timedelta(days=PROPOSAL_DAYS)
+    inbox = Inbox(state)
+    found = inbox.untold(call.session, first.isoformat(), PROPOSAL_LINES)
+    inbox.name([row.id for row in found], call.session)
+    for row in found:
+        title = for_prompt(str(json.loads(row.text)["title"]))
+        yield PROPOSED.format(title=title, id=row.id[:8])
 
 
 def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:

@@ -52,6 +52,7 @@ class Config(NamedTuple):
     compact_after_extract: bool = True
     episodes_keep: int = 20
     extract_global: bool = False
+    learn: str = "propose"
     hook_proxy: bool = True
     hook_show: bool = True
     sync: str = "off"

@@ -172,12 +172,17 @@ class HistoryLayer:
         hit = self._by_key[item.key]
         doc = hit.doc
         paths = list(doc.about.get("paths", ()))
-        extra = {**doc.facts, "paths": paths, "superseded_by": hit.newer or None}
-        score = round(hit.strength, 6)
-        title = for_prompt(doc.title)
-        nowhere = ("",) * 5
-        own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
-        return present.Hit(*own, item.head, item.note, extra=extra)
+        return present.Hit(
+            id=item.key,
+            rank=place,
+            layer="history",
+            score=round(hit.strength, 6),
+            title=for_prompt(doc.title),
+            text=item.text,
+            head=item.head,
+            note=item.note,
+            extra={**doc.facts, "paths": paths, "superseded_by": hit.newer or None},
+        )
 
     def merged(
         self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int

@@ -1,12 +1,13 @@
 """What a text asserts: its phrases, and the words and values that are compared."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from memcli.similarity import tokens as lexer
 from memcli.similarity.tokens import EQUIVALENTS, GOVERNORS, WORDS, Token, canonical
+from memcli.text.matching import verbose
 
 _LIGHT = WORDS["light"]
 _RESUME = WORDS["resume"]
@@ -55,15 +56,15 @@ class _Phrases:
         self.terms.append(term)
 
     def close(self) -> None:
+        """End the phrase."""
         if self.terms:
-            self.done.append(
-                Phrase(
-                    clause=self.clause,
-                    governor=self.governor,
-                    negated=self.negated,
-                    terms=tuple(self.terms),
-                )
+            phrase = Phrase(
+                clause=self.clause,
+                governor=self.governor,
+                negated=self.negated,
+                terms=tuple(self.terms),
             )
+            self.done.append(phrase)
         self.terms = []
 
     def govern(self, governor: str) -> None:
@@ -76,7 +77,8 @@ class _Phrases:
         if ends:
             self.settle()
         self.close()
-        self.governor, self.negated = governor, self.negated and not ends
+        self.governor = governor
+        self.negated = self.negated and not ends
 
     def join(self, word: str) -> None:
         """Open a new clause under the same governor, as "and" and "or" do."""
@@ -100,15 +102,17 @@ class _Phrases:
     def settle(self) -> None:
         """A negation with nothing after it belongs to the phrase before it ("Verwende X
         nicht")."""
-        if self.negated and self.governor == "not" and not self.terms:
-            last = self.done[-1] if self.done else None
-            if last is not None and last.clause == self.clause and not last.negated:
-                self.done[-1] = last._replace(governor="not", negated=True)
-            else:
-                self.done.append(Phrase(self.clause, "not", negated=True, terms=()))
-            self.governor = ""
+        if self.terms or not self.negated or self.governor != "not":
+            return
+        self.governor = ""
+        last = self.done[-1] if self.done else None
+        if last is not None and last.clause == self.clause and not last.negated:
+            self.done[-1] = last._replace(governor="not", negated=True)
+        else:
+            self.done.append(Phrase(self.clause, "not", negated=True, terms=()))
 
     def stop(self) -> None:
+        """End the clause."""
         self.settle()
         self.close()
         self.clause += 1
@@ -116,44 +120,37 @@ class _Phrases:
         self.negated = self.trailing = False
 
     def word(self, token: Token, previous: str, following: str) -> None:
+        """Take a word: it negates, joins, governs, says nothing, or is a term."""
         word = token.text
         if token.code:
             self.add(canonical(word))
         elif _negates(word, previous, following):
-            self.negate(
-                refusal=word not in _PARTICLES, trailing=word in WORDS["trailing"]
-            )
+            is_refusal = word not in _PARTICLES
+            self.negate(refusal=is_refusal, trailing=word in WORDS["trailing"])
         elif word in WORDS["joiners"]:
             self.join(word)
         elif word in GOVERNORS:
             self.govern(GOVERNORS[word])
-        elif word in WORDS[
-            "transparent"
-        ] or (  # or an English adverb, whose place is free
-            len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
-        ):
-            if self.joined and word in _RESUME:
-                self.governor = ""
-                self.negated = False
-        else:
+        elif word not in WORDS["transparent"] and not _is_adverb(word):
             self.add(canonical(word))
+        elif self.joined and word in _RESUME:
+            self.governor = ""
+            self.negated = False
 
     def run(self, run: str) -> None:
         """Take a run without blanks: pairs of characters, and what negates between
         them."""
-        negators = [
-            m
-            for m in lexer.pattern("unspaced").finditer(run)
-            if m.lastgroup == "negator"
-        ]
-        starts = [0, *(m.end() for m in negators)]
-        for i, stop in enumerate([*(m.start() for m in negators), len(run)]):
-            if i:
+        start = 0
+        for found in _idiom_or_negator().finditer(run):
+            if found.lastgroup == "negator":
+                self._terms_of(run[start : found.start()])
                 self.negate()
-            for term in (
-                lexer.pairs_of(run[starts[i] : stop]) if starts[i] < stop else ()
-            ):
-                self.add(term)
+                start = found.end()
+        self._terms_of(run[start:])
+
+    def _terms_of(self, run: str) -> None:
+        for pair in lexer.pairs_of(run) if run else ():
+            self.add(pair)
 
     def lists(self) -> tuple[Phrase, ...]:
         """In "never commit A, B or C" the items after a comma stand under the governor
@@ -162,9 +159,11 @@ class _Phrases:
         for at in sorted(at for at in self.commas if 0 < at < len(phrases)):
             last = self._list_end(at)
             if last > at and last in self.joins:
-                _, governor, negated, _ = phrases[at - 1]
-                for i in range(at, min(last + 1, len(phrases))):
-                    phrases[i] = phrases[i]._replace(governor=governor, negated=negated)
+                head = phrases[at - 1]
+                for place in range(at, min(last + 1, len(phrases))):
+                    phrases[place] = phrases[place]._replace(
+                        governor=head.governor, negated=head.negated
+                    )
         return tuple(phrases)
 
     def _list_end(self, at: int) -> int:
@@ -175,18 +174,31 @@ class _Phrases:
         known = _LIGHT | _RESUME | set(head.terms)
         while head.governor and last in self.commas and last < len(self.done):
             item = self.done[last]
-            if item.governor or len(item.terms) not in (1, 2) or item.terms[0] in known:
+            is_short = len(item.terms) in (1, 2)
+            if item.governor or not is_short or item.terms[0] in known:
                 break
             last += 1
         return last
 
 
+@verbose
+def _idiom_or_negator() -> str:
+    """What negates in Chinese, Japanese and Thai; idioms that have such a character in
+    them are matched first, so that they do not count."""
+    return r"""
+        (?P<idiom> 不同 | 不仅 | 不但 | 不断 | 不过 | 不管 | 不论 | 无论 | 非常 | 特别
+          | 别的 | 未来 | 没错 | 区别 | 级别 | 类别 | 识别 | 个别 | 分别 | 是否 )
+      | (?P<negator> 不要 | 不得 | 不能 | 不可 | 不应 | 禁止 | 切勿 | 请勿 | 避免 | 没有
+          | 不 | 勿 | 别 | 没 | 未 | 无 | 莫 | ません | ない | 避け | ไม่ | อย่า | ห้าม )
+    """
+
+
 def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
     state = _Phrases()
-    for i, token in enumerate(tokens):
+    previous = ""
+    for token, after in pairwise([*tokens, Token("", "")]):
         if token.kind == "word":
-            following = tokens[i + 1].text if i + 1 < len(tokens) else ""
-            state.word(token, tokens[i - 1].text if i else "", following)
+            state.word(token, previous, after.text)
         elif token.kind == "run":
             state.run(token.text)
         elif token.kind in ("stop", "comma"):
@@ -197,19 +209,22 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
             state.govern(token.text)
         elif token.kind != "gap":
             state.add(token.text)
+        previous = token.text
     state.stop()
     return state.lists()
+
+
+def _is_adverb(word: str) -> bool:
+    """Whether it is an English adverb, whose place is free."""
+    return len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
 
 
 def _negates(word: str, previous: str, following: str) -> bool:
     if word == "stop":
         return following.endswith("ing")
-    negative = word in _PARTICLES or word in _REFUSALS
-    return (
-        negative
-        and following not in WORDS["not negated"]
-        and previous not in ("or", "no")
-    )
+    is_negative = word in _PARTICLES or word in _REFUSALS
+    is_idiom = following in WORDS["not negated"] or previous in ("or", "no")
+    return is_negative and not is_idiom
 
 
 class Claim(NamedTuple):
@@ -232,45 +247,62 @@ def claim(text: str) -> Claim:
     """What `text` asserts; heading marks, dates of headings and bullets, emphasis do
     not count."""
     tokens = list(lexer.tokenize(text))
-    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for kind in {token.kind for token in tokens}:
-        found[kind] = frozenset(token.text for token in tokens if token.kind == kind)
-    runs = found["run"]
-    words = set[str]().union(*map(lexer.pairs_of, runs))
-    for token, after in pairwise([*tokens, Token("", "")]):
-        if token.kind == "word" and (
-            token.code or (token.text, after.text) != ("do", "not")
-        ):
-            words.add(
-                token.text if token.code else EQUIVALENTS.get(token.text, token.text)
-            )
-    for kind in found.keys() - {"word", "run", "stop", "comma", "gap", "step"}:
-        words.update(map(str.casefold, found[kind]))
+    texts: defaultdict[str, set[str]] = defaultdict(set)
+    for token in tokens:
+        texts[token.kind].add(token.text)
+    by_kind = defaultdict(frozenset[str], {k: frozenset(v) for k, v in texts.items()})
+    words = [token for token in tokens if token.kind == "word"]
     return Claim(
-        words=frozenset(words),
-        spoken=found["word"],
+        words=frozenset(_compared_words(tokens)),
+        spoken=by_kind["word"],
         phrases=_phrases_of(tokens),
-        numbers=found["number"] | found["date"],
-        paths=found["path"] | found["url"],
-        flags=found["flag"],
-        names=found["name"],
-        code=frozenset(
-            token.text for token in tokens if token.code and token.kind == "word"
-        ),
+        numbers=by_kind["number"] | by_kind["date"],
+        paths=by_kind["path"] | by_kind["url"],
+        flags=by_kind["flag"],
+        names=by_kind["name"],
+        code=frozenset(token.text for token in words if token.code),
         proper=frozenset(canonical(token.text) for token in tokens if token.proper),
-        limits=_limits([token.text for token in tokens if token.kind == "word"], runs),
+        limits=_limits([token.text for token in words], by_kind["run"]),
     )
 
 
-def _limits(words: list[str], runs: frozenset[str]) -> frozenset[str]:
-    spoken = {"only": "only", "except": "except", "unless": "except"}
-    found = {spoken.get(GOVERNORS[word], "") for word in words if word in GOVERNORS}
-    if "not" in words and lexer.pattern("optional").search(" ".join(words)):
-        found.add("optional")
-    found.update({"exactly"}.intersection(words))
-    marks = (("只", "only"), ("仅", "only"), ("除", "except"))
-    found.update(limit for mark, limit in marks if any(mark in run for run in runs))
-    return frozenset(found - {""})
+def _compared_words(tokens: Sequence[Token]) -> Iterator[str]:
+    """The words for Jaccard: of things with two names one, of runs the pairs."""
+    for token, after in pairwise([*tokens, Token("", "")]):
+        if token.kind == "run":
+            yield from lexer.pairs_of(token.text)
+        elif token.kind == "word":
+            if token.code:
+                yield token.text
+            elif (token.text, after.text) != ("do", "not"):
+                yield EQUIVALENTS.get(token.text, token.text)
+        elif token.kind not in ("stop", "comma", "gap", "step"):
+            yield token.text.casefold()
+
+
+def _limits(words: list[str], runs: Iterable[str]) -> frozenset[str]:
+    limits = {_LIMITS.get(GOVERNORS.get(word, ""), "") for word in words}
+    if "not" in words and _optional().search(" ".join(words)):
+        limits.add("optional")
+    if "exactly" in words:
+        limits.add("exactly")
+    unspaced = "\n".join(runs)
+    for mark, limit in _UNSPACED_LIMITS.items():
+        if mark in unspaced:
+            limits.add(limit)
+    return frozenset(limits - {""})
+
+
+_LIMITS = {"only": "only", "except": "except", "unless": "except"}
+_UNSPACED_LIMITS = {"只": "only", "仅": "only", "除": "except"}
+
+
+@verbose
+def _optional() -> str:
+    return r"""
+        \b (?: not[ ] (?: have | need | needed | required | necessary | mandatory | obliged )
+          | need[ ]not ) \b
+    """
 
 
 def literals_of(a: Claim) -> tuple[frozenset[str], ...]:

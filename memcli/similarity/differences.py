@@ -3,7 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
+from string import ascii_lowercase
 
 from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
 from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
@@ -54,8 +55,11 @@ def governed(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
 
 def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
     """The terms (y, x) where y follows x, at most `reach` places on in one phrase."""
-    terms = ((each.terms, by) for each in phrases for by in range(1, reach + 1))
-    return {pair for each, by in terms for pair in zip(each[by:], each, strict=False)}
+    pairs: set[tuple[str, str]] = set()
+    for phrase in phrases:
+        for distance in range(1, reach + 1):
+            pairs.update(zip(phrase.terms[distance:], phrase.terms, strict=False))
+    return pairs
 
 
 def swaps(
@@ -72,15 +76,15 @@ def swaps(
 def _mates(a: Claim) -> dict[str, frozenset[str]]:
     """For each term the terms of its clauses, itself among them; of long ones a part at
     a time."""
-    clauses: dict[int, dict[str, None]] = {}
+    clauses: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for phrase in a.phrases:
-        clauses.setdefault(phrase.clause, {}).update(dict.fromkeys(phrase.terms))
-    parts = (
-        list(terms)[i : i + _LONG_CLAUSE]
-        for terms in clauses.values()
-        for i in range(0, len(terms), _LONG_CLAUSE)
-    )
-    return _by_first((term, mate) for part in parts for term in part for mate in part)
+        clauses[phrase.clause].update(dict.fromkeys(phrase.terms))
+    pairs: list[tuple[str, str]] = []
+    for terms in map(list, clauses.values()):
+        for start in range(0, len(terms), _LONG_CLAUSE):
+            part = terms[start : start + _LONG_CLAUSE]
+            pairs += product(part, part)
+    return _by_first(pairs)
 
 
 def _rebound(a: Claim, b: Claim) -> bool:
@@ -90,11 +94,12 @@ def _rebound(a: Claim, b: Claim) -> bool:
     changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
     if len(changed) > _LONG_CLAUSE:
         return True  # too much to compare in pairs: kept apart
-    return any(
-        (ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y})
-        and (ours[y] - ours[x] - {y}) & (theirs[x] - theirs[y] - {x})
-        for x, y in combinations(changed, 2)
-    )
+
+    def gave(x: str, y: str) -> bool:
+        """Whether a mate of x alone is now one of y alone."""
+        return bool((ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y}))
+
+    return any(gave(x, y) and gave(y, x) for x, y in combinations(changed, 2))
 
 
 def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
@@ -102,15 +107,18 @@ def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
     importer"."""
     if len(terms) != len(others):
         return False
-    moved = [i for i, (x, y) in enumerate(zip(terms, others, strict=True)) if x != y]
-    ends = [(terms[i], others[i]) for i in moved]
-    return len(moved) == 2 and ends[0] == ends[1][::-1] and moved[1] - moved[0] > 1
+    pairs = enumerate(zip(terms, others, strict=True))
+    moved = [(place, x, y) for place, (x, y) in pairs if x != y]
+    if len(moved) != 2:
+        return False
+    (first, x, y), (second, *swapped) = moved
+    return swapped == [y, x] and second - first > 1
 
 
 def _moved_across(a: Claim, b: Claim) -> bool:
     """Before in one what is after in the other: "before the deploy, never after it"."""
     mine, other = map(governed, differing_phrases(a, b))
-    turned = {(term, _ACROSS[by]) for term, by in mine if by in _ACROSS}
+    turned = {(term, _TURNED[by]) for term, by in mine if by in _TURNED}
     return any(pair not in mine for pair in turned & other)
 
 
@@ -140,30 +148,29 @@ def negated_terms(a: Claim) -> set[str]:
 
 def denies(a: Claim, b: Claim) -> bool:
     """Whether `a` negates something that `b` asserts."""
-    scopes = [
-        phrase.terms
-        for phrase in a.phrases
-        if phrase.governor == "not" and phrase.terms
-    ]
-    light = WORDS["light"]  # a negation is about the first term that is no light verb
-    heads = {
-        next((term for term in terms if term not in light), terms[-1])
-        for terms in scopes
-    }
-    return bool(heads and heads.intersection(content_terms(b)) - negated_terms(b))
+    asserted = set(content_terms(b)) - negated_terms(b)
+    for phrase in a.phrases:
+        if phrase.governor == "not" and phrase.terms:
+            # A negation is about the first term that is no light verb.
+            heavy = (term for term in phrase.terms if term not in WORDS["light"])
+            if next(heavy, phrase.terms[-1]) in asserted:
+                return True
+    return False
 
 
 def _negation(a: Claim, b: Claim) -> bool:
-    first = any(p.negated for p in a.phrases)
-    second = any(p.negated for p in b.phrases)
-    if first != second or not first:
-        return first != second
-    ours = negated_terms(a)
-    theirs = negated_terms(b)
+    if _has_negation(a) != _has_negation(b):
+        return True
     if denies(a, b) or denies(b, a):
         return True
+    ours = negated_terms(a)
+    theirs = negated_terms(b)
     only_ours = (ours - theirs).intersection(content_terms(b))
     return bool(only_ours and (theirs - ours).intersection(content_terms(a)))
+
+
+def _has_negation(a: Claim) -> bool:
+    return any(phrase.negated for phrase in a.phrases)
 
 
 def _facing(
@@ -171,8 +178,11 @@ def _facing(
 ) -> set[tuple[str, str]]:
     """The pairs of one of ours and one of theirs in a group of "opposites" or
     "contrasts"."""
-    none: frozenset[str] = frozenset()
-    return {(x, y) for x in ours for y in against(name).get(x, none) & theirs}
+    table = against(name)
+    pairs: set[tuple[str, str]] = set()
+    for term in ours & table.keys():
+        pairs |= {(term, other) for other in table[term] & theirs}
+    return pairs
 
 
 def contrasted(a: Claim, b: Claim) -> bool:
@@ -180,13 +190,22 @@ def contrasted(a: Claim, b: Claim) -> bool:
     return bool(_facing(*only_in_one(a, b), "contrasts"))
 
 
+def _antonym(a: Claim, b: Claim) -> bool:
+    return opposing(a, b) or contrasted(a, b)
+
+
+def _code(a: Claim, b: Claim) -> bool:
+    """Other names, or code of one that the other does not even say in words."""
+    unsaid = a.code - b.spoken or b.code - a.spoken
+    return a.names != b.names or bool(unsaid)
+
+
 def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """A word faces its own negation: valid, invalid; stateless, stateful."""
-    negative = {prefix + x for x in ours if len(x) > 3 for prefix in WORDS["prefixes"]}
-    bare = {x.removesuffix("less") for x in ours if x.endswith("less")}
-    return bool(negative & theirs) or any(
-        x.endswith("ful") and x.removesuffix("ful") in bare for x in theirs
-    )
+    long = (term for term in ours if len(term) > 3)
+    negative = {prefix + term for prefix, term in product(WORDS["prefixes"], long)}
+    full = {re.sub(r"less\Z", "ful", term) for term in ours if term.endswith("less")}
+    return not theirs.isdisjoint(negative | full)
 
 
 def _turned_round(a: Claim, b: Claim) -> bool:
@@ -208,28 +227,30 @@ def opposing(a: Claim, b: Claim) -> bool:
 
 def _letter(a: Claim, b: Claim) -> bool:
     """Other single letters: node a, node b. One article more is none."""
-    ours, theirs = (
-        {w for w in x - y if len(w) == 1 and w.isalpha()}
-        for x, y in ((a.words, b.words), (b.words, a.words))
-    )
+    ours = _letters(a.words - b.words)
+    theirs = _letters(b.words - a.words)
     spoken = WORDS["transparent"] | WORDS["joiners"] | GOVERNORS.keys()
-    return bool(ours and theirs) or any(
-        "a" <= x <= "z" and x not in spoken for x in ours | theirs
-    )
+    names = (ours | theirs) & set(ascii_lowercase) - spoken
+    return bool(names) or bool(ours and theirs)
+
+
+def _letters(words: Iterable[str]) -> set[str]:
+    return {word for word in words if len(word) == 1 and word.isalpha()}
 
 
 def _number(a: Claim, b: Claim) -> bool:
     """Other numbers, other magnitudes, or one word with other digits in it (sha1,
     sha256)."""
-    ours, theirs = (
-        {re.sub(r"\d", "", word) for word in words if re.search(r"\d", word)} - {""}
-        for words in (
-            (one.words - other.words).difference(*literals_of(one))
-            for one, other in ((a, b), (b, a))
-        )
-    )
     scaled = (a.words ^ b.words) & WORDS["magnitudes"]
-    return a.numbers != b.numbers or bool(scaled or ours & theirs)
+    named = _named_with_digits(a, b) & _named_with_digits(b, a)
+    return a.numbers != b.numbers or bool(scaled or named)
+
+
+def _named_with_digits(a: Claim, b: Claim) -> set[str]:
+    """The words of `a` alone that have digits in them, without these."""
+    words = (a.words - b.words).difference(*literals_of(a))
+    bare = {re.sub(r"\d", "", word) for word in words if re.search(r"\d", word)}
+    return bare - {""}
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
@@ -246,28 +267,35 @@ def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
 
 def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
     """The neighbours (before, after) of each run of `own` terms; "" at the ends."""
-    places = [i for i, term in enumerate(("", *terms, "")) if term not in own]
+    padded = ("", *terms, "")
+    places = [place for place, term in enumerate(padded) if term not in own]
     return {
-        (("", *terms)[i], (*terms, "")[j - 1]) for i, j in pairwise(places) if j - i > 1
+        (padded[before], padded[after])
+        for before, after in pairwise(places)
+        if after - before > 1
     }
 
 
-def _own_terms(a: Claim, b: Claim) -> list[set[str]]:
-    ours = set(content_terms(a))
-    theirs = set(content_terms(b))
-    ours, theirs = ours - theirs, theirs - ours
+def _own_terms(a: Claim, b: Claim) -> tuple[set[str], set[str]]:
+    """The terms that only the one and only the other has, without what means the same
+    or the opposite."""
+    terms = set(content_terms(a))
+    others = set(content_terms(b))
+    ours = terms - others
+    theirs = others - terms
     opposed = _facing(frozenset(ours), frozenset(theirs), "opposites")
     mine = _without_kin(ours, theirs) - {x for x, _ in opposed}
     other = _without_kin(theirs, ours) - {y for _, y in opposed}
-    # without the pairs of characters that close a gap where the other text has more
-    return [
-        {
-            term
-            for term in one
-            if term < _FIRST_UNSPACED or not set("".join(two)).issuperset(term)
-        }
-        for one, two in ((mine, other), (other, mine))
-    ]
+    return _without_joints(mine, other), _without_joints(other, mine)
+
+
+def _without_joints(ours: set[str], theirs: set[str]) -> set[str]:
+    """Without the pairs of characters that close a gap where the other text has
+    more."""
+    known = set("".join(theirs))
+    return {
+        term for term in ours if term < _FIRST_UNSPACED or not known.issuperset(term)
+    }
 
 
 def _replaced(
@@ -278,18 +306,25 @@ def _replaced(
     slots = _slots(a, ours)
     others = _slots(b, theirs)
     if ours and theirs:
-        joined = "".join(x for x in a if x in ours) == "".join(
-            x for x in b if x in theirs
-        )
-        befores = {x for x, _ in others} - {""}
-        afters = {y for _, y in others} - {""}
-        shared = slots & others or any(x in befores or y in afters for x, y in slots)
-        return not joined and bool(shared)
+        is_one_text = _joined(a, ours) == _joined(b, theirs)
+        return not is_one_text and _share_a_side(slots, others)
     if any(term >= _FIRST_UNSPACED for term in ours | theirs):
         return False
     around = set(zip(b, b[2:], strict=False))
     about = set(zip(a, a[2:], strict=False))
     return bool(slots & around or others & about)
+
+
+def _joined(terms: Sequence[str], own: set[str]) -> str:
+    return "".join(term for term in terms if term in own)
+
+
+def _share_a_side(slots: set[tuple[str, str]], others: set[tuple[str, str]]) -> bool:
+    """Whether two slots have the same neighbour before or after them."""
+    befores = {before for before, _ in others} - {""}
+    afters = {after for _, after in others} - {""}
+    beside = any(before in befores or after in afters for before, after in slots)
+    return beside or not slots.isdisjoint(others)
 
 
 def word_for_word(a: Claim, b: Claim) -> bool:
@@ -302,28 +337,35 @@ def word_for_word(a: Claim, b: Claim) -> bool:
     others = content_terms(b)
     if not _replaced(terms, others, ours, theirs):
         return False
-    weights = (  # two characters without spaces are half a word
-        sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(each))
-        for each in (terms, others)
-    )
-    return min(weights) < 24 or bool(ours & a.proper and theirs & b.proper)
+    is_short = min(_weight(terms), _weight(others)) < _LONG_TEXT
+    return is_short or bool(ours & a.proper and theirs & b.proper)
 
 
-_PAIRS = (("before", "after"), ("from", "to"), ("over", "under"))
-_ACROSS = dict(_PAIRS) | {right: left for left, right in _PAIRS}
+def _weight(terms: Iterable[str]) -> float:
+    """How many words; two characters without spaces are half a one."""
+    return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
+
+
+_LONG_TEXT = 24
+"""In a text of so many words another one may be chance, but not another name."""
+_TURNED = {
+    "before": "after",
+    "after": "before",
+    "from": "to",
+    "to": "from",
+    "over": "under",
+    "under": "over",
+}
 _FIRST_UNSPACED = "\u0e00"
 _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("order", reordered),
     ("negation", _negation),
-    ("antonym", lambda a, b: opposing(a, b) or contrasted(a, b)),
+    ("antonym", _antonym),
     ("number", _number),
     ("letter", _letter),
     ("path", lambda a, b: a.paths != b.paths),
     ("flag", lambda a, b: a.flags != b.flags),
-    (
-        "code",
-        lambda a, b: a.names != b.names or bool(a.code - b.spoken or b.code - a.spoken),
-    ),
+    ("code", _code),
     ("exception", lambda a, b: a.limits != b.limits),
     ("word", word_for_word),
     ("order", _moved_across),

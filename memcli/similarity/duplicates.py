@@ -3,7 +3,7 @@ order-independent."""
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from math import ceil
 from typing import NamedTuple, TypeVar
@@ -25,7 +25,7 @@ def similar_pairs(
     # By prefix and size (Bayardo, Ma and Srikant, WWW 2007; Xiao et al., WWW 2008): two
     # sets share
     # a token among the first n - ceil(t n) + 1 of either in any one global order.
-    frequency = Counter(token for tokens in sets for token in tokens)
+    frequency = Counter(chain.from_iterable(sets))
     rarest = sorted(frequency, key=lambda token: (frequency[token], token))
     rank = {token: number for number, token in enumerate(rarest)}
     ranked = [sorted(rank[token] for token in tokens) for tokens in sets]
@@ -36,12 +36,11 @@ def similar_pairs(
         size = sizes[place]
         least = ceil(threshold * size - 1e-9)
         first = bisect_left(sizes, least)
-        known = (
-            index[token] for token in ranked[i][: size - least + 1] if token in index
-        )
-        for other in {
-            at for places in known for at in places[bisect_left(places, first) :]
-        }:
+        candidates: set[int] = set()
+        for token in ranked[i][: size - least + 1]:
+            places = index.get(token, [])
+            candidates.update(places[bisect_left(places, first) :])
+        for other in candidates:
             score = overlap(sets[i], sets[order[other]])
             if score > threshold:
                 yield (min(i, order[other]), max(i, order[other]), score)
@@ -102,87 +101,94 @@ def clusters(
     `more`."""
     distinct = _by_claim(claims)
     pairs = [(claims[i], claims[j]) for i, j in more]
-    found = [
-        _cluster(component, distinct)
-        for bucket in _by(distinct, literals_of).values()
-        for component in _components(bucket, pairs)
-        if sum(len(distinct[a]) for a in component) > 1
-    ]
+    found = []
+    for bucket in _by(distinct, literals_of).values():
+        for component in _components(bucket, pairs):
+            places = {a: distinct[a] for a in component}
+            if sum(map(len, places.values())) > 1:
+                found.append(_cluster(places))
     return sorted(found)
 
 
 def _components(
     claims: Sequence[Claim], more: Sequence[tuple[Claim, Claim]]
 ) -> Iterable[list[Claim]]:
-    parts = [[i] for i in range(len(claims))]
-    place = {a: i for i, a in enumerate(claims)} if more else {}
-    also = ((place[a], place[b]) for a, b in more if a in place and b in place)
-    near = chain(
-        similar_pairs([a.words for a in claims], _ALIKE),
-        similar_pairs([_content(a) for a in claims], _SAME),
-    )
-    alike = ((i, j) for i, j, _ in near if _alike(claims[i], claims[j]))
-    for i, j in chain(alike, also):
-        less, most = sorted((parts[i], parts[j]), key=len)
-        if less is not most and differ.guard(claims[i], claims[j]) is None:
-            most += less
-            for each in less:
-                parts[each] = most
-    return [
-        [claims[i] for i in part]
-        for part in {id(part): part for part in parts}.values()
-    ]
+    part_of = {a: [a] for a in claims}
+    named = ((a, b) for a, b in more if a in part_of and b in part_of)
+    for a, b in chain(_near_pairs(claims), named):
+        smaller, larger = sorted((part_of[a], part_of[b]), key=len)
+        if smaller is not larger and differ.guard(a, b) is None:
+            larger += smaller
+            part_of.update(dict.fromkeys(smaller, larger))
+    return {id(part): part for part in part_of.values()}.values()
 
 
-def _cluster(component: Sequence[Claim], distinct: dict[Claim, list[int]]) -> Cluster:
-    members = tuple(sorted(i for a in component for i in distinct[a]))
-    firsts = sorted(
-        ((distinct[a][0], a) for a in component), key=lambda first: first[0]
-    )
+def _near_pairs(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    by_words = similar_pairs([a.words for a in claims], _ALIKE)
+    by_content = similar_pairs([_content(a) for a in claims], _SAME)
+    for i, j, _ in chain(by_words, by_content):
+        if _alike(claims[i], claims[j]):
+            yield claims[i], claims[j]
+
+
+def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
+    """The cluster of these claims, each with the places where it stands."""
+    members = tuple(sorted(chain.from_iterable(places.values())))
+    first_of = {numbers[0]: a for a, numbers in places.items()}
+    firsts = sorted(first_of)
     if len(firsts) > _CROWD:
-        return Cluster(members, ((firsts[0][0], firsts[1][0], "crowd"),))
-    guarded = ((i, j, differ.guard(a, b)) for (i, a), (j, b) in combinations(firsts, 2))
-    return Cluster(members, tuple((i, j, reason) for i, j, reason in guarded if reason))
+        return Cluster(members, ((firsts[0], firsts[1], "crowd"),))
+    guarded = []
+    for i, j in combinations(firsts, 2):
+        if reason := differ.guard(first_of[i], first_of[j]):
+            guarded.append((i, j, reason))
+    return Cluster(members, tuple(guarded))
 
 
 def _subject(a: Claim) -> frozenset[str]:
-    # What a claim is about: its content terms but numbers and words that have an
-    # opposite.
+    """What a claim is about: its content terms but numbers and words that have an
+    opposite."""
     return frozenset(content_terms(a)) - a.numbers - frozenset(against("opposites"))
 
 
 def _masked(a: Claim) -> tuple[object, ...]:
     """Everything but the values of its numbers; units, dates and issue numbers stay."""
-    values = {
-        n: n
-        if n.count("-") > 1
-        else "# " + "".join(c for c in n if c.isalpha() or c == "%")
-        for n in a.numbers
-    }
-    phrases = tuple(
-        (p.governor, p.negated, tuple(values.get(t, t) for t in p.terms))
-        for p in a.phrases
-    )
-    return (a.words.difference(values), phrases, a.paths, a.flags, a.names)
+    masks = {number: _masked_number(number) for number in a.numbers}
+    phrases = []
+    for phrase in a.phrases:
+        terms = tuple(masks.get(term, term) for term in phrase.terms)
+        phrases.append((phrase.governor, phrase.negated, terms))
+    return (a.words.difference(masks), tuple(phrases), a.paths, a.flags, a.names)
+
+
+def _masked_number(number: str) -> str:
+    """Its unit alone; a date stays."""
+    if number.count("-") > 1:
+        return number
+    unit = (letter for letter in number if letter.isalpha() or letter == "%")
+    return "# " + "".join(unit)
 
 
 def _opposed(a: Claim, b: Claim) -> bool:
     """Same literals and conditions; exactly one of order, negation, antonym turned
     round."""
-    ours, theirs = (
-        {*WORDS["conditions"]} & {p.governor for p in one.phrases} for one in (a, b)
-    )
-    if (literals_of(a), a.limits, ours) != (literals_of(b), b.limits, theirs):
+    if literals_of(a) != literals_of(b) or a.limits != b.limits:
+        return False
+    if _conditions(a) != _conditions(b):
         return False
     polar = differ.opposing(a, b)
     negates = differ.denies(a, b) != differ.denies(b, a)
     alike = bool(differ.negated_terms(a)) == bool(differ.negated_terms(b))
     if polar == negates:
         return not polar and alike and _turned(a, b)
-    apart = (
-        differ.contrasted(a, b) or differ.reordered(a, b) or differ.word_for_word(a, b)
-    )
-    return not apart and (alike or not polar)
+    if polar and not alike:
+        return False
+    others = (differ.contrasted, differ.reordered, differ.word_for_word)
+    return not any(differs(a, b) for differs in others)
+
+
+def _conditions(a: Claim) -> set[str]:
+    return {phrase.governor for phrase in a.phrases} & WORDS["conditions"]
 
 
 def _turned(a: Claim, b: Claim) -> bool:
@@ -199,15 +205,28 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     """The contradicting pairs (i < j), sorted; many values of one number are a series,
     no pairs."""
     distinct = _by_claim(claims)
-    found = []
-    for group in _by((a for a in distinct if a.numbers), _masked).values():
+    first_places = {a: places[0] for a, places in distinct.items()}
+    found: set[tuple[int, int]] = set()
+    for a, b in chain(_other_numbers(distinct), _opposites(distinct)):
+        low, high = sorted((first_places[a], first_places[b]))
+        found.add((low, high))
+    return sorted(found)
+
+
+def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    """The pairs that say the same of another number."""
+    counted = (a for a in claims if a.numbers)
+    for group in _by(counted, _masked).values():
         if len(group) <= _SERIES and _subject(group[0]):
-            found += [
-                (a, b) for a, b in combinations(group, 2) if a.numbers != b.numbers
-            ]
-    for bucket in _by(distinct, literals_of).values():
-        near = similar_pairs([_subject(a) for a in bucket], _SAME_SUBJECT)
-        alike = ((bucket[i], bucket[j]) for i, j, _ in near)
-        found += [pair for pair in alike if _opposed(*pair)]
-    pairs = ((distinct[a][0], distinct[b][0]) for a, b in found)
-    return sorted({(min(pair), max(pair)) for pair in pairs})
+            for a, b in combinations(group, 2):
+                if a.numbers != b.numbers:
+                    yield a, b
+
+
+def _opposites(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    """The pairs that say the opposite about the same."""
+    for bucket in _by(claims, literals_of).values():
+        subjects = [_subject(a) for a in bucket]
+        for i, j, _ in similar_pairs(subjects, _SAME_SUBJECT):
+            if _opposed(bucket[i], bucket[j]):
+                yield bucket[i], bucket[j]

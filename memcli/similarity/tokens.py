@@ -5,11 +5,10 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from memcli.text.matching import pattern as named
-from memcli.text.matching import stanzas
+from memcli.text.matching import stanzas, verbose
 
 _TABLES = stanzas("similarity/claim_words.txt")
 _GROUPS = {
@@ -31,20 +30,26 @@ _UNITS = {
 
 def _stem(word: str) -> str:
     """The word without English inflection: a lighter Porter step 1 (run and running are
-    equal)."""
+    equal). That of search cuts deeper, which would merge what only sounds alike."""
     if not word.isascii() or len(word) < 4 or word in WORDS["not plurals"]:
         return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith("s") and word[-2] not in "sui":
-        word = word[:-1]
-    for suffix, least in (("ing", 6), ("ed", 5), ("ly", 6)):
-        if word.endswith(suffix) and len(word) >= least:
-            word = word[: -len(suffix)]
-            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
+    word = _undoubled(re.sub(r"(?<![sui])s\Z", "", word))
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+@verbose
+def _ending() -> str:
+    return r"(?: (?<=\w{3}) (?: ing | ed ) | (?<=\w{4}) ly ) \Z"
+
+
+def _undoubled(word: str) -> str:
+    """Without -ing, -ed or -ly, and without the letter that was doubled before it."""
+    bare = _ending().sub("", word)
+    if bare != word and len(bare) > 3:
+        return re.sub(r"([^lsz])\1\Z", r"\1", bare)
+    return bare
 
 
 EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in group}
@@ -85,36 +90,99 @@ class Token(NamedTuple):
     proper: bool = False
 
 
-pattern = partial(named, "similarity/tokens")
+# How a text is written down and how it is meant
+
+
+@verbose(lines=True)
+def _heading() -> str:
+    """The mark and the date of a heading; the group is its text."""
+    return r"""
+        ^ [ \t]{0,3} \#{1,6} [ \t]+
+        (?: \[? \d{4}-\d\d-\d\d [^\]\s]* \]? [ \t:–—-]* )?
+        (.*) $
+    """
+
+
+@verbose(lines=True)
+def _bullet() -> str:
+    return r"""
+        ^ [ \t>]*
+        (?: (?: [-*+] | (?P<step>\d{1,2}) [.)] ) [ \t]+   # a bullet, a numbered step
+          | > [ \t]*                                      # a quotation
+          | (?= \[\d{4} )                                 # a date in brackets
+        )
+        (?: \[ \d{4}-\d\d-\d\d [^\]\s]* \] [ \t:–—-]* )?
+    """
+
+
+@verbose
+def _emphasis() -> str:
+    return r"(?<![\w*/]) (\*{1,3}) (?=[^\s*/.]) ([^*\n]+?) (?<=\S) \1 (?![\w*/])"
+
+
+@verbose(ignore_case=True)
+def _phrase() -> str:
+    """The phrases of the table, with a blank or a hyphen between their words."""
+    phrases = "|".join(name.replace(" ", "[ -]") for name in _PHRASES)
+    return rf"\b (?: {phrases} ) \b"
+
+
+@verbose(ignore_case=True)
+def _numeral() -> str:
+    return rf"\b (?: {'|'.join(_COUNTS)} ) \b"
+
+
+@verbose(ignore_case=True)
+def _short_form() -> str:
+    """What is written together: don't, cannot, it's."""
+    return r"\b (\w+?) n't \b | \b (can)not \b | ' (?: s | re | ve | ll | d | m ) \b"
 
 
 def _spell_out(match: re.Match[str]) -> str:
     head = (match[1] or match[2] or "").casefold()
-    return (
-        {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head) + " not"
-        if head
-        else ""
-    )
+    verb = {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head)
+    return f"{verb} not" if verb else ""
+
+
+def _begin_item(match: re.Match[str]) -> str:
+    return f"\n\n\0{match['step']} " if match["step"] else "\n\n"
 
 
 def _plain(text: str) -> str:
+    """The text without what only makes it look well, and with one word for a thing."""
     if not text.isascii():
         import unicodedata  # a shared library that English text need not load
 
         text = unicodedata.normalize("NFKC", text)
     text = text.replace("\r\n", "\n").replace("\u2019", "'")
-    text = pattern("heading").sub("\n\n\\1\n\n", text)
-    text = pattern("bullet").sub(
-        lambda m: f"\n\n\0{m['step']} " if m["step"] else "\n\n", text
-    )
-    text = pattern("emphasis").sub(r"\2", text)
-    text = pattern("phrase").sub(
-        lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text
-    )
-    text = pattern("numeral").sub(lambda m: _COUNTS[m[0].casefold()], text)
-    return (
-        pattern("short").sub(_spell_out, text) if "n" in text or "'" in text else text
-    )
+    text = _heading().sub(r"\n\n\1\n\n", text)
+    text = _bullet().sub(_begin_item, text)
+    text = _emphasis().sub(r"\2", text)
+    text = _phrase().sub(lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text)
+    text = _numeral().sub(lambda m: _COUNTS[m[0].casefold()], text)
+    return _short_form().sub(_spell_out, text) if "n" in text or "'" in text else text
+
+
+# Code and prose
+
+_CODE_SPAN = r"""
+    (?<!`) (?P<ticks>`{1,3}) (?!`) (?P<code>.{1,400}?) (?<!`) (?P=ticks) (?!`)
+"""
+
+
+@verbose(lines=True, dot_all=True)
+def _code() -> str:
+    return rf"(?P<fence> ^ [ \t]* (?: ``` | ~~~ ) [^\n]* $ ) | {_CODE_SPAN}"
+
+
+@verbose(dot_all=True)
+def _span_alone() -> str:
+    return _CODE_SPAN
+
+
+@verbose(lines=True)
+def _closing_fence() -> str:
+    return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* $"
 
 
 def tokenize(text: str) -> Iterator[Token]:
@@ -122,35 +190,84 @@ def tokenize(text: str) -> Iterator[Token]:
     mark."""
     start = 0
     plain = _plain(text)
-    for begin, end, code in (*_code_spans(plain), (len(plain), len(plain), "")):
+    for begin, end, code in _code_spans(plain):
         yield from _scan(plain[start:begin], code=False, fresh=start == 0)
         yield from _scan(code, code=True, fresh=False)
         start = end
+    yield from _scan(plain[start:], code=False, fresh=start == 0)
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
     """Where code stands and what it is; a fence that nothing closes is prose, looked at
     once."""
-    closes = [(match.start(), match.end()) for match in pattern("fence").finditer(text)]
-    wanted = pattern("code")
-    at = 0
-    while match := wanted.search(text, at):
-        at = match.end()
+    closing = [match.span() for match in _closing_fence().finditer(text)]
+    wanted = _code()
+    place = 0
+    while match := wanted.search(text, place):
+        place = match.end()
         if match.lastgroup != "fence":
-            yield match.start(), at, match["code"]
+            yield match.start(), place, match["code"]
             continue
-        next_close = bisect_right(closes, (at, 0))
-        if next_close < len(closes):
-            start, end = closes[next_close]
-            yield match.start(), end, text[at:start]
-            at = end
+        next_close = bisect_right(closing, (place, 0))
+        if next_close < len(closing):
+            start, end = closing[next_close]
+            yield match.start(), end, text[place:start]
+            place = end
         else:
-            wanted = pattern("span")
-            at = match.start()
+            wanted = _span_alone()
+            place = match.start()
+
+
+# Tokens
+
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+_ACCENTS = r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
+
+
+@verbose
+def _token() -> str:
+    return rf"""
+        # what most words are: known before all else is tried
+        (?P<plain> (?<!\S) [a-z]++ (?=[\s,]) )
+      | (?P<url> https?:// [^\s<>`"')\]]+ )
+      | (?P<date> \d{{4}}-\d\d-\d\d (?: [T ]\d\d:\d\d (?: :\d\d )? Z? )? )
+      | (?P<step> \0\d+ )
+      | (?P<flag> (?<![\w-]) --?[A-Za-z][\w-]* )
+      | (?P<issue> \#\d+\b )
+      | (?P<path>
+            [A-Za-z]:\\[\w\\.-]+
+          | (?<![\w@$*.{{}}+~-]) [\w@$*.{{}}+~-]* (?: / [\w@$*.{{}}\[\]+-]* )+
+          | (?<![\w*]) \*+\.[\w*{{}},-]+
+          | (?<![\w.]) \.[A-Za-z][\w.-]*
+          | (?<![\w.-]) [A-Za-z_][\w-]* (?: \.[A-Za-z0-9_*][\w*-]* )+
+        )
+      | (?P<number>
+            (?<![^\s(\[=:,<>`"']) -? (?=\d)
+            (?: \d[\d_]* (?: [.,:]\d+ )* ) (?: \.x\b )?
+            (?: -? (?: rc | alpha | beta | dev | post ) \.? \d* )?
+            (?: [ ]? (?: {_SPOKEN_UNITS} ) (?![^\W_]) | [ ]? % | \w* )
+          | \d\w* (?: [.,:]\d+ )*
+        )
+      | (?P<operator> [=!<>]= | && | \|\| | (?<=\s) [<>] (?=[ ]?\d) | [≤≥≠] )
+      | (?P<run> [{_UNSPACED}]+ )
+      | (?P<word> (?: (?![{_UNSPACED}]) [\w{_ACCENTS}] )+ (?P<call>\(\))? )
+      | (?P<comma> [,，、] )
+      | (?P<stop> [.;:!?()。；：！？—–…] | \n\s*\n | \s-\s )
+    """
+
+
+_SPOKEN_UNITS = r"""
+    ms | msecs? | milliseconds? | s | secs? | seconds? | mins? | minutes? | h | hrs?
+  | hours? | d | days? | weeks? | percent | [kKMGT]i?[bB] | [Bb]ytes?
+"""
+_SIGNS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 
 def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
-    for match in pattern("token").finditer(text):
+    for match in _token().finditer(text):
         kind = match.lastgroup or ""
         raw = match[0]
         if kind in ("call", "plain", "word"):
@@ -158,27 +275,24 @@ def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
         elif kind in ("url", "path"):
             yield from _path(raw, code=code)
         elif kind in ("comma", "stop"):
-            yield Token(
-                "comma" if kind == "comma" and not code else "gap" if code else "stop",
-                raw,
-            )
+            yield Token("gap" if code else kind, raw)
         elif kind == "number":
             yield Token(kind, _measure(raw), code)
+        elif kind in ("operator", "issue"):
+            yield Token("name", _SIGNS.get(raw, raw), code)
         else:
-            signs = {"≤": "<=", "≥": ">=", "≠": "!="}
-            name = kind in ("operator", "issue")
-            yield Token("name" if name else kind, signs.get(raw, raw), code)
+            yield Token(kind, raw, code)
         fresh = kind == "stop"
 
 
 @lru_cache(maxsize=16_384)
 def _word(raw: str, *, code: bool, proper: bool) -> Token:
     word = raw.removesuffix("()").strip("_")
-    camel = word[:1].islower() and not word.islower() and word.isascii()
-    if "_" in word or raw.endswith("()") or camel:
+    is_camel = word[:1].islower() and not word.islower() and word.isascii()
+    if is_camel or "_" in word or raw.endswith("()"):
         return Token("name", word, code)
     folded = word.casefold()
-    if folded[:1] == "v" and folded[1:].isdecimal():
+    if re.fullmatch(r"v\d+", folded):
         return Token("number", folded[1:], code)
     return Token(kind="word", text=folded, code=code, proper=proper)
 
@@ -188,22 +302,26 @@ def _path(raw: str, *, code: bool) -> Iterator[Token]:
     folded = path.casefold()
     if not path or folded in WORDS["abbreviations"]:
         return
-    if folded in WORDS["slashed"] or (
-        path.isupper() and path.replace("/", "").isalpha()
-    ):
-        yield from (
-            _word(part, code=code, proper=True) for part in path.split("/") if part
-        )
-    elif folded[0] == "v" and folded[1:2].isdecimal():
+    is_acronym = path.isupper() and path.replace("/", "").isalpha()
+    if is_acronym or folded in WORDS["slashed"]:
+        for part in filter(None, path.split("/")):
+            yield _word(part, code=code, proper=True)
+    elif re.match(r"v\d", folded):
         yield Token("number", folded[1:], code)
     else:
         yield Token("path", path if "/" in path else folded, code)
 
 
+@verbose
+def _count() -> str:
+    """A number, and the word or sign that may follow it."""
+    return r"^ ( -? \d[\d_]* (?: ,\d{3} )* (?: \.\d+ )? ) [ ]? ( [^\W\d_]+ | % )? $"
+
+
 def _measure(raw: str) -> str:
     """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading
     stays."""
-    match = pattern("count").match(raw.casefold())
+    match = _count().match(raw.casefold())
     if match is None:
         return raw.casefold()
     digits = match[1].replace(",", "").replace("_", "")

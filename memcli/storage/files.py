@@ -141,6 +141,13 @@ class Unreadable(OSError):
         self.line = line
 
 
+class Conflicted(Unreadable):
+    """A file with conflict markers: it is left alone until a person resolves them."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__("has conflict markers", line)
+
+
 class Content(NamedTuple):
     """The content of a file; `mtime` is 0 when it is too fresh to be told from its next
     edit."""
@@ -271,6 +278,22 @@ def refuse_links(path: Path, base: Path) -> None:
                 f"{part}: is a link, and mem writes through none",
                 "put the file itself there",
             )
+
+
+def written_at(path: Path, base: Path) -> Path:
+    """Where a memory file is written: behind a link that stays in `base`, as dotfile
+    managers make them. Raises RefusedError for any other link."""
+    try:
+        refuse_links(path, base)
+    except RefusedError:
+        real = Path(os.path.realpath(path))
+        top = Path(os.path.realpath(base))
+        inside = real.is_relative_to(top) and ".git" not in real.parts
+        if not (inside and path.suffix == real.suffix == ".md"):
+            raise
+        refuse_links(real, top)  # in a circle of links there is no end
+        return real
+    return path
 
 
 def state_dir() -> Path:

@@ -71,3 +71,12 @@ CREATE TABLE IF NOT EXISTS beats (
   project TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL, -- seconds since 1970
   PRIMARY KEY (project, event)
 ) WITHOUT ROWID;
+
+-- what sessions proposed; what is over (dropped, kept, run out) is not proposed again
+CREATE TABLE IF NOT EXISTS proposals (
+  project TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL,
+  became TEXT NOT NULL, -- "" while it waits, else kept, dropped or over
+  since TEXT NOT NULL, named TEXT NOT NULL, -- the day, and the session that was told
+  text TEXT NOT NULL, -- JSON
+  PRIMARY KEY (project, id)
+) WITHOUT ROWID;

@@ -18,7 +18,7 @@ from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.values import ARCHIVE, Patch
 from memcli.storage import durable, files, journal
 from memcli.storage.durable import UNCHANGED, refusing, silent
-from memcli.storage.files import refuse_links
+from memcli.storage.files import written_at
 from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of
 
 __all__ = ["StaleError", "Workspace", "silent"]
@@ -218,8 +218,7 @@ class Workspace:
         if not found:
             what = f"{name}: lies where mem does not write"
             raise RefusedError(what, "name a file below the root")
-        refuse_links(path, found[0])
-        return path
+        return written_at(path, found[0])
 
     def _apply(self, record: WriteRecord) -> None:
         journal.check(record.steps)

@@ -13,8 +13,11 @@ from memcli.views.entries import Keys
 from memcli.views.text import count, in_one_line
 
 if TYPE_CHECKING:
+    from memcli.commands.drop import DropReport
     from memcli.commands.extract import AfterSession, Learned, MomentReport
     from memcli.commands.history import ForgetReport, HistoryReport, ReplayReport
+    from memcli.commands.inbox import InboxReport
+    from memcli.commands.keep import KeepReport
     from memcli.history.docs import Doc
     from memcli.sessions.discover import Discovery
     from memcli.sessions.model import Session, Turn
@@ -73,6 +76,47 @@ def extract_text(done: AfterSession) -> str:
     return for_display("\n".join(lines))
 
 
+def inbox_keys(report: InboxReport) -> Keys:
+    left_out = ("became", "named", "by")
+    return {
+        "proposals": [
+            {key: value for key, value in one._asdict().items() if key not in left_out}
+            for one in report.proposals
+        ]
+    }
+
+
+def inbox_text(report: InboxReport) -> str:
+    """Each proposal with its title, its text, the words around, and where it is
+    from."""
+    lines = []
+    for one in report.proposals:
+        lines.append(f"{one.id[:8]}  {one.since}  {one.kind}: {one.title}")
+        text = " ".join(one.text.split())
+        around = one.around if one.around not in (text, one.title) else ""
+        told = [text if text.rstrip(".") != one.title else "", around]
+        lines += [f"          {each}" for each in filter(None, told)]
+        lines.append(f"          from {one.source}")
+    none = "nothing waits: mem extract proposes what is likely"
+    hint = "mem keep ID writes one, mem drop ID forgets it"
+    return for_display("\n".join([*lines, hint] if lines else [none]))
+
+
+def keep_text(report: KeepReport) -> str:
+    """What was written where, a line each."""
+    lines = [
+        f"{event.what} {event.id[:8]} in {event.path}: {event.title}"
+        for event in report.events
+    ]
+    return for_display("\n".join(lines))
+
+
+def drop_text(report: DropReport) -> str:
+    """What was dropped, a line each."""
+    lines = [f"dropped {one.id[:8]}: {one.title}" for one in report.dropped]
+    return for_display("\n".join(lines))
+
+
 def replay_text(report: ReplayReport) -> str:
     """How many corrections could have been prevented, and each with what was known
     before."""
@@ -126,6 +170,7 @@ def _session_text(session: Learned) -> list[str]:
     lines += [
         f"  found, and over the most of a session: {title}" for title in session.more
     ]
+    lines += [f"  ? proposed: {title} (mem inbox)" for title in session.proposed]
     return lines + [f"  not looked at: {what}" for what in session.cut]
 
 

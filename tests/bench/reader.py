@@ -1,6 +1,6 @@
 """Learning with a model, scored without one: python -m tests.bench.reader FOLDER OUT.
 
-FOLDER holds labelled sessions, as for `fit_rules`. What a model would be sent is
+FOLDER holds labelled sessions, as for `tests.bench.lessons`. What a model would be sent is
 written to OUT/ID.txt, a reader who sees nothing else writes the replies to
 OUT/ID.jsonl, one JSON value for each call, and the next run replays them through the
 scripted provider and scores what is learned."""
@@ -17,7 +17,7 @@ from memcli.memory.parser import parse
 from memcli.providers.llm import Scripted
 from memcli.sessions.model import Session
 from memcli.sessions.speakers import task_of
-from tests.bench import fit_rules
+from tests.bench import lessons
 
 TODAY = "2026-11-22"
 
@@ -69,7 +69,7 @@ def replayed(
     return [*said, *((row, row) for row in rows)], outcome
 
 
-def report(given: fit_rules.Set, read: Mapping[str, Session], out: Path) -> None:
+def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -> None:
     """Write the prompts; score those sessions that have replies."""
     sizes = []
     calls = []
@@ -93,7 +93,7 @@ def report(given: fit_rules.Set, read: Mapping[str, Session], out: Path) -> None
         answered,
         {name: given.labels[name] for name in chosen},
     )
-    print(fit_rules.figures(given, chosen) if chosen else "no session is answered yet")
+    print(lessons.figures(given, chosen) if chosen else "no session is answered yet")
 
 
 def main() -> None:
@@ -102,10 +102,10 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    given = fit_rules.Set(args.folder)
+    given = lessons.LabelledSet(args.folder)
     report(
         given,
-        {name: fit_rules.read(path) for name, path in given.files.items()},
+        {name: lessons.read(path) for name, path in given.files.items()},
         args.out,
     )
 

@@ -1,37 +1,41 @@
-"""Rules: what a person says and an agent finds out, judged by evidence; silence
+"""Rules: what a person states for good is kept, what is likely proposed; silence
 otherwise."""
+
+import tomllib
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from memcli.extraction import rules
-from memcli.extraction.rules import words
-from memcli.extraction.rules.words import fold
+from memcli.extraction.rules.statements import stated
 from memcli.sessions.model import Finding, Session, Turn
 from tests.extraction.turns import agent, call, human
 
 pytestmark = pytest.mark.unit
 LOOK = "I looked at the module and changed two functions in it."
+REMARKS = tomllib.loads(Path(__file__).with_name("remarks.toml").read_text("utf-8"))
+
+
+def session_of(*turns: Turn) -> Session:
+    begun = (human("Look at the module, please."), agent(LOOK))
+    return Session(id="s", format="test", name="s.jsonl", turns=(*begun, *turns))
 
 
 def found(*turns: Turn) -> list[Finding]:
-    session = Session(
-        id="s",
-        format="test",
-        name="s.jsonl",
-        turns=(human("Look at the module, please."), agent(LOOK), *turns),
-    )
-    return rules.find(session)[0]
+    return rules.find(session_of(*turns)).kept
 
 
-SAID = [
+def proposed(*turns: Turn) -> list[Finding]:
+    return rules.find(session_of(*turns)).proposed
+
+
+FOR_GOOD = [
     "Ask me before you run migrations.",
-    "Half cents are rounded down.",
     "We always deploy from the release branch, because the main branch broke production last time.",
-    "No, don't use npm here. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm",
-    "Stop bumping the version.", "We use uv here, not pip.", "You shouldn't edit the lock file.",
+    "No, don't use npm in this project. Use pnpm.",
     "The snapshot schema should never be updated, it is a point in time.",
     "Wait, we never include that library locally, it should come from our fork.",
-    "Note that our staging database must not be migrated without a backup.",
     "we dont ever commit generated files becuase the CI makes them",
     "Nein, wir benutzen hier immer pnpm, weil der CI-Server npm nicht kennt.",
     "Non, on utilise toujours pnpm ici, parce que la CI ne connaît pas npm.",
@@ -40,21 +44,34 @@ SAID = [
     "No, noi usiamo sempre pnpm qui, perché la CI non ha npm.",
     "Нет, мы всегда используем pnpm, потому что на CI нет npm.",
     "不对，我们以后统一用pnpm，不要用npm，因为CI上没有npm。",
-    "違います、私たちは必ずpnpmを使います。CIにnpmがないからです。",
+    "違います、私たちは必ずpnpmを使います。npmは使わないでください。",
     "아니, 우리는 항상 pnpm을 써야 해. CI에 npm이 없기 때문이야.",
+]  # fmt: skip
+LIKELY = [
+    "No, don't use npm. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm",
+    "Stop bumping the version.", "We use uv here, not pip.", "You shouldn't edit the lock file.",
+    "Note that our staging database must not be migrated without a backup.",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_what_lasts_is_learned(text: str) -> None:
-    """Rules, corrections and reasons, in ten languages, with slips and without
-    apostrophes."""
-    assert len(found(human(text), agent("Understood."))) == 1
+@pytest.mark.parametrize("text", FOR_GOOD)
+def test_what_is_stated_for_good_is_kept(text: str) -> None:
+    """Rules in ten languages, with slips and without apostrophes; not yet for certain."""
+    (one,) = found(human(text), agent("Understood."))
+    assert (one.importance, one.priority) == (0.7, "medium")
+    assert proposed(human(text), agent("Understood.")) == []
+
+
+@pytest.mark.parametrize("text", LIKELY)
+def test_what_is_likely_is_proposed(text: str) -> None:
+    """An order without "always", a correction, a choice: nobody knows for how long."""
+    assert len(proposed(human(text), agent("All right."))) == 1
+    assert found(human(text), agent("All right.")) == []
 
 
 IDLE = [
-    "Don't worry about it.", "Don't forget the tests.", "We use it here, not there.", "The tests are rounded down.", '"Our dates are stored in UTC."',
-    "Thanks, looks great!", "Can you run the tests now?", "commit", "yes please", "continue",
+    "Don't worry about it.", '"Our dates are always stored in UTC."', "Thanks, looks great!",
+    "Can you run the tests now?", "commit", "yes please", "continue",
     "Add a button to the page.", "What does this function do?", "fix the failing test",
     "mach weiter", "отлично, спасибо", "好的，继续", "ありがとう", "Here is the log:\nERROR we must never",
 ]  # fmt: skip
@@ -63,7 +80,43 @@ IDLE = [
 @pytest.mark.parametrize("text", IDLE)
 def test_small_talk_and_requests_teach_nothing(text: str) -> None:
     """A doubt is silence."""
-    assert found(human(text), agent("All right.")) == []
+    turns = (human(text), agent("All right."))
+    assert found(*turns) == proposed(*turns) == []
+
+
+@pytest.mark.parametrize("half", ["look", "score"])
+def test_remarks_orders_and_rules_are_told_apart(half: str) -> None:
+    """Ninety of each half, thirty of a kind in five languages: `look` was looked at,
+    `score` was not."""
+    counts: Counter[str] = Counter()
+    for kind in ("idle", "orders", "rules"):
+        for texts in REMARKS[kind][half].values():
+            for text in texts:
+                said = stated((human(text), agent("All right.")))
+                kept = any(one.is_rule for one in said)
+                counts[f"{kind} kept"] += kept
+                counts[f"{kind} either"] += bool(said)
+    assert counts["idle kept"] == 0
+    assert counts["orders kept"] <= 1
+    assert counts["rules either"] >= 26
+
+
+def test_agents_sentences_are_never_kept() -> None:
+    """Nor proposed: what an agent explains is history."""
+    text = "You must always run the migrations first, because the tests depend on it."
+    assert found(agent(text)) == proposed(agent(text)) == []
+
+
+def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule() -> None:
+    """The reason stands beside the rule; a request of the same turn does not."""
+    short = "Money is a Decimal here. Never use floats for it. They drift by a cent."
+    (one,) = found(human(short))
+    assert one.body == short and one.title == "Never use floats for it"
+    mixed = f"Fix the cart page. {short} Can you show me the result?"
+    (one,) = found(human(mixed))
+    assert "They drift" in one.body and "Fix the cart" not in one.body
+    (one,) = found(human(f"{'The page shows the sums of all carts. ' * 20}{short}"))
+    assert one.body.startswith("Never use floats") and len(one.body) <= 600
 
 
 def test_both_halves_stay_together() -> None:
@@ -72,6 +125,7 @@ def test_both_halves_stay_together() -> None:
         human("No, don't use npm in this project. Use pnpm."), agent("You're right.")
     )
     assert "npm" in one.body and "Use pnpm." in one.body and one.kind == "pitfall"
+    assert one.title == "Don't use npm in this project"
     text = "No, never round VAT on the sum. Round it once per invoice line."
     assert [one.body for one in found(human(text))] == [text]
 
@@ -147,11 +201,8 @@ def test_manner_is_private_and_rules_of_the_product_are_not() -> None:
 def test_an_answer_to_a_question_is_learned_with_it() -> None:
     """Short answers say little without what was asked."""
     asked = agent("Should ids be random numbers, or hashes of the location?")
-    (one,) = found(
-        asked,
-        human("Hashes of the location, we must never have random ones."),
-        agent("Done."),
-    )
+    answer = human("Hashes of the location, not random ones.")
+    (one,) = proposed(asked, answer, agent("Done."))
     assert "random numbers" in one.body and one.kind == "decision"
 
 
@@ -179,11 +230,11 @@ def test_remember_this(text: str) -> None:
     )
 
 
-def test_a_session_leaves_the_best_and_names_the_others() -> None:
+def test_a_session_leaves_seven_and_names_the_others() -> None:
     """Seven at most."""
-    turns = tuple(turn for text in SAID for turn in (human(text), agent("Understood.")))
-    kept, more = rules.find(Session(id="s", format="test", name="s.jsonl", turns=turns))
-    assert len(kept) == rules.MOST and len(more) >= 3
+    turns = [turn for text in FOR_GOOD for turn in (human(text), agent("Understood."))]
+    made = rules.find(session_of(*turns))
+    assert len(made.kept) == rules.MOST and len(made.more) >= 3
 
 
 def test_what_is_taken_back_is_not_learned() -> None:
@@ -209,51 +260,20 @@ def test_errors_that_were_got_over_are_learned_with_their_cause() -> None:
         error=True,
     )
     good = Turn(role="tool", text="ok", origin="tool:Bash", key="t", tool="Bash")
-    (one,) = found(call("Bash", command="manage migrate"), fail,
+    (one,) = proposed(call("Bash", command="manage migrate"), fail,
                    agent("The root cause is a worker that holds the lock."),
                    call("Bash", command="killworkers --all"), good,
                    call("Bash", command="manage migrate"), good)  # fmt: skip
     assert (
         "database is locked" in one.body and "killworkers" in one.body and one.commands
     )
-    assert not found(call("Bash", command="pytest"), fail, call("Edit", file_path="/repo/a.py"),
+    assert not proposed(call("Bash", command="pytest"), fail, call("Edit", file_path="/repo/a.py"),
                      call("Bash", command="pytest"), good)  # fmt: skip
 
 
-PONDERED = [
-    "Hey, I was looking at the parser the other day. I wonder if it could be simpler?",
-    "Makes sense. Maybe we should check the header there, because it broke in the past?",
-    "I think we could add a test for that. It might catch it early.",
-    "Right, we need a policy that never retries. Not sure where it would go, though?",
-]
-
-
-def test_thinking_aloud_settles_nothing_and_work_does() -> None:
-    """A talk in which nothing was run or shown, and the person asks and doubts."""
-    talk = [
-        turn for text in PONDERED for turn in (human(text), agent("Good question."))
-    ]
-    assert (
-        rules.find(Session(id="s", format="test", name="s.jsonl", turns=tuple(talk)))[0]
-        == []
-    )
-    order = human("Never retry a payment, because somebody paid twice.")
-    assert any("paid twice" in one.body for one in found(*talk, order, call("Edit")))
-
-
-def test_what_an_agent_found_out_is_learned() -> None:
-    """What fails, and why, in its own words; no reminder is asked for by a question."""
-    text = "The root cause: our driver silently ignores `mode=ro` because it has no prefix."
-    (one,) = found(call("Edit", file_path="/repo/a.py"), agent(text))
-    assert one.kind == "pitfall" and "silently" in one.body
+def test_what_a_question_asks_to_remember_is_no_reminder() -> None:
+    """Nor is a chore."""
     assert found(human("Remember the fix of the login page?"), agent("Yes.")) == []
-
-
-def test_cues_of_one_language_mean_nothing_else_in_another() -> None:
-    """Common English words are no cue of kind ours, reason or asks."""
-    assert not {"ours", "reason", "asks"} & words.kinds_of(
-        fold("put the car on the road, come in, comment")
-    )
 
 
 def test_it_is_deterministic_and_never_raises() -> None:

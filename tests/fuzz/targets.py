@@ -126,7 +126,7 @@ def _learned(text: str) -> None:
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
         session = reader.read_all(io.BytesIO(said.encode()), format="chat")[-1]
-        found, _ = rules.find(session)
+        found = rules.find(session).kept
         for part in episodes.segments(session.turns):
             episodes.told(session, part, found)
 

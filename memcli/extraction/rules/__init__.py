@@ -1,13 +1,15 @@
-"""What a session teaches, found by evidence alone: no model, no network, always the
-same answer."""
+"""What a session teaches, found by its words alone: no model, no network, always the
+same answer. Rules keep little: what a person states for good is kept, what is likely is
+proposed, all else is left to history."""
 
 import re
 from collections.abc import Sequence
 from os.path import basename
+from typing import NamedTuple
 
-from memcli.extraction.rules import commands, evidence, words
+from memcli.extraction.rules import commands, words
 from memcli.extraction.rules.commands import command_of, cut, family
-from memcli.extraction.rules.evidence import Remark
+from memcli.extraction.rules.statements import Statement, likeliness, stated
 from memcli.extraction.rules.words import (
     SpokenSentence,
     content,
@@ -17,67 +19,103 @@ from memcli.extraction.rules.words import (
 )
 from memcli.sessions.model import Finding, Session, Turn
 from memcli.sessions.tools import changed_by
+from memcli.text.matching import regex
 
-# lessons of a session, sentences of a turn that are to be remembered
+# lessons that a session leaves, what it proposes, what of a turn is to be remembered
 MOST = 7
+PROPOSED = 3
 REMINDERS = 3
+SURE = 0.7  # the importance of what rules keep, until a person confirms it
 TITLE = 112
 # turns before a correction in which what it is about is looked for, files
 NEAR = 40
 FILES = 4
-_NO_LESSON = {"question", "about nothing", "taken back"}
-_MARKUP = re.compile(r"\*\*|__|^(?:[\s>*_.)(-]|\d+[.)])+(?=\w)")
-_LED = re.compile(
-    r"(?=(?:\S+\s){3})[^:`]{1,96}\b[a-z]+:\s"
-)  # "The catch here is this: ..."
-_CLAUSE = re.compile(r"[;:,]\s|\s[—–-]\s|\s(?=(?:because|so that|which|weil|porque) )")
+
+# What leads into a sentence and is no part of the rule: "Ok so, ...", "No, ...".
+_OPENING = r"""(?xi)
+    (?: (?: ok(?:ay)? | so | well | btw | also | and | but | please | pls | hey | hi
+          | wait | hm+ | oh | ah | yes | yeah | no+ | nope | actually | nvm | sure
+          | right | thanks? | cool | nice | great
+          | note(?:[ ]that)? | remember(?:[ ]that)?
+          | nein | bitte | und | aber | por[ ]favor | vale | да | нет | и | а
+          | пожалуйста | 不对 | 不是 | 好的? | 请 )
+        (?![\w'’-]) [\s,.!:;–—-]{0,4}
+      | [:;)(]+ \s )+
+"""
+# Emphasis, and the marks of a list before a word.
+_MARKUP = r"(?x) \*\* | __ | ^(?: [\s>*_.)(-] | \d+[.)] )+ (?=\w)"
+# What a sentence is led in by: "The catch here is this: ..."
+_LED = r"(?x) (?=(?:\S+\s){3}) [^:`]{1,96} \b[a-z]+:\s"
+# Where a clause ends.
+_CLAUSE = r"""(?x)
+    [;:,]\s | \s[—–-]\s | [，；] | \s(?=(?:because|so[ ]that|which|weil|porque)[ ])
+"""
+# What begins so is only half of what is said.
+_SUBORDINATE = r"""(?xi)
+    (?: if | when | because | to | since | unless | although | while | before | after
+      | as | for | given | wenn | weil | um | falls | si | quand | cuando | para | se
+      | quando | если | когда | чтобы ) [ ]
+"""
+
+_ORDERS = {"lasting", "for good", "must", "forbid", "forbids", "ask first", "order"}
 
 
-def find(session: Session) -> tuple[list[Finding], tuple[str, ...]]:
-    """What is worth remembering, in order of its turns, and the titles of what is over
-    the most."""
+class RuleFindings(NamedTuple):
+    """What rules keep, what they propose, and the titles of what is over the most."""
+
+    kept: list[Finding]
+    proposed: list[Finding]
+    more: tuple[str, ...] = ()
+
+
+def find(session: Session) -> RuleFindings:
+    """What is worth remembering, in order of its turns."""
     turns = session.turns
-    reminders, used = _reminders(turns)
-    worth = {True: lambda _: -99.0, False: evidence.by_weights}
-    chosen = evidence.chosen(turns, lambda one: worth[(one.turn, one.at) in used](one))
-    lessons = [_finding(*one, turns) for one in chosen]
-    found = [*reminders, *lessons, *commands.recoveries(turns)]
+    reminders = _reminders(turns)
+    said = stated(turns)
+    sure = [_finding(one, turns) for one in said if one.is_rule]
+    found = [*reminders, *sure]
+    likely = sorted(
+        (one for one in said if not one.is_rule),
+        key=lambda one: (-likeliness(one.shows), -one.turn),
+    )
+    recovered = commands.recoveries(turns)
+    proposed = [*(_finding(one, turns) for one in likely), *recovered]
     kept = sorted(found[:MOST], key=lambda one: one.turn)
-    return kept, tuple(one.title for one in found[MOST:])
+    more = tuple(one.title for one in found[MOST:])
+    return RuleFindings(kept=kept, proposed=proposed, more=more)
 
 
-def _reminders(turns: Sequence[Turn]) -> tuple[list[Finding], set[tuple[int, int]]]:
-    """What the person said to remember, and which sentences (turn, place) say so."""
+def _reminders(turns: Sequence[Turn]) -> list[Finding]:
+    """What the person said to remember."""
     found: list[Finding] = []
-    used: set[tuple[int, int]] = set()
-    one = Finding(
+    before = ""
+    for at, turn in enumerate(turns):
+        if not turn.human:
+            before = turn.text if spoken(turn) else before
+            continue
+        said = sentences(turn.text, typed=True)
+        asks = [n for n, one in enumerate(said) if not one.asks and one.reminds]
+        for n in asks[:REMINDERS]:
+            if text := _fact(said, n, before):
+                found.append(_reminder(text, at))
+    return found
+
+
+def _reminder(text: str, turn: int) -> Finding:
+    return Finding(
         scope="observations",
-        title="",
-        body="",
-        turn=0,
+        title=title(text),
+        body=text[:1].upper() + text[1:],
+        turn=turn,
         kind="fact",
         type="declarative",
         priority="high",
     )
-    before = ""
-    reminds = words.pattern("remember")
-    for i, turn in enumerate(turns):
-        before = turn.text if spoken(turn) else before
-        said = sentences(turn.text, typed=True) if turn.human else []
-        told = [n for n, each in enumerate(said) if each.text[-1] not in "?？"]
-        asks = [n for n in told if reminds.match(said[n].text)][:REMINDERS]
-        facts = [text for n in asks if (text := _fact(said, n, before))]
-        used |= {
-            (i, n) for n, each in enumerate(said) if n in asks or each.text in facts
-        }
-        for text in facts:
-            body = text[:1].upper() + text[1:]
-            found.append(one._replace(title=title(text), body=body, turn=i))
-    return found, used
 
 
 def _fact(said: Sequence[SpokenSentence], n: int, before: str) -> str:
-    text = words.pattern("remember").sub("", said[n].text)
+    text = regex(words.REMEMBER).sub("", said[n].text)
     if about := content(text.lower()):
         return text if len(about) > 1 else ""  # a chore
     meant = [one for one in said[:n] or sentences(before) if len(content(one.low)) >= 3]
@@ -86,95 +124,92 @@ def _fact(said: Sequence[SpokenSentence], n: int, before: str) -> str:
 
 def title(text: str, longest: int = TITLE) -> str:
     """`text` as a title: without what leads into it, cut at the end of a word."""
-    bare = _MARKUP.sub("", text).strip()
-    lead = words.pattern("opening").match(bare)
+    bare = regex(_MARKUP).sub("", text).strip()
+    lead = regex(_OPENING).match(bare)
     rest = bare[lead.end() :] if lead and len(bare) - lead.end() > 12 else bare
-    led = _LED.match(rest)
+    led = regex(_LED).match(rest)
     rest = rest[led.end() :] if led and len(rest) - led.end() > 20 else rest
-    rest = rest if len(rest) <= longest else re.sub(r"\s\([^()]*\)", "", rest)
-    half = words.pattern("subordinate")
+    if len(rest) > longest:
+        rest = regex(r"\s\([^()]*\)").sub("", rest)
+    rest = _clause(rest, longest)
+    first = rest.partition(" ")[0].rstrip(",:;")
+    if regex(r"[^\W\d_]+(?:['’][a-z]+)?").fullmatch(first):  # no path, no address
+        rest = rest[:1].upper() + rest[1:]
+    return cut(rest, longest).rstrip(" .!,;:。！，；")
+
+
+def _clause(text: str, longest: int) -> str:
+    """The longest beginning of a text that ends where a clause does and is not too
+    long; the text itself where there is none."""
+    half = regex(_SUBORDINATE)
+    if len(text) <= longest or half.match(text):
+        return text
     idle = words.listed("stop") | words.listed("filler")
-    if len(rest) > longest and not half.match(rest):
-        ends = (one.start() for one in _CLAUSE.finditer(rest))
-        clauses = [
-            rest[:end].rsplit(" ", 1) for end in ends if longest // 5 <= end <= longest
-        ]
-        whole = [
-            one
-            for one in clauses
-            if one[-1] not in idle and not half.match(f"{one[-1]} ")
-        ]
-        rest = " ".join((whole or [[rest]])[-1])
-    return cut(rest[:1].upper() + rest[1:], longest).rstrip(" .!,;:。！，；")
+    ends = (found.start() for found in regex(_CLAUSE).finditer(text))
+    for end in sorted((end for end in ends if end <= longest), reverse=True):
+        last = text[:end].rsplit(" ", 1)[-1]
+        if end >= longest // 5 and last not in idle and not half.match(f"{last} "):
+            return text[:end]
+    return text
 
 
-def _finding(body: str, found: Remark, turns: Sequence[Turn]) -> Finding:
-    shown = found.evidence
-    text = found.sentence.text
-    points = "begins: points" in shown or text.rstrip(" .!").endswith(
-        (" it", " that", " this")
+def _finding(one: Statement, turns: Sequence[Turn]) -> Finding:
+    """A statement of a person as a finding: its scope and kind by what it shows."""
+    body = _told(one, turns)
+    found = Finding(
+        scope="observations",
+        title=title(one.text),
+        body=body,
+        turn=one.turn,
+        importance=SURE,
+        priority="medium",
     )
-    lead = next((one.text for one in sentences(body) if points), text)
-    own = lead in turns[found.turn].text and lead[-1] not in "?？:："
-    one = Finding(
-        scope="project", title=title(lead if own else text), body=body, turn=found.turn
-    )
-    if not found.human:
-        if {"finding", "surprise", "denial"} & shown:
-            return one._replace(kind="pitfall")
-        return one._replace(
-            kind="decision" if "settle" in shown else "fact", type="declarative"
+    low = fold(one.text)
+    if "manner" in one.shows:
+        return found._replace(kind="preference", about_person=True)
+    if one.shows & {"conceded", "corrects", "interrupted"}:
+        paths, globs = about(turns, one.turn, body)
+        return found._replace(
+            scope="corrective",
+            kind="pitfall",
+            type="corrective",
+            paths=paths,
+            commands=globs,
         )
-    if "manner" in shown and _is_manner(found.sentence.low):
-        return one._replace(scope="observations", kind="preference", about_person=True)
-    # "Ask me before you run migrations" is a rule of this repository, not of the
-    # person.
-    if "autonomy" in shown and not content(found.sentence.low) - words.listed("asking"):
-        return one._replace(scope="escalation", kind="preference")
-    if _corrects(shown):
-        paths, names = about(turns, found.turn, body)
-        one = one._replace(scope="corrective", kind="pitfall", type="corrective")
-        return one._replace(paths=paths, commands=names)
-    ordered = {"oblige", "forbid", "autonomy"} & shown
-    wishes = "wish" in shown and "instead" not in shown
-    if (
-        ordered or wishes or {"durable", "preference"} & shown
-    ) and "chosen" not in shown:
-        names = about(turns, found.turn, body, named_only=True)[1] if ordered else ()
-        kind = "policy" if ordered else "preference"
-        return one._replace(scope="observations", kind=kind, commands=names)
-    decided = {"settle", "instead", "chosen", "begins: tasks"} & shown
-    return one._replace(kind="decision" if decided else "fact", type="declarative")
+    if "prefers" in one.shows:
+        return found._replace(kind="preference")
+    if one.shows & _ORDERS:
+        named = about(turns, one.turn, low, named_only=True)[1]
+        return found._replace(kind="policy", commands=named)
+    if one.shows & {"chosen", "instead", "our rule", "our way"}:
+        return found._replace(scope="project", kind="decision", type="declarative")
+    return found._replace(scope="project", kind="fact", type="declarative")
 
 
-def _corrects(shown: frozenset[str]) -> bool:
-    return {"conceded", "correct"} <= shown or bool(
-        {"begins: corrects", "interrupted"} & shown
-    )
+def _told(one: Statement, turns: Sequence[Turn]) -> str:
+    """The body of a statement, behind the question that it answers or, where it points
+    back, what it points to."""
+    before = next((t for t in reversed(turns[: one.turn]) if spoken(t)), None)
+    said = sentences(before.text) if before is not None else []
+    if "chosen" in one.shows:
+        said = [each for each in said if each.asks]
+    elif "points" not in one.shows or not one.body.startswith(one.text):
+        return one.body
+    meant = [each.text for each in said if len(content(each.low)) >= 3]
+    return " ".join([*meant[-1:], one.body])[: words.LONGEST]
 
 
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
     """(turn, sentence) of what a person said to put the agent right, the first of each
     turn."""
-    found: dict[int, str] = {}
-    remarks = evidence.remarks(turns, evidence.hear(turns))
-    for one in sorted(remarks, key=lambda one: (one.turn, one.at)):
-        if one.human and _corrects(one.evidence) and not _NO_LESSON & one.evidence:
-            found.setdefault(one.turn, one.sentence.text)
-    return list(found.items())
-
-
-def _is_manner(low: str) -> bool:
-    """Whether a sentence is about how the agent talks, and not about words of the
-    product."""
-    return bool(content(low) & words.listed("manner")) or not low.isascii()
+    puts_right = {"corrects", "conceded", "interrupted"}
+    return [(one.turn, one.text) for one in stated(turns) if puts_right & one.shows]
 
 
 def of_manner(text: str) -> bool:
     """Whether a turn begins with how the person wants to be talked to, which is
     private."""
-    low = fold(text[:300])
-    return "manner" in words.kinds_of(low) and _is_manner(low)
+    return words.says("manner", fold(text[:300]))
 
 
 def about(
@@ -183,34 +218,58 @@ def about(
     """The files and commands that a sentence names of what the agent did; without them,
     and beside a test, also the last command, or the files that were edited last in one
     go."""
-    low = fold(body)
-    over = False
-    said = {*low.split()}
-    tests = words.listed("testing")
-    idle = words.listed("looking") | tests | words.listed("editing") | {""}
-    files = list[str]()
-    commands = list[str]()
-    last: list[tuple[tuple[str, ...], str]] = []  # (files, command), the latest first
-    for one in reversed(turns[max(0, turn - NEAR) : turn]):
-        over = over or (one.human and bool(last))
-        paths = changed_by(one, shell=True)
-        command = family(command_of(one))
+    deeds = _Deeds(fold(body))
+    for at in range(turn - 1, max(0, turn - NEAR) - 1, -1):
+        deeds.look(turns[at])
+    if not named_only:
+        deeds.take_last()
+    globs = (f"{command}*" for command in dict.fromkeys(filter(None, deeds.commands)))
+    return tuple(dict.fromkeys(deeds.files))[:FILES], tuple(globs)
+
+
+class _Deeds:
+    """The files and commands of the turns before a correction, the latest first."""
+
+    def __init__(self, low: str) -> None:
+        self.low = low
+        self.said = set(low.split())
+        self.files: list[str] = []
+        self.commands: list[str] = []
+        self.last: list[tuple[tuple[str, ...], str]] = []
+        self.over = False  # before the last request of the person
+        tests = words.listed("testing")
+        self.idle = words.listed("looking") | tests | words.listed("editing") | {""}
+
+    def look(self, turn: Turn) -> None:
+        """Note what a turn did, and whether the correction names it."""
+        self.over = self.over or (turn.human and bool(self.last))
+        paths = changed_by(turn, shell=True)
+        self.files += [path for path in paths if self._names(path)]
+        command = family(command_of(turn))
+        program = command.partition(" ")[0]
+        if self._names_command(command, command_of(turn)):
+            self.commands.append(command)
+        if not self.over and (paths or program not in self.idle):
+            self.last.append((paths, "" if program in self.idle else command))
+
+    def take_last(self) -> None:
+        """Where nothing is named: the last command, or the files edited in one go."""
+        tests = words.listed("testing")
+        named = {command.partition(" ")[0] for command in self.commands} - tests
+        if not self.last or self.files or named:
+            return
+        paths, command = self.last[0]
+        if paths:
+            self.files = [path for each, _ in self.last for path in each]
+        self.commands.append(command)
+
+    def _names(self, path: str) -> bool:
+        return bool({path.lower(), basename(path).lower()} & self.said)
+
+    def _names_command(self, command: str, line: str) -> bool:
         program, _, rest = command.partition(" ")
-        files += [
-            path for path in paths if {path.lower(), basename(path).lower()} & said
-        ]
+        if program in self.said - words.listed("looking"):
+            return True
         # Of "push --force" both are said.
-        flagged = (
-            said & {*re.findall(r"(?<=--)[\w-]+", command_of(one))}
-            and f" {rest} " in low
-        )
-        named = program in said - words.listed("looking") or (rest and flagged)
-        commands += [command] if named else []
-        if not over and (paths or program not in idle):
-            last.append((paths, "" if program in idle else command))
-    decided = files or {command.partition(" ")[0] for command in commands} - tests
-    if last and not decided and not named_only:
-        files = [path for paths, _ in last for path in paths] if last[0][0] else []
-        commands.append(last[0][1])
-    globs = (f"{command}*" for command in dict.fromkeys(filter(None, commands)))
-    return tuple(dict.fromkeys(files))[:FILES], tuple(globs)
+        flags = set(re.findall(r"(?<=--)[\w-]+", line))
+        return bool(rest and self.said & flags and f" {rest} " in self.low)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memcli.extraction.rules.words import kinds_of, listed, pattern, sentences, spoken
+from memcli.extraction.rules.words import listed, says, sentences, spoken
 from memcli.sessions.model import Finding, Turn
 from memcli.sessions.tools import changed_by, shell_line
 from memcli.text.matching import regex
@@ -20,6 +20,16 @@ FAILURES = 3
 REACH = 80
 
 _SET = r"[A-Za-z_]\w*="  # a variable that is set
+# A line that names its kind of error: "ValueError: ...".
+_TYPED_ERROR = r"(?i)\b\w+(?:error|exception)\b\s*:"
+# A line that says that something failed, in the words of common tools.
+_ERROR = r"""(?xi)
+    \b\w*(?:error|exception)\b\s*[:(] | \berror(?:\[\w+\])?: | \bfatal: | \berr!
+    | \bpanic:
+    | \b(?: cannot | could[ ]not | can't | unable[ ]to | permission[ ]denied
+         | not[ ]found | refused | undefined | missing | timed[ ]out | failed[ ]to
+         | no[ ]such )\b
+"""
 # What stands before the program: wrappers, and what runs it in an environment or as a
 # module.
 _BEFORE = (
@@ -116,12 +126,8 @@ def family(command: str) -> str:
 
 def _error_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()[-200:]]
-    named = [
-        line
-        for line in lines
-        if len(line) < 1000 and pattern("error").search(line.lower())
-    ]
-    typed = [line for line in named if pattern("typed error").search(line.lower())]
+    named = [line for line in lines if len(line) < 1000 and regex(_ERROR).search(line)]
+    typed = [line for line in named if regex(_TYPED_ERROR).search(line)]
     line = (typed or named[:1] or [""])[-1]
     line = regex(r"^(?:E\s+|npm ERR! |error: (?=error))").sub("", line)
     return cut(redact_secrets(line).replace("`", "'"), ERROR)
@@ -192,7 +198,7 @@ def _cause(turns: Sequence[Turn], end: int) -> str:
         if spoken(turn)
         for one in sentences(turn.text)[::-1]
     )
-    why = (one.text for one in said if "finding" in kinds_of(one.low))
+    why = (one.text for one in said if says("finding", one.low))
     return next((text for text in why if 20 < len(text) <= 300), "")
 
 

@@ -5,25 +5,61 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from memcli.sessions.model import Turn
-from memcli.text.matching import table
+from memcli.text.matching import regex, table
 
 LONGEST = 600  # characters of the longest sentence that is looked at
 READ = (6000, 4000)  # characters of a turn that are read, of its head and its tail
-_NO_END = "".join(rf"(?<!\b{s}\.)" for s in r"e\.g i\.e etc vs z\.b bzw ej \d".split())
-_END = re.compile(
-    rf"(?<=[.!?…]){_NO_END}[\"'”)*_]*\s+(?=[\"'“„(*_`@¿¡]*[\w`@])|(?<=[。！？])"
-)
+
+# A sentence ends behind its mark (not behind an abbreviation or a number) when a word,
+# a quotation or code follows; in scripts without spaces behind the mark alone.
+_END = r"""
+    (?<=[.!?…])
+    (?<!\be\.g\.) (?<!\bi\.e\.) (?<!\betc\.) (?<!\bvs\.) (?<!\bz\.b\.) (?<!\bbzw\.)
+    (?<!\bej\.) (?<!\b\d\.)
+    ["'”)*_]* \s+ (?=["'“„(*_`@¿¡]*[\w`@])
+    | (?<=[。！？])
+"""
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_MARK = re.compile(r"\s*(?:(?:[-*•+]|\d{1,2}[.)])\s+|(#{1,6})\s+)(?:\[[ xX]\]\s+)?")
+# What stands before the text of a line: a bullet, a number or a heading, a check box.
+_MARK = r"""
+    \s* (?: (?:[-*•+] | \d{1,2}[.)]) \s+ | (\#{1,6}) \s+ ) (?: \[[ xX]\] \s+ )?
+"""
+# A line that no person types: a table, a quotation, a shell line, a diff, a time stamp,
+# a level of a log, a trace, a bracket alone.
+_LOGGED = r"""(?xi)
+    \s* (?: [|>] | <[/a-z!] | \$[ ] | >>>[ ] | diff[ ]--git | @@[ ] | \+\+\+[ ]
+    | ---[ ] | ---+\s*$ | ===+ | \d{4}-\d\d-\d\d | \d\d:\d\d:\d\d
+    | \[? (?:warn|warning|error|err|info|debug|fatal|trace) \]? \s* [:\s] \s
+    | traceback\b | file[ ]" | at[ ]\S+[ ]?\( | [+}{]\s*$ )
+"""
+# A line that announces what the person pasted below it: "here is the log:".
+_ANNOUNCED = r"""(?xi)
+    (?: here(?:'s|[ ]is|[ ]are) | i[ ]get | i[ ]got | output | logs? | error
+      | traceback | stack[ ]?trace | it[ ]says | prints? | message | ticket
+      | ausgabe | fehler | salida | 输出 | 日志 | 报错 )
+    \b [^\n:：]{0,60} [:：] \s* $
+"""
+# What follows is to be remembered; when nothing does, what was said just before.
+REMEMBER = r"""(?xi)
+    ^ (?: please\s+ | bitte\s+ | 请 )?
+    (?: remember | keep[ ]in[ ]mind | don['’]?t[ ]forget | do[ ]not[ ]forget
+      | note[ ]for[ ](?:later|next[ ]time)
+      | merke?[ ]dir | denk[ ](?:dran|daran) | vergiss[ ]nicht
+      | retiens | souviens[- ]toi | recuerda | ten[ ]en[ ]cuenta | no[ ]olvides
+      | lembre(?:-se)? | não[ ]esqueça | ricorda(?:ti)? | non[ ]dimenticare
+      | запомни | помни | не[ ]забудь | 记住 | 别忘了 | 覚えて(?:おいて)? | 忘れないで
+      | 기억해 )
+    (?![a-z])
+    (?: \s+ (?: this | that | das | dies | dass | que | qué | esto | eso | ceci | cela
+              | isso | isto | che | questo | это | что ) )?
+    [\s,:：–—-]*
+"""
 _CONTRACTION = re.compile(r"['’](?=(?:t|s|m|d|re|ve|ll)\b)")
-_BLANKS = {n: " " for n in range(128) if not re.match(r"[\w?/.@-]", chr(n))} | {
-    96: " ` "
-}
-_BETWEEN = re.compile(r"[^\w`?/.@-]+|[.-](?=\s|$)|(?<=\s)[.-]")
+_BETWEEN = r"[^\w`?/.@-]+ | [.-](?=\s|$) | (?<=\s)[.-]"
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"\w{3,}")
 
@@ -36,6 +72,16 @@ class SpokenSentence(NamedTuple):
     low: str
     mark: str = ""  # "-" in a list, "#" in a heading
 
+    @property
+    def asks(self) -> bool:
+        """Whether it ends as a question."""
+        return self.text.rstrip("*_)\"' ").endswith(("?", "？"))
+
+    @property
+    def reminds(self) -> bool:
+        """Whether it says that something is to be remembered."""
+        return regex(REMEMBER).match(self.text) is not None
+
 
 def spoken(turn: Turn) -> bool:
     """Whether a turn is in the agent's words."""
@@ -46,14 +92,8 @@ def fold(text: str) -> str:
     """`text` in lower case between blanks, contractions as one word, without other
     punctuation."""
     low = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
-    low = _CONTRACTION.sub("", low) if "'" in low or "’" in low else low
-    if low.isascii():
-        low = low.translate(_BLANKS)
-        said = low.split()
-        if "." in low or "-" in low:
-            said = [word for each in said if (word := each.strip(".-"))]
-        return f" {' '.join(said)} "
-    return f" {_BETWEEN.sub(' ', low.replace('`', ' ` ')).strip()} "
+    low = _CONTRACTION.sub("", low).replace("`", " ` ")
+    return f" {regex(_BETWEEN, re.VERBOSE).sub(' ', low).strip()} "
 
 
 def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
@@ -63,52 +103,47 @@ def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
         text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
     fence = ""
     found = list[SpokenSentence]()
-    logged = pattern("logged")
-    pasted = pattern("pasted")
     for line in text.split("\n"):
-        if begun := _FENCE.match(line):
-            fence = "" if begun[1][:3] == fence else fence or begun[1][:3]
-        elif (
-            not fence
-            and line.strip()
-            and not logged.match(line)
-            and len(line) < 4 * LONGEST
-        ):
-            mark = _MARK.match(line)
-            kind = "" if mark is None else "#" if mark[1] else "-"
-            found += _split(" ".join(line[mark.end() if mark else 0 :].split()), kind)
-            if typed and pasted.search(line):
-                break
+        begun = _FENCE.match(line)
+        if begun:
+            same = begun[1][:3] == fence
+            fence = "" if same else fence or begun[1][:3]
+            continue
+        if fence or not line.strip() or len(line) >= 4 * LONGEST or is_logged(line):
+            continue
+        mark = regex(_MARK, re.VERBOSE).match(line)
+        kind = ("#" if mark[1] else "-") if mark else ""
+        found += _split(" ".join(line[mark.end() if mark else 0 :].split()), kind)
+        if typed and regex(_ANNOUNCED).search(line):
+            break
     return found
+
+
+def is_logged(line: str) -> bool:
+    """Whether a line is one that no person types."""
+    return regex(_LOGGED).match(line) is not None
 
 
 def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
     start = 0
-    for end in [*(found.end() for found in _END.finditer(line)), len(line)]:
+    ends = [found.end() for found in regex(_END, re.VERBOSE).finditer(line)]
+    for end in [*ends, len(line)]:
         text = line[start:end].strip()
         if text and len(text) <= LONGEST:
-            yield SpokenSentence(text, fold(text), mark)
+            yield SpokenSentence(text=text, low=fold(text), mark=mark)
         start = end
 
 
 @cache
 def _cues() -> dict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
-    kinds: list[str] = []
+    name = ""
     for row in table("extraction/rules/cues.txt").splitlines():
         if row.startswith("[") and row.endswith("]"):
-            kinds = row.strip("[]").split(", ")
+            name = row[1:-1]
         elif row and not row.startswith("#"):
-            for kind in kinds:
-                found[kind] += row.split("|")
+            found[name] += row.split("|")
     return dict(found)
-
-
-@cache
-def pattern(name: str) -> re.Pattern[str]:
-    """A regular expression of the table."""
-    text = table("extraction/rules/patterns.txt").partition(f"\n[{name}]\n")[2]
-    return re.compile(text.partition("\n\n")[0].replace("\n", ""))
 
 
 @cache
@@ -118,84 +153,34 @@ def listed(name: str) -> frozenset[str]:
 
 
 @cache
-def _phrases(name: str) -> tuple[str, ...]:
-    return tuple(
-        cue
-        if _SPACELESS.search(cue)
-        else f" {cue[:-1]}"
-        if cue[-1] == "*"
-        else f" {cue} "
-        for cue in _cues()[f"list: {name}"]
-    )
+def phrases(name: str) -> tuple[str, ...]:
+    """The cues of a kind as they stand in a folded text."""
+    return tuple(map(_phrase, _cues()[name]))
+
+
+def _phrase(cue: str) -> str:
+    if _SPACELESS.search(cue):
+        return cue
+    return f" {cue[:-1]}" if cue.endswith("*") else f" {cue} "
 
 
 def says(name: str, low: str) -> bool:
-    """Whether a folded text holds a phrase of a list of the table."""
-    return any(phrase in low for phrase in _phrases(name))
+    """Whether a folded text holds a cue of a kind."""
+    return any(phrase in low for phrase in phrases(name))
 
 
-@cache
-def _index(prefix: str) -> tuple[dict[str, set[str]], dict[str, list[tuple[str, str]]]]:
-    """Kinds by whole word, and (cue, kind) of longer cues by what they begin with."""
-    whole: defaultdict[str, set[str]] = defaultdict(set)
-    longer: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    kinds_there = (
-        each for each in _cues().items() if each[0].rpartition(": ")[0] == prefix
-    )
-    for kind, cue in ((kind, cue) for kind, cues in kinds_there for cue in cues):
-        if _SPACELESS.search(cue):
-            longer[""].append((cue.rstrip("*"), kind))
-        elif cue.endswith("*"):
-            longer[f"{cue[:3]}*"].append((cue[:-1], kind))
-        elif " " in cue:
-            longer[cue.split(" ", 1)[0]].append((f" {cue} ", kind))
-        else:
-            whole[cue].add(kind)
-    slips: dict[str, set[str]] = {}
-    for cue, kinds in ((cue, kinds) for cue, kinds in whole.items() if len(cue) > 5):
-        for i in range(
-            1, len(cue)
-        ):  # a letter left out, or two exchanged, behind the first
-            turned = cue[:i] + cue[i : i + 2][::-1] + cue[i + 2 :]
-            slips |= {cue[:i] + cue[i + 1 :]: kinds, turned: kinds}
-    known = {word: set[str]() for word in listed("stop")} | whole
-    return {**slips, **known}, dict(longer)
+def begins(name: str, low: str) -> bool:
+    """Whether a folded text begins with a cue of a kind, fillers aside."""
+    rest = opened(low)
+    return rest.startswith(phrases(name)) or rest[1:].startswith(phrases(name))
 
 
-@lru_cache(maxsize=1 << 16)
-def _of_word(
-    prefix: str, word: str
-) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
-    whole, longer = _index(prefix)
-    stems = {
-        kind for cue, kind in longer.get(f"{word[:3]}*", ()) if word.startswith(cue)
-    }
-    return frozenset(whole.get(word, set()) | stems), tuple(longer.get(word, ()))
-
-
-def kinds_of(low: str) -> set[str]:
-    """What the words of a folded sentence show."""
-    found: set[str] = set()
-    for word in low.split():
-        kinds, phrases = _of_word("", word)
-        found |= kinds
-        if phrases:
-            found.update(kind for cue, kind in phrases if cue in low)
-    if not low.isascii() and _SPACELESS.search(low):
-        found.update(kind for cue, kind in _index("")[1][""] if cue in low)
-    return found
-
-
-def begins(low: str) -> set[str]:
-    """What a folded sentence begins with, after fillers: kinds of "begins: ..."."""
-    words = low.replace("?", " ").split()
+def opened(low: str) -> str:
+    """A folded text from its first word on that is no filler."""
+    said = low.split()
     fillers = listed("filler")
-    at = next((i for i, word in enumerate(words[:8]) if word not in fillers), 0)
-    rest = f" {' '.join(words[at : at + 6])} "
-    kinds, phrases = _of_word("begins", words[at]) if words else (set[str](), ())
-    parts = () if low.isascii() else _index("begins")[1][""]
-    found = {kind for cue, kind in phrases if rest.startswith(cue)}
-    return found.union(kinds, (kind for cue, kind in parts if rest[1:].startswith(cue)))
+    at = next((i for i, word in enumerate(said[:8]) if word not in fillers), 0)
+    return f" {' '.join(said[at:])} "
 
 
 def content(low: str) -> frozenset[str]:

@@ -1,0 +1,26 @@
+"""mem drop: proposals that are not to be kept, and do not come back."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.extraction import proposals
+from memcli.extraction.proposals import Proposal
+from memcli.memory.values import Patch
+from memcli.storage.state import Inbox
+
+
+class DropReport(NamedTuple):
+    """What waits no longer. No file changes."""
+
+    dropped: tuple[Proposal, ...]
+    patches: tuple[Patch, ...] = ()
+
+
+def drop(app: App, ids: Sequence[str], *, dry_run: bool = False) -> DropReport:
+    """Drop the proposals that beginnings of ids name, all or none."""
+    chosen = proposals.chosen(app, ids)
+    if not dry_run:
+        with app.state() as state, state.transaction():
+            Inbox(state).settle((one.id for one in chosen), "dropped")
+    return DropReport(tuple(chosen))

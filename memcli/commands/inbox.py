@@ -1,0 +1,23 @@
+"""mem inbox: what sessions proposed and waits for a yes."""
+
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.extraction import proposals
+from memcli.extraction.proposals import Proposal
+from memcli.storage.files import state_dir
+
+
+class InboxReport(NamedTuple):
+    """The proposals that wait, the newest first."""
+
+    proposals: tuple[Proposal, ...]
+
+
+def inbox(app: App) -> InboxReport:
+    """What waits. Raises RefusedError when the state file cannot be used; one that is
+    gone is said."""
+    path = state_dir() / "state.db"
+    if not path.exists():
+        app.notes.append(f"there is no state file ({path}): what it held is lost")
+    return InboxReport(tuple(proposals.waiting(app)))

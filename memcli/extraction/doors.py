@@ -1,0 +1,88 @@
+"""The doors of learning: what of a session is kept, what waits for a yes, and what
+does not come back."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from memcli.app import App
+from memcli.extraction import proposals, rules
+from memcli.extraction.drafts import FindingDraft
+from memcli.extraction.placement import Context
+from memcli.extraction.proposals import Proposal
+from memcli.extraction.scopes import Home
+from memcli.sessions.model import Session
+from memcli.storage.state import Inbox
+
+DROPPED = "was proposed before, and dropped or run out"
+WAITS = "is proposed already"
+
+
+class Doors:
+    """What was proposed before, for all sessions of a run."""
+
+    def __init__(self, app: App, *, dry_run: bool) -> None:
+        self.app = app
+        self.dry_run = dry_run
+        why = "what was proposed before is not known"
+        self.known = proposals.known(app, why=why)
+
+    def of(self, session: Session) -> "SessionDoors":
+        """The doors of one session."""
+        return SessionDoors(self, session)
+
+
+class SessionDoors:
+    """The drafts of one session held against what was proposed before: what a person
+    says again is kept, what was dropped or ran out does not come back."""
+
+    def __init__(self, doors: Doors, session: Session) -> None:
+        self.doors = doors
+        self.known = doors.known
+        self.session = session
+        self.again: list[Proposal] = []
+        self.dropped: Counter[str] = Counter()
+
+    def judged(self, draft: FindingDraft) -> FindingDraft | None:
+        """The draft as it is to be placed, None for one that is not to come back."""
+        if draft.finding.scope == "episode":
+            return draft
+        same = self.known.alike(draft)
+        if same is None:
+            return draft
+        if not same.waits and same.became != "kept":
+            self.dropped[DROPPED] += 1
+            return None
+        if same.session_id == self.session.id:
+            if same.waits and draft.proposed:
+                self.dropped[WAITS] += 1
+                return None
+            return draft
+        turn = draft.finding.turn
+        by_person = turn >= 0 and self.session.turns[turn].human
+        if not same.waits or not by_person or same.by != "person":
+            return draft
+        self.again.append(same)
+        finding = draft.finding._replace(importance=None, priority="")
+        return draft._replace(proposed=False, finding=finding, heard=(same.source,))
+
+    def close(
+        self, likely: Sequence[FindingDraft], context: Context, home: Home
+    ) -> list[Proposal]:
+        """Let what is likely wait for a yes, so many of a session at most; what was
+        said again is written and waits no longer."""
+        room = max(0, rules.PROPOSED - self.known.of_session(self.session.id))
+        about = proposals.Origin(
+            session=self.session,
+            task=context.task,
+            phase=context.phase,
+            home=home,
+            today=context.today,
+        )
+        waiting = [proposals.proposal_of(draft, about) for draft in likely[:room]]
+        self.known.all = [*waiting, *self.known.all]
+        if (waiting or self.again) and not self.doors.dry_run:
+            lost = "what was proposed could not be kept"
+            with self.doors.app.state(best_effort=lost) as state, state.transaction():
+                proposals.add(state, waiting)
+                Inbox(state).settle((one.id for one in self.again), "kept")
+        return waiting

@@ -1,0 +1,82 @@
+"""What the scopes of extraction read beside the turns of a session: notes of the job,
+memories of its levels."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+from memcli.extraction import placement, prompts, scopes
+from memcli.extraction.scopes import Home
+from memcli.memory.parser import KnownFile
+from memcli.memory.values import Entry, Problem
+from memcli.project import git
+from memcli.project.context import Project, need_root, text_of
+from memcli.sessions import speakers
+from memcli.sessions.model import Session
+from memcli.storage.files import Unreadable
+
+FILE_LENGTH = 12_000  # characters of INTENT.md and the notes of a job that are read
+LEVELS = ("task", "job", "project")
+
+
+def inputs_of(
+    project: Project,
+    session: Session,
+    home: Home,
+    known: Sequence[KnownFile],
+    problems: list[Problem],
+) -> dict[str, str]:
+    """What the scopes read, by its name; what is not there is left out, what cannot be
+    read is a problem."""
+    human = any(turn.human and turn.text.strip() for turn in session.turns)
+    inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
+    inputs |= {name: _notes(project, home, name, problems) for name in scopes.FILES}
+    for level in LEVELS:
+        live = _live(known, level, home.job)
+        told = [e for e in live if level != "project" or e.extra.get("session_id")]
+        texts = [f"({entry.kind or entry.type}) {entry.body}" for entry in told]
+        inputs[f"{level} memories"] = prompts.memories(texts)
+    return {name: text for name, text in inputs.items() if text}
+
+
+def known_memories(session: Session, known: Iterable[KnownFile], job: str) -> str:
+    """The entries that share most with what the person said, for a model not to say
+    again."""
+    related = placement.related(session, _live(known, "project", job))
+    texts = [f"[{entry.id}] {' '.join(entry.body.split())[:300]}" for entry in related]
+    return prompts.memories(texts)
+
+
+def _notes(project: Project, home: Home, name: str, problems: list[Problem]) -> str:
+    """A file of the job's directory, cleaned; "" without one, and of notes that git
+    tracks."""
+    root = need_root(project)
+    path = root / home.job_folder / name
+    lines = name.endswith(".jsonl")
+    if lines and os.path.lexists(path) and not git.own_files(root, [str(path)]):
+        return ""
+    try:
+        text = text_of(project, path) or ""
+    except Unreadable as error:
+        name = f"{home.job_folder}/{name}".lstrip("/")
+        problem = Problem(
+            path=name, line=error.line, message=str(error), severity="unreadable"
+        )
+        problems += [problem] if problem not in problems else []
+        return ""
+    most = FILE_LENGTH * 4
+    text = speakers.clean_text(text[-most:] if lines else text[:most])
+    return text if lines else text[:FILE_LENGTH]
+
+
+def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
+    found = [
+        entry
+        for file in known
+        if (file.place.level, file.place.store) == (level, "memory")
+        and file.place.job in ("", job)
+        for entry in file.memory.entries
+        if entry.status != "retired" and entry.kind != "episode"
+    ]
+    return sorted(
+        found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True
+    )

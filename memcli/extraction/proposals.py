@@ -1,0 +1,240 @@
+"""Lessons that wait for a yes: what becomes of them, and how one becomes an entry.
+
+They lie in the user's state file, not in the tree: they are in no answer, they run out,
+and a state file that is lost loses them and nothing else."""
+
+import datetime
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memcli.app import App
+from memcli.errors import UsageError
+from memcli.extraction.drafts import FindingDraft
+from memcli.extraction.scopes import Home
+from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.sessions.model import Finding, Session
+from memcli.similarity.claims import Claim, claim
+from memcli.similarity.duplicates import near_duplicate
+from memcli.storage.state import Inbox, Proposed, State
+
+DAYS = 30  # for which a proposal waits
+MOST = 50  # of a repository wait at once; the oldest run out
+AROUND = 400  # characters of the turn that are kept beside a proposal
+REMEMBERED = 1000  # that are over are remembered, so that none comes back
+
+
+class Proposal(NamedTuple):
+    """A lesson that waits: what it says, with the words around, and where it is from.
+    `by` is "person" or "agent"; `became` is "" while it waits."""
+
+    id: str
+    title: str
+    text: str
+    around: str
+    kind: str
+    type: str
+    scope: str
+    by: str
+    session_id: str
+    session_task: str
+    source: str
+    since: str
+    day: str
+    phase: str = ""
+    paths: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    about_person: bool = False
+    job: str = ""
+    task: str = ""
+    became: str = ""
+    named: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether nobody has said yes or no."""
+        return not self.became
+
+
+class Origin(NamedTuple):
+    """What the proposals of a session share: it, its task, its stage, its place."""
+
+    session: Session
+    task: str
+    phase: str
+    home: Home
+    today: str
+
+
+def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
+    """A draft as a proposal."""
+    finding = draft.finding
+    session = origin.session
+    said = 0 <= finding.turn < len(session.turns)
+    turn = session.turns[finding.turn] if said else None
+    return Proposal(
+        id=draft.id,
+        title=finding.title,
+        text=finding.body,
+        around=" ".join(turn.text.split())[:AROUND] if turn is not None else "",
+        kind=finding.kind,
+        type=finding.type,
+        scope=finding.scope,
+        by="person" if turn is not None and turn.human else "agent",
+        session_id=session.id,
+        session_task=origin.task,
+        source=f"{session.name}#{draft.key}",
+        since=origin.today,
+        day=draft.day,
+        phase=origin.phase,
+        paths=finding.paths,
+        commands=finding.commands,
+        about_person=finding.about_person,
+        job=origin.home.job,
+        task=origin.home.task,
+    )
+
+
+def finding_of(proposal: Proposal) -> Finding:
+    """A proposal as a finding that a person has confirmed."""
+    return Finding(
+        scope=proposal.scope,
+        title=proposal.title,
+        body=proposal.text,
+        turn=-1,
+        kind=proposal.kind,
+        type=proposal.type,
+        paths=proposal.paths,
+        commands=proposal.commands,
+        about_person=proposal.about_person,
+    )
+
+
+def draft_of(
+    proposal: Proposal, *, title: str = "", kind: str = "", level: str = ""
+) -> FindingDraft:
+    """A proposal as the draft of an entry, as a person wants it worded and placed."""
+    finding = finding_of(proposal)
+    if title:
+        finding = finding._replace(title=title)
+    if kind:
+        finding = finding._replace(
+            kind=kind, type=TYPE_OF_KIND.get(kind, "declarative")
+        )
+    key = proposal.source.rpartition("#")[2]
+    return FindingDraft(
+        id=proposal.id, finding=finding, key=key, day=proposal.day, level=level
+    )
+
+
+def read(state: State, today: datetime.date) -> list[Proposal]:
+    """All that is remembered, the newest first; what ran out by now is over."""
+    first = (today - datetime.timedelta(days=DAYS)).isoformat()
+    found = []
+    waiting = 0
+    for row in Inbox(state).every():
+        proposal = _parsed(row)
+        if proposal is None:
+            continue
+        waiting += proposal.waits
+        if proposal.waits and (row.since < first or waiting > MOST):
+            proposal = proposal._replace(became="over")
+        found.append(proposal)
+    return found
+
+
+def _parsed(row: Proposed) -> Proposal | None:
+    try:
+        values: Any = json.loads(row.text)
+        lists = {key: tuple(values.get(key, ())) for key in ("paths", "commands")}
+        return Proposal(**{**values, **lists, "became": row.became, "named": row.named})
+    except (ValueError, TypeError, AttributeError):
+        return None  # of another version: it is lost, as a torn file would be
+
+
+def add(state: State, proposals: Iterable[Proposal]) -> None:
+    """Let proposals wait."""
+    left_out = ("became", "named")
+    rows = [
+        Proposed(
+            id=one.id,
+            session=one.session_id,
+            became="",
+            since=one.since,
+            named="",
+            text=json.dumps(_without(one._asdict(), left_out), ensure_ascii=False),
+        )
+        for one in proposals
+    ]
+    Inbox(state).add(rows)
+
+
+def _without(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in keys}
+
+
+def tidy(state: State, known: Sequence[Proposal]) -> None:
+    """Write down what ran out, and forget what was over long ago."""
+    inbox = Inbox(state)
+    over = [one for one in known if not one.waits]
+    inbox.settle((one.id for one in over if one.became == "over"), "over")
+    inbox.forget(one.id for one in over[REMEMBERED:])
+
+
+class Proposals:
+    """What was proposed before, to be held against what a session says."""
+
+    def __init__(self, proposals: Sequence[Proposal]) -> None:
+        self.all = proposals
+        self._claims: dict[str, Claim] = {}
+
+    def alike(self, draft: FindingDraft) -> Proposal | None:
+        """What says the same as a draft: one that is over decides before one that
+        waits."""
+        if not self.all:
+            return None
+        mine = claim(f"{draft.finding.title}\n{draft.finding.body}")
+        same = [one for one in self.all if one.id == draft.id or self._is(one, mine)]
+        return min(same, key=lambda one: one.waits, default=None)
+
+    def of_session(self, session: str) -> int:
+        """How many proposals a session has left so far."""
+        return sum(one.session_id == session for one in self.all)
+
+    def _is(self, one: Proposal, mine: Claim) -> bool:
+        theirs = self._claims.get(one.id)
+        if theirs is None:
+            theirs = self._claims[one.id] = claim(f"{one.title}\n{one.text}")
+        return near_duplicate(mine, theirs)
+
+
+def known(app: App, *, why: str) -> Proposals:
+    """What was proposed before; nothing, and a note that begins with `why`, where the
+    state file cannot be used."""
+    found = app.from_state(
+        lambda state: read(state, app.project.now), list[Proposal](), why, make=False
+    )
+    return Proposals(found)
+
+
+def waiting(app: App) -> list[Proposal]:
+    """The proposals that wait, the newest first. Raises RefusedError when the state
+    file cannot be used."""
+    with app.state() as state:
+        found = read(state, app.project.now)
+        tidy(state, found)
+    return [one for one in found if one.waits]
+
+
+def chosen(app: App, ids: Sequence[str]) -> list[Proposal]:
+    """The waiting proposals that beginnings of ids name. Raises UsageError for none or
+    several."""
+    every = waiting(app)
+    found: dict[str, Proposal] = {}
+    for name in ids:
+        meant = [one for one in every if one.id.startswith(name)]
+        if len(meant) != 1:
+            what = "no proposal" if not meant else f"{len(meant)} proposals"
+            raise UsageError(f"{name}: {what} of that name", "mem inbox lists them")
+        found[meant[0].id] = meant[0]
+    return list(found.values())

@@ -1,0 +1,214 @@
+"""mem inbox, keep, drop: what is likely waits for a yes, outside of the tree."""
+
+import json
+from typing import Any
+
+from memcli.storage.files import state_dir
+from tests.commands.talk import Talk, entries, markdown, saved
+from tests.conftest import Project
+
+SLIP = "No, don't use npm. Use pnpm."
+
+
+def slip(project: Project, session: str = "s-1", text: str = SLIP) -> Talk:
+    """A session in which an agent is put right once."""
+    return (
+        Talk(project.root, session)
+        .user("Please make the checkout page load faster.")
+        .tool("Bash", {"command": "npm install left-pad"}, "added 1 package")
+        .agent("I installed a package with npm.")
+        .user(text)
+        .agent("You're right, pnpm it is.")
+    )
+
+
+def learn(
+    project: Project, session: str = "s-1", text: str = SLIP, answer: str = ""
+) -> Any:
+    given = slip(project, session, text)
+    if answer:
+        given = Talk(project.root, session).user(text).agent(answer)
+    return project.mem("extract", saved(project, given, f"{session}.jsonl"), "--json")
+
+
+def waiting(project: Project) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = project.mem("inbox", "--json").json["proposals"]
+    return found
+
+
+def started(project: Project, session: str) -> str:
+    """What the start of a session tells the agent."""
+    payload = {"session_id": session, "cwd": str(project.root), "source": "startup"}
+    got = project.shell("hook", "session-start", input=json.dumps(payload))
+    told = json.loads(got.out or "{}").get("hookSpecificOutput", {})
+    return str(told.get("additionalContext", ""))
+
+
+def test_a_slip_is_proposed_and_not_written(project: Project) -> None:
+    """It stands in no file and in no answer, but in the inbox, with the words
+    around."""
+    (session,) = learn(project).json["sessions"]
+    assert session["proposed"] == ["Don't use npm"] and not entries(project)
+    (one,) = waiting(project)
+    names = "id title text kind session_id source since".split()
+    assert set(names) <= set(one) and one["session_id"] == "s-1"
+    assert one["text"] == SLIP and one["around"] == SLIP
+    hits = project.mem("recall", "npm", "--history", "off", "--json").json["hits"]
+    assert not [hit for hit in hits if hit["layer"] != "episodes"]
+    shown = project.mem("inbox").out
+    assert one["id"][:8] in shown and "mem keep ID" in shown
+
+
+def test_the_same_session_proposes_it_once(project: Project) -> None:
+    """Read again, grown or not, it leaves no second one."""
+    learn(project)
+    learn(project)
+    given = slip(project).user("No, don't use yarn. Use pnpm.").agent("Understood.")
+    project.mem("extract", saved(project, given, "s-1.jsonl"))
+    assert len(waiting(project)) == 2
+
+
+def test_a_session_proposes_three_at_most(project: Project) -> None:
+    """Also when it is read in parts."""
+    given = slip(project)
+    for name in ("yarn lockfile", "left pad", "moment library", "jquery plugin"):
+        given.user(f"No, don't use the {name}.").agent("You're right.")
+    project.mem("extract", saved(project, given, "s-1.jsonl"))
+    given.user("No, don't use the lodash bundle.").agent("You're right.")
+    project.mem("extract", saved(project, given, "s-1.jsonl"))
+    assert len(waiting(project)) == 3
+
+
+def test_keep_writes_an_entry_with_its_provenance(project: Project) -> None:
+    """As a person words and places it; it is confirmed, and waits no longer."""
+    learn(project)
+    (one,) = waiting(project)
+    before = markdown(project)
+    dry = project.mem("keep", one["id"][:8], "--dry-run")
+    assert dry.code == 0 and "+## " in dry.out and markdown(project) == before
+    got = project.mem("keep", one["id"][:8], "--title", "Use pnpm", "--kind", "policy")
+    assert got.code == 0 and "Use pnpm" in got.out
+    (entry,) = entries(project)
+    assert (entry.id, entry.kind, entry.type) == (one["id"], "policy", "directive")
+    assert entry.title == "Use pnpm" and SLIP in entry.body
+    assert entry.extra["session_id"] == "s-1"
+    assert entry.extra["source"] == [one["source"]]
+    assert entry.importance >= 0.8 and entry.priority == "critical"
+    assert not waiting(project)
+    before = markdown(project)
+    learn(project)
+    assert markdown(project) == before and not waiting(project)
+
+
+def test_keep_takes_several_or_none(project: Project) -> None:
+    """An id that is not known writes nothing; so does a title for two."""
+    given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
+    project.mem("extract", saved(project, given, "s-1.jsonl"))
+    ids = [one["id"][:8] for one in waiting(project)]
+    got = project.mem("keep", ids[0], "ffffffff")
+    assert got.code == 2 and "mem inbox" in got.err and not entries(project)
+    assert project.mem("keep", *ids, "--title", "Both").code == 2
+    assert project.mem("keep", *ids, "--level", "nowhere").code == 2
+    assert project.mem("keep", *ids, "--level", "task").code == 2
+    assert project.mem("keep", *ids).code == 0 and len(entries(project)) == 2
+
+
+def test_what_was_dropped_does_not_come_back(project: Project) -> None:
+    """Neither proposed nor kept, from this session or another, in other words."""
+    learn(project)
+    (one,) = waiting(project)
+    assert project.mem("drop", one["id"][:8], "--dry-run").code == 0
+    assert waiting(project)
+    assert "dropped" in project.mem("drop", one["id"][:8]).out
+    assert not waiting(project)
+    (session,) = learn(project, "s-2").json["sessions"]
+    assert not waiting(project) and not entries(project)
+    assert any("dropped" in why for why in session["dropped"])
+    assert project.mem("add", "Do not use npm. Use pnpm.").code == 0
+    assert entries(project)
+
+
+def test_said_again_by_the_person_it_is_kept(project: Project) -> None:
+    """In another session; the entry names both, and counts as confirmed."""
+    learn(project)
+    learn(project, "s-2")
+    (entry,) = entries(project)
+    assert [source.partition("#")[0] for source in entry.extra["source"]] == [
+        "s-1.jsonl",
+        "s-2.jsonl",
+    ]
+    assert entry.importance >= 0.8 and not waiting(project)
+
+
+def test_a_kept_rule_said_again_is_confirmed(project: Project) -> None:
+    """Only then does it weigh as much as its kind, and stand in the baseline."""
+    rule = "Never log the proxy password, not even in debug builds."
+    learn(project, "s-1", rule, "Understood.")
+    (entry,) = entries(project)
+    assert (entry.importance, entry.extra["priority"]) == (0.7, "medium")
+    assert "Never log" not in started(project, "n-1").partition("## Always")[2]
+    learn(project, "s-2", rule, "Understood.")
+    (entry,) = entries(project)
+    assert (entry.importance, entry.extra["priority"]) == (0.95, "high")
+    assert "Never log" in started(project, "n-2").partition("## Always")[2]
+
+
+def test_the_next_start_names_two(project: Project) -> None:
+    """One line each, once, to the first session that comes; a yes is asked for."""
+    project.write("MEMORY.md", project.entry("Known", "The cart has a clock."))
+    given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
+    given.user("No, don't use the jquery plugin.").agent("Sorry.")
+    project.mem("extract", saved(project, given, "s-1.jsonl"))
+    told = started(project, "n-1")
+    lines = [line for line in told.splitlines() if "said last time, not kept" in line]
+    assert len(lines) == 2 and all("mem keep" in line for line in lines)
+    assert started(project, "n-2").count("said last time, not kept") == 1
+    assert "said last time, not kept" not in started(project, "n-3")
+
+
+def test_what_nobody_answers_runs_out(project: Project) -> None:
+    """After thirty days; it is not proposed again."""
+    learn(project)
+    later = {"MEM_NOW": "2027-01-20"}
+    got = project.mem("inbox", "--json", env=later).json
+    assert got["proposals"] == []
+    path = saved(project, slip(project, "s-2"), "s-2.jsonl")
+    project.mem("extract", path, env=later)
+    assert not entries(project)
+    assert project.mem("inbox", "--json", env=later).json["proposals"] == []
+
+
+def test_fifty_wait_at_once(project: Project) -> None:
+    """The oldest run out."""
+    things = [f"{'abcdefghijklmnopqrs'[n // 3] * 5}{n}" for n in range(54)]
+    for number in range(0, 54, 3):
+        given = Talk(project.root, f"s-{number}")
+        for thing in things[number : number + 3]:
+            given.user(f"No, don't use {thing}.").agent("You're right.")
+        project.mem("extract", saved(project, given, f"s-{number}.jsonl"))
+    assert len(waiting(project)) == 50
+
+
+def test_a_torn_state_file_loses_proposals_and_no_entry(project: Project) -> None:
+    """It is said; what is learned is written all the same."""
+    learn(project)
+    path = state_dir() / "state.db"
+    for each in path.parent.glob("state.db-*"):
+        each.unlink()
+    path.write_bytes(b"torn" * 1000)
+    got = learn(project, "s-2", "Never log the proxy password, not even in tests.")
+    assert got.code == 0 and "proposed" in got.err and len(entries(project)) == 1
+    got = project.mem("inbox")
+    assert got.code == 5 and "state file" in got.err
+    path.unlink()
+    got = project.mem("inbox")
+    assert got.code == 0 and "no state file" in got.err and len(entries(project)) == 1
+
+
+def test_learn_says_what_becomes_of_what_rules_find(project: Project) -> None:
+    """`keep` writes all of it, `off` nothing."""
+    path = saved(project, slip(project), "s-1.jsonl")
+    project.mem("extract", path, "--set", "learn=off")
+    assert not entries(project) and not waiting(project)
+    project.mem("extract", path, "--set", "learn=keep")
+    assert len(entries(project)) == 1 and not waiting(project)
