@@ -4,7 +4,7 @@ found places."""
 import os
 import re
 import stat
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
-from memcli.project.git import ask, common_dir, log_format, parse_log, work_tree
+from memcli.project.git import common_dir, work_tree
 from memcli.project.listing import Files, Folder, FoundFile, Listing, Part, shown
 from memcli.storage import files
 from memcli.text.matching import stanzas
@@ -30,7 +30,6 @@ FILES, FOLDERS, WORDS = (
 )
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500
-GIT_WAITS = 2.0  # seconds for the days of files where there are more than that
 COUNTED = (
     files.ENTRIES
 )  # names beyond those that are looked at, for the number of what is left out
@@ -44,7 +43,6 @@ _LINK = (  # inline or by reference; in `<>` with blanks
     rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
     rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
 )
-_DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
@@ -407,6 +405,11 @@ class _Walk:
 
     def newest(self, names: list[str]) -> None:
         """Find the newest up to a bound; count the rest by folder."""
+        if not names and not self.more:
+            return
+        # Most repositories have no found place, and agents wait for the start.
+        from memcli.project.newest import changed_on, newest_first
+
         too_many = len(names) > MOST_FILES - (len(self.parts) - self.listed)
         changed = changed_on(self.base) if too_many else {}
         for name in newest_first(names, changed):
@@ -418,50 +421,6 @@ class _Walk:
             seen = len(self.parts) - self.listed
             many = f"{seen} found files are in view, the newest: {left} more are not"
             self.refuse(folder, many, "defaulted")
-
-
-def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
-    """Names of files by the date in name or path, else by the day when git last
-    `changed` them. Numbered ones count upward: the highest has the newest day of those
-    beside it."""
-    days: dict[str, str] = {}
-    undated: list[str] = []
-    for name in names:
-        dates = ["-".join(parts) for parts in re.findall(_DATE, name)]
-        if dates:
-            days[name] = max(dates)
-        else:
-            undated.append(name)
-    days |= {name: changed.get(name, "") for name in undated}
-    numbered: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for name in undated:
-        folder, _, base = name.rpartition("/")
-        if number := re.match(r"\d{1,9}(?=\D)", base):
-            numbered[folder].append((int(number[0]), name))
-    for own in numbered.values():
-        in_order = sorted(days[name] for _, name in own)
-        days |= {
-            name: day for (_, name), day in zip(sorted(own), in_order, strict=True)
-        }
-    number_of = {name: number for own in numbered.values() for number, name in own}
-    return sorted(
-        days, key=lambda name: (days[name], number_of.get(name, 0)), reverse=True
-    )
-
-
-def changed_on(base: str) -> dict[str, str]:
-    """The day on which git last changed each file below a folder, by its name there;
-    nothing where git does not say."""
-    found: dict[str, str] = {}
-    top = Path(base)
-    if work_tree(top) is None:
-        return found
-    asked = ("--relative", "--diff-filter=AM", "--", "*.md")
-    said = ask(top, "log", *log_format("%cs"), *asked, timeout=GIT_WAITS)
-    for commit in parse_log(said or "", 1):
-        for name in commit.names:
-            found.setdefault(name, commit.fields[0])
-    return found
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
