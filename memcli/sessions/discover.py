@@ -5,14 +5,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from memcli.errors import DataError
 from memcli.sessions import resolves_inside, speakers, stores
 from memcli.sessions.formats import claude
-from memcli.sessions.formats.protocol import Format, Keys, Store
+from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.formats.registry import FORMATS
-from memcli.sessions.gather import Lines, mapping, parse
+from memcli.sessions.gather import Lines, mapping, parse, value_at
 from memcli.sessions.reader import open_plain
 from memcli.storage.files import state_dir
 from memcli.storage.sqlite import Owner, Owners, remembered
@@ -176,21 +176,14 @@ def _by_records(path: Path, store: Store) -> Owner:
                 continue
             with suppress(ValueError):
                 record = mapping(parse(line.data))
-                session = speakers.name(_value(record, store.session))
-                folder = speakers.folder(_value(record, store.folder))
+                session = speakers.name(value_at(record, *store.session))
+                folder = speakers.folder(value_at(record, *store.folder))
                 agent = speakers.name(record.get("agentId"))
                 if agent and is_agent(path):
                     name = agent
                     parent = parent or session
                 name = name or session
     return Owner(name, folder, parent)
-
-
-def _value(record: Mapping[str, Any], keys: Keys) -> Any:
-    value: Any = record
-    for key in keys:
-        value = mapping(value).get(key)
-    return value
 
 
 def _ordered(sessions: list[FoundSession]) -> Iterator[FoundSession]:

@@ -59,6 +59,10 @@ def _dull() -> re.Pattern[bytes]:
     return re.compile(source.encode(), re.VERBOSE)
 
 
+Record = Mapping[str, Any]
+"""A JSON object."""
+
+
 class Line(NamedTuple):
     """`number` from 1; `data` without its line end; not `whole`: the last one, without
     one."""
@@ -146,9 +150,16 @@ def decoded(value: Any) -> Any:
         return value
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Record:
     """A JSON object; an empty one for what is none."""
     return value if isinstance(value, dict) else {}
+
+
+def value_at(record: Any, *keys: str) -> Any:
+    """The value to which the keys lead through nested objects; None without one."""
+    for key in keys:
+        record = mapping(record).get(key)
+    return record
 
 
 def mappings(values: Any) -> list[dict[str, Any]]:
@@ -212,9 +223,7 @@ class Gather:
         self.seen.add(event)
         return len(self.seen) > known
 
-    def event(
-        self, line: Line, record: Mapping[str, Any], name: str = "uuid"
-    ) -> TurnPlace | None:
+    def event(self, line: Line, record: Record, name: str = "uuid") -> TurnPlace | None:
         """The place of a record that calls itself so; None when it was read before."""
         if not self.new(record.get(name)):
             return None
@@ -392,9 +401,7 @@ def _size(turn: Turn) -> int:
     return _TURN + getsizeof(turn.text) + given
 
 
-def records(
-    lines: Iterable[Line], into: Gather
-) -> Iterator[tuple[Line, Mapping[str, Any]]]:
+def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Record]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are
     counted."""
     for line in lines:

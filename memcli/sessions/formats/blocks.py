@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, TurnPlace, mappings
+from memcli.sessions.gather import Gather, Record, TurnPlace, mappings
 
 SPOKEN: Final = ("text", "input_text", "output_text")
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -51,7 +51,7 @@ class Blocks:
                 self.into.called(block.get("name"), block.get("input"), at, call)
                 number += 1
 
-    def _result(self, block: dict[str, Any], place: TurnPlace) -> None:
+    def _result(self, block: Record, place: TurnPlace) -> None:
         call = block.get("tool_use_id")
         text = speakers.texts(block.get("content"))
         failed = block.get("is_error") is True

@@ -1,6 +1,6 @@
 """Chats of any tool in JSON: messages with a role and a content."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from memcli.sessions import speakers
@@ -9,6 +9,7 @@ from memcli.sessions.formats.protocol import Document, Format
 from memcli.sessions.gather import (
     Gather,
     Line,
+    Record,
     TurnPlace,
     decoded,
     mapping,
@@ -38,7 +39,7 @@ def messages_of(document: Any) -> list[Any] | None:
     return None if messages and not any(map(message_of, messages[:50])) else messages
 
 
-def message_of(record: Any) -> Mapping[str, Any] | None:
+def message_of(record: Any) -> Record | None:
     """The message that a record is, with its role by one of our names; None for
     others."""
     outer = mapping(record)
@@ -50,7 +51,7 @@ def message_of(record: Any) -> Mapping[str, Any] | None:
     return {**outer, "role": role} if role and has_words else None
 
 
-def _time(message: Mapping[str, Any]) -> Any:
+def _time(message: Record) -> Any:
     return next(filter(None, map(message.get, TIMES)), None)
 
 
@@ -97,7 +98,7 @@ def _message(record: Any, place: TurnPlace, blocks: Blocks) -> None:
         _calls(message, place, blocks.into)
 
 
-def _calls(message: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
+def _calls(message: Record, place: TurnPlace, into: Gather) -> None:
     """Calls as the chat completions API writes them."""
     for number, call in enumerate(mappings(message.get("tool_calls"))):
         if function := mapping(call.get("function")):

@@ -1,12 +1,20 @@
 """Claude Code: JSON lines, each a record with its message."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Format, Store
-from memcli.sessions.gather import Gather, Line, TurnPlace, mapping, records
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    Record,
+    TurnPlace,
+    mapping,
+    records,
+    value_at,
+)
 
 CONTROL: Final = frozenset({
     "summary", "file-history-snapshot", "queue-operation", "permission-mode",
@@ -20,7 +28,7 @@ NOT_TYPED: Final = (
 """Marks of a user's message that no person typed."""
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is one of a session."""
     kind = record.get("type")
     if not isinstance(kind, str):
@@ -53,12 +61,12 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         into.id = agents.pop()
 
 
-def _message(record: Mapping[str, Any], place: TurnPlace, blocks: Blocks) -> None:
+def _message(record: Record, place: TurnPlace, blocks: Blocks) -> None:
     message = mapping(record.get("message"))
     content = message.get("content")
     api_error = bool(record.get("isApiErrorMessage"))
     if record["type"] == "user":
-        by_others = mapping(record.get("origin")).get("kind") not in (None, "human")
+        by_others = value_at(record, "origin", "kind") not in (None, "human")
         typed = not by_others and not any(map(record.get, NOT_TYPED))
         blocks.user(content, place, typed=typed)
     elif api_error or message.get("model") == "<synthetic>":

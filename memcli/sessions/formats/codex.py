@@ -3,15 +3,21 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
-from memcli.sessions.gather import Gather, Line, TurnPlace, decoded, mapping, records
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    Record,
+    TurnPlace,
+    decoded,
+    mapping,
+    records,
+)
 from memcli.text.matching import verbose
-
-Item = Mapping[str, Any]
 
 ROLES: Final = {"user_message": "user", "agent_message": "assistant"}
 """Events that say words, and whose."""
@@ -32,7 +38,7 @@ def _status() -> str:
     return r"^ (?: Exit[ ]code: | Process[ ]exited[ ]with[ ]code ) [ ] -?[1-9]"
 
 
-def recognises(record: Item) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is a line of a rollout."""
     known = record.get("type") in (*RECORDS, "compacted")
     return known and isinstance(record.get("payload"), dict)
@@ -56,7 +62,7 @@ class _Rollout:
         self.from_items: dict[str, set[str]] = {}
         """Role -> keys of turns that items said; none once an event says them."""
 
-    def begin(self, about: Item, place: TurnPlace) -> None:
+    def begin(self, about: Record, place: TurnPlace) -> None:
         """The first one is the file's own; others came along when a session was
         forked."""
         name = speakers.name(about.get("id") or about.get("session_id"))
@@ -66,10 +72,10 @@ class _Rollout:
             self.into.where(session=name, cwd=about.get("cwd"))
             self.into.id = name
 
-    def move(self, about: Item, place: TurnPlace) -> None:
+    def move(self, about: Record, place: TurnPlace) -> None:
         self.into.where(cwd=about.get("cwd"))
 
-    def event(self, event: Item, place: TurnPlace) -> None:
+    def event(self, event: Record, place: TurnPlace) -> None:
         kind = str(event.get("type"))
         text = event.get("message")
         if kind in ROLES and isinstance(text, str):
@@ -83,7 +89,7 @@ class _Rollout:
             count = event.get("num_turns")
             self.into.back(count if isinstance(count, int) else 0)
 
-    def item(self, item: Item, place: TurnPlace) -> None:
+    def item(self, item: Record, place: TurnPlace) -> None:
         kind = str(item.get("type"))
         if kind == "message":
             self._message(item, place)
@@ -92,14 +98,14 @@ class _Rollout:
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._output(item, place)
 
-    def _message(self, item: Item, place: TurnPlace) -> None:
+    def _message(self, item: Record, place: TurnPlace) -> None:
         role = item.get("role")
         if role in ("user", "assistant") and not self.spoken[role]:
             text = speakers.texts(item.get("content"))
             key = self._speak(f"item {role}", role, text, place)
             self.from_items.setdefault(role, set()).add(key)
 
-    def _call(self, kind: str, item: Item, place: TurnPlace) -> None:
+    def _call(self, kind: str, item: Record, place: TurnPlace) -> None:
         call = _call_id(item)
         key = call or self._key(kind, str(item.get("arguments"))[:KEPT_OF_KEY])
         given = item.get("arguments") or item.get("input") or item.get("action")
@@ -109,7 +115,7 @@ class _Rollout:
             tool = item.get("name") or CALLS[kind]
             self.into.called(tool, given, place._replace(key=key), call)
 
-    def _output(self, item: Item, place: TurnPlace) -> None:
+    def _output(self, item: Record, place: TurnPlace) -> None:
         call = _call_id(item)
         text, failed = _result(item.get("output"))
         key = f"{call}/1" if call else self._key("output", text[:KEPT_OF_KEY])
@@ -138,7 +144,7 @@ class _Rollout:
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-RECORDS: Final[dict[str, Callable[[_Rollout, Item, TurnPlace], None]]] = {
+RECORDS: Final[dict[str, Callable[[_Rollout, Record, TurnPlace], None]]] = {
     "session_meta": _Rollout.begin,
     "turn_context": _Rollout.move,
     "event_msg": _Rollout.event,
@@ -146,7 +152,7 @@ RECORDS: Final[dict[str, Callable[[_Rollout, Item, TurnPlace], None]]] = {
 }
 
 
-def _call_id(item: Item) -> str:
+def _call_id(item: Record) -> str:
     return speakers.name(item.get("call_id") or item.get("id"))
 
 

@@ -1,18 +1,24 @@
 """Copilot's command line: JSON lines, each an event with its data."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
-from memcli.sessions.gather import Gather, Line, TurnPlace, mapping, records
-
-Data = Mapping[str, Any]
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    Record,
+    TurnPlace,
+    mapping,
+    records,
+    value_at,
+)
 
 KINDS: Final = ("session.", "user.", "assistant.", "tool.")
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is one of Copilot's events."""
     known = str(record.get("type")).startswith(KINDS)
     return known and isinstance(record.get("data"), dict)
@@ -24,7 +30,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         kind = str(record.get("type"))
         data = mapping(record.get("data"))
         if kind == "session.start":
-            folder = mapping(data.get("context")).get("cwd")
+            folder = value_at(data, "context", "cwd")
             into.where(session=data.get("sessionId"), cwd=folder)
             continue
         place = into.event(line, record, "id")
@@ -32,7 +38,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
             EVENTS[kind](data, place, into)
 
 
-def _user(data: Data, place: TurnPlace, into: Gather) -> None:
+def _user(data: Record, place: TurnPlace, into: Gather) -> None:
     text = speakers.texts(data.get("content"))
     by_person = data.get("source") in (None, "", "user")
     if by_person and not data.get("parentToolCallId"):
@@ -41,24 +47,24 @@ def _user(data: Data, place: TurnPlace, into: Gather) -> None:
         into.put_in(text, place)
 
 
-def _assistant(data: Data, place: TurnPlace, into: Gather) -> None:
+def _assistant(data: Record, place: TurnPlace, into: Gather) -> None:
     into.said("assistant", speakers.texts(data.get("content")), place)
 
 
-def _call(data: Data, place: TurnPlace, into: Gather) -> None:
+def _call(data: Record, place: TurnPlace, into: Gather) -> None:
     call = data.get("toolCallId")
     into.called(data.get("toolName"), data.get("arguments"), place, call)
 
 
-def _result(data: Data, place: TurnPlace, into: Gather) -> None:
+def _result(data: Record, place: TurnPlace, into: Gather) -> None:
     ends = [data.get("result"), data.get("error")]
-    words = [mapping(end).get(key) for end in ends for key in ("content", "message")]
+    words = [value_at(end, key) for end in ends for key in ("content", "message")]
     text = next(filter(None, map(speakers.texts, [*words, *ends])), "")
     failed = data.get("success") is False
     into.result("", text, place, error=failed, call=data.get("toolCallId"))
 
 
-EVENTS: Final[dict[str, Callable[[Data, TurnPlace, Gather], None]]] = {
+EVENTS: Final[dict[str, Callable[[Record, TurnPlace, Gather], None]]] = {
     "user.message": _user,
     "assistant.message": _assistant,
     "tool.execution_start": _call,

@@ -1,14 +1,14 @@
 """Cursor's command line: JSON lines of messages, without names or times."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Format, Store
-from memcli.sessions.gather import Gather, Line, mapping, records
+from memcli.sessions.gather import Gather, Line, Record, records, value_at
 from memcli.storage.sqlite import Owner
 from memcli.text.matching import verbose
 
@@ -19,10 +19,10 @@ def _query() -> str:
     return r"<user_query> (.*?) (?: </user_query> | \Z )"
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is a message of Cursor."""
     known = record.get("role") in ("user", "assistant") and "uuid" not in record
-    return known and isinstance(mapping(record.get("message")).get("content"), list)
+    return known and isinstance(value_at(record, "message", "content"), list)
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
@@ -33,7 +33,7 @@ def read(lines: Iterable[Line], into: Gather) -> None:
         if not recognises(record):
             continue
         parts = record["message"]["content"]
-        content = [part for part in parts if mapping(part).get("text") != "[REDACTED]"]
+        content = [part for part in parts if value_at(part, "text") != "[REDACTED]"]
         if record["role"] == "assistant":
             blocks.assistant(content, line.place())
             continue

@@ -2,24 +2,31 @@
 document."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Document, Format, Store
-from memcli.sessions.gather import Gather, Line, TurnPlace, mapping, mappings, records
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    Record,
+    TurnPlace,
+    mapping,
+    mappings,
+    records,
+    value_at,
+)
 from memcli.storage.files import SMALL_BYTES, read_text
 from memcli.storage.sqlite import Owner
-
-Message = Mapping[str, Any]
 
 SPEAKERS: Final = {"user": "user", "gemini": "assistant", "model": "assistant"}
 NOTES: Final = ("info", "error")
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is the header of a session, or a whole session."""
     known = "projectHash" in record or "startTime" in record
     return known and isinstance(record.get("sessionId"), str)
@@ -27,7 +34,7 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """JSON lines: the last copy of a message counts, and what was rewound is gone."""
-    messages: dict[str, tuple[TurnPlace, Message]] = {}
+    messages: dict[str, tuple[TurnPlace, Record]] = {}
     for line, record in records(lines, into):
         place = line.place()
         if recognises(record):
@@ -53,7 +60,7 @@ def _rewind(messages: dict[str, Any], first: str) -> None:
             del messages[key]
 
 
-def read_document(document: Message, into: Gather) -> None:
+def read_document(document: Record, into: Gather) -> None:
     """One JSON object: the session and its messages."""
     _about(document, into)
     for message in mappings(document.get("messages")):
@@ -61,14 +68,14 @@ def read_document(document: Message, into: Gather) -> None:
         into.end += 1
 
 
-def _about(record: Mapping[str, Any], into: Gather) -> None:
+def _about(record: Record, into: Gather) -> None:
     folders = record.get("directories")
     if not isinstance(folders, list) or not folders:
         folders = [record.get("cwd")]
     into.where(session=record.get("sessionId"), cwd=folders[0])
 
 
-def _message(message: Message, place: TurnPlace, into: Gather) -> None:
+def _message(message: Record, place: TurnPlace, into: Gather) -> None:
     name = speakers.name(message.get("id"))
     key = f"{into.voted()}.{name}" if name else f"@{place.offset}"
     if not into.new(key if name else None):
@@ -84,7 +91,7 @@ def _message(message: Message, place: TurnPlace, into: Gather) -> None:
             _call(call, place._replace(key=f"{key}/{number}"), into)
 
 
-def _call(call: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
+def _call(call: Record, place: TurnPlace, into: Gather) -> None:
     tool = call.get("name")
     status = call.get("status")
     into.called(tool, call.get("args"), place, place.key)
@@ -94,13 +101,13 @@ def _call(call: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
         into.result(tool, _output(call), at, error=failed, call=place.key)
 
 
-def _output(call: Mapping[str, Any]) -> str:
+def _output(call: Record) -> str:
     shown = call.get("resultDisplay")
     if isinstance(shown, str) and shown:
         return shown
     result = call.get("result")
     for part in mappings(result if isinstance(result, list) else [result]):
-        if answer := mapping(mapping(part.get("functionResponse")).get("response")):
+        if answer := mapping(value_at(part, "functionResponse", "response")):
             return speakers.texts(answer.get("error") or answer.get("output"))
     return speakers.texts(result)
 

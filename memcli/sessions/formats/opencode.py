@@ -1,12 +1,20 @@
 """OpenCode: a database of all sessions, or the export of one of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memcli.sessions import inside, resolves_inside, speakers
 from memcli.sessions.formats.protocol import Document, Format, Store
-from memcli.sessions.gather import Gather, TurnPlace, decoded, mapping, mappings
+from memcli.sessions.gather import (
+    Gather,
+    Record,
+    TurnPlace,
+    decoded,
+    mapping,
+    mappings,
+    value_at,
+)
 from memcli.storage import sqlite
 from memcli.storage.sqlite import Owner
 from memcli.text.matching import regex
@@ -53,21 +61,19 @@ def is_export(document: Any) -> bool:
     return has_messages and isinstance(about.get("info"), dict)
 
 
-def read_export(document: Mapping[str, Any], into: Gather) -> None:
+def read_export(document: Record, into: Gather) -> None:
     """One session, as `opencode export` prints it."""
     session = document["info"]
     into.where(session=session.get("id"), cwd=session.get("directory"))
     for record in mappings(document["messages"]):
         about = mapping(record.get("info"))
-        created = mapping(about.get("time")).get("created")
+        created = value_at(about, "time", "created")
         message = _Message(role=about.get("role"), created=created)
         for part in mappings(record.get("parts")):
             _part(part.get("id") or f"@{into.end}", part, message, into)
 
 
-def _part(
-    name: object, part: Mapping[str, Any], message: _Message, into: Gather
-) -> None:
+def _part(name: object, part: Record, message: _Message, into: Gather) -> None:
     kind = part.get("type")
     if kind not in ("text", "tool"):
         return
@@ -83,9 +89,7 @@ def _part(
         _text(part, message.role, place, into)
 
 
-def _text(
-    part: Mapping[str, Any], role: object, place: TurnPlace, into: Gather
-) -> None:
+def _text(part: Record, role: object, place: TurnPlace, into: Gather) -> None:
     text = part.get("text")
     if part.get("synthetic") or part.get("ignored"):
         into.put_in(str(text or ""), place)
@@ -97,7 +101,7 @@ def _text(
         into.said("user", quoted[1] if quoted else text, place)
 
 
-def _tool(part: Mapping[str, Any], place: TurnPlace, into: Gather) -> None:
+def _tool(part: Record, place: TurnPlace, into: Gather) -> None:
     tool = part.get("tool")
     state = mapping(part.get("state"))
     status = state.get("status")

@@ -1,19 +1,19 @@
 """What a format of sessions says of itself: how it is recognised, how it is read, and
 which files of its agent's store are sessions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
-from memcli.sessions.gather import Gather, Line
+from memcli.sessions.gather import Gather, Line, Record
 from memcli.storage.sqlite import Owner
 
 Keys = tuple[str, ...]
 """The way to a value within nested records."""
 
 
-def never(record: Mapping[str, Any]) -> bool:
+def never(record: Record) -> bool:
     """For a format that has no JSON lines."""
     return False
 
@@ -31,7 +31,7 @@ class Document(NamedTuple):
     read: Callable[[Any, Gather], None]
     in_one_line: str = ""
 
-    def is_line(self, record: Mapping[str, Any]) -> bool:
+    def is_line(self, record: Record) -> bool:
         """Whether a record of this format is the document."""
         return bool(self.in_one_line) and self.in_one_line in record
 
@@ -52,7 +52,7 @@ class Format(NamedTuple):
 
     name: str
     title: str
-    recognises: Callable[[Mapping[str, Any]], object] = never
+    recognises: Callable[[Record], object] = never
     read: Callable[[Iterable[Line], Gather], None] = no_lines
     document: Document | None = None
     store: Store | None = None

@@ -1,16 +1,25 @@
 """Qwen Code: JSON lines, each a record whose message has parts."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
-from memcli.sessions.gather import Gather, Line, TurnPlace, mapping, mappings, records
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    Record,
+    TurnPlace,
+    mapping,
+    mappings,
+    records,
+    value_at,
+)
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is one of Qwen Code's."""
-    has_parts = isinstance(mapping(record.get("message")).get("parts"), list)
+    has_parts = isinstance(value_at(record, "message", "parts"), list)
     known = isinstance(record.get("sessionId"), str) and "uuid" in record
     return known and (has_parts or "systemPayload" in record)
 
@@ -19,21 +28,19 @@ def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns in order; an event whose uuid was seen is passed over."""
     for line, record in records(lines, into):
         into.where(session=record.get("sessionId"), cwd=record.get("cwd"))
-        parts = mappings(mapping(record.get("message")).get("parts"))
+        parts = mappings(value_at(record, "message", "parts"))
         place = into.event(line, record) if parts else None
         if place is None:
             continue
         texts = [part.get("text") for part in parts if not part.get("thought")]
         if record.get("type") in ("user", "assistant"):
             into.said(record["type"], speakers.texts(texts), place)
-        failed = mapping(record.get("toolCallResult")).get("status") == "error"
+        failed = value_at(record, "toolCallResult", "status") == "error"
         for number, part in enumerate(parts, 1):
             _tool(part, place.nth(number), into, failed=failed)
 
 
-def _tool(
-    part: Mapping[str, Any], place: TurnPlace, into: Gather, *, failed: bool
-) -> None:
+def _tool(part: Record, place: TurnPlace, into: Gather, *, failed: bool) -> None:
     asked = mapping(part.get("functionCall"))
     answer = mapping(part.get("functionResponse"))
     if asked:

@@ -1,15 +1,15 @@
 """The events that Claude Code prints with `--output-format stream-json`."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from memcli.sessions.formats import claude
 from memcli.sessions.formats.protocol import Format
+from memcli.sessions.gather import Record
 
 EVENTS: Final = ("system", "user", "assistant", "result", "stream_event")
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
+def recognises(record: Record) -> bool:
     """Whether a record is an event of a stream."""
     if record.get("type") not in EVENTS or "sessionId" in record:
         return False
