@@ -286,9 +286,13 @@ def browse(
         server = PageServer(mem.options, report, gather)
         put(server.address)
         sys.stdout.flush()
-        opens = path_only or page.shown(server.address)
+        door = page.doorway(server.address)
+        opens = path_only or page.shown(door.as_uri())
         say("" if opens else "mem: no browser to open it in", quiet=mem.options.quiet)
-        server.run()
+        try:
+            server.run()
+        finally:
+            door.unlink(missing_ok=True)
         return
     if mem.options.json:
         show(mem, report, str)
