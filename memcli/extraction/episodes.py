@@ -1,5 +1,4 @@
-"""A session cut where one subject ends, and a stretch told as an episode in its words.
-Pure."""
+"""A session cut where a subject ends, each stretch told as an episode. Pure."""
 
 import math
 from collections import Counter
