@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-from memcli.errors import ProviderError, RefusedError, UsageError
+from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index.database import Index, Refreshed
 from memcli.index.upkeep import ProjectIndex, chosen_chunks, embed_chosen
 from memcli.memory.values import Patch, Problem
@@ -73,10 +73,17 @@ class App:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: object, error: BaseException | None, trace: object
+    ) -> None:
+        damaged = False
+        if isinstance(error, Exception) and not isinstance(error, MemError):
+            damaged = self.kept.set_aside_if_damaged(error)
         self.kept.close()
         if "providers" in self.__dict__:
             self.providers.close()
+        if damaged:
+            raise RefusedError("the index was damaged; it is built anew", "run again")
 
     @cached_property
     def workspace(self) -> "Workspace":

@@ -88,8 +88,10 @@ def extract(
     from memcli.commands import extract as command
     from memcli.hooks import pipeline
     from memcli.project.context import write_blocker
+    from memcli.sessions.reader import FORMATS
 
     one_of("--engine", engine, ("auto", "llm", "rules"))
+    one_of("--format", format, ("", *FORMATS))
     if moment:
         from memcli.extraction.scopes import MOMENTS as scopes_of
 
@@ -224,7 +226,7 @@ def reinforce_(
     for name in nowhere:
         say(f"mem: {name}: no entry has that id")
     say("hint: mem list shows ids" if nowhere else "")
-    code = name_problems(report.skipped)
+    code = name_problems(report.skipped, done=bool(report.patches))
     wrote(mem, report, entries.reinforce_text)
     return DataError.code if report.typed_unknown else code
 
@@ -284,7 +286,7 @@ def compact(
             report = command.compact_due(mem, wanted, dry_run=dry_run)
         else:
             report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
-    code = name_problems(report.skipped)
+    code = name_problems(report.skipped, done=bool(report.patches))
     for line in upkeep.event_lines(report.found) if not mem.options.json else ():
         say(line, quiet=mem.options.quiet)
     if not check or mem.options.json:
@@ -320,7 +322,7 @@ def retire_stage(
     report = command.retire_stage(mem, request)
     # mem doctor knows nothing of INTENT.md
     hint = "" if report.current == "unknown" else "hint: mem doctor"
-    code = name_problems(report.skipped, hint=hint)
+    code = name_problems(report.skipped, hint=hint, done=bool(report.patches))
     if detect_only and not mem.options.json:
         put(report.current)
     else:

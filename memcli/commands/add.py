@@ -23,7 +23,7 @@ from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.storage.files import Unreadable
+from memcli.storage.files import Conflicted
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
@@ -244,7 +244,7 @@ def read_target(project: Project, path: str, name: str) -> MemoryFile:
     text = context.text_to_write(project, path) or ""
     with nothing_written(name):
         for line in conflict_lines(text):
-            raise Unreadable("has conflict markers: resolve them", line)
+            raise Conflicted(line)
     return parse(text, name)
 
 

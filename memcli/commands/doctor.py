@@ -85,12 +85,12 @@ def _asked(section: Section, scene: Scene) -> Iterator[Check]:
 
 def _sections() -> Sequence[Section]:
     """Of the report, in order; imported here, so that a look at files does without."""
-    from memcli.diagnostics import fixes, guards, hooks, installation
+    from memcli.diagnostics import fixes, guards, hooks, installation, links
 
     one = installation
     return (
         one.check_root, one.check_configuration, check_content, one.check_git, one.check_index,
         one.check_embedder, fixes.check_names, one.check_history, fixes.check_leftovers,
-        one.check_worktrees, hooks.check_hooks, one.check_found, one.check_other_memory,
+        one.check_worktrees, hooks.check_hooks, one.check_found, links.check_links, one.check_other_memory,
         guards.check_guards, one.check_llm,
     )  # fmt: skip

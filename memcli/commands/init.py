@@ -15,6 +15,7 @@ from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
 from memcli.project.context import Project
 from memcli.project.elsewhere import line_for
+from memcli.project.links import memory_links
 from memcli.project.listing import Listing
 from memcli.storage.durable import discard, sweep
 from memcli.storage.files import state_dir
@@ -127,6 +128,9 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
         f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items()
     )
     told = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
+    for link in memory_links(root, listing):
+        what = link.fault or "mem writes there"
+        told.append(f"{link.name} is a link to {link.to}, {what}")
     if more := elsewhere.others(root, listing):
         told.append(
             f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memcli.errors import MemError
 from memcli.memory import front_matter
-from memcli.memory.changes import EntryChange, edited
+from memcli.memory.changes import ARCHIVE_KEYS, EntryChange, edited
 from memcli.memory.entry_values import read_values
 from memcli.memory.grammar import BLANKS, derived_id, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
@@ -102,8 +102,9 @@ class _Block(NamedTuple):
         return {key: value for key, value in values.items() if value is not None}
 
 
-_Blocks = dict[tuple[str, int], _Block]
-"""By id and 0; of an entry without an id, by its text and its ordinal among equals."""
+_Blocks = dict[tuple[str, int | str], _Block]
+"""By id and 0, in archives by id and body; of an entry without an id, by its text and
+its ordinal among equals."""
 
 
 class _Side(NamedTuple):
@@ -137,20 +138,26 @@ def _read(text: str, path: str, eol: str) -> _Side:
         if text[entry.end : stop].strip():
             below, gap = _trimmed(gap + text[entry.end : stop])
             block = block._replace(below=below, gap=gap)
-        key = (entry.id, 0)
-        if path.endswith(ARCHIVE):  # only ever appended to
-            key = (block.text, 0)
-        elif not entry.identified:
+        key: tuple[str, int | str] = (entry.id, 0)
+        if not entry.identified:
             key = (block.text, seen[block.text])
             seen[block.text] += 1
+        elif path.endswith(ARCHIVE):
+            # It may hold an entry in several wordings, each once: as it last left.
+            key = (entry.id, block.body)
+            block = max(blocks.get(key, block), block, key=_left_at)
         elif key in blocks:
             raise Unmergeable(f"id {entry.id} stands twice")
-        blocks.setdefault(key, block)
+        blocks[key] = block
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     head, gap = _trimmed(
         text[len(bom) : file.entries[0].start if file.entries else len(text)]
     )
     return _Side(bom=bom, head=head, gap=gap, blocks=blocks, tail=_trimmed(text)[1])
+
+
+def _left_at(block: _Block) -> str:
+    return str(block.values.get("archived_at", ""))
 
 
 def _trimmed(text: str) -> tuple[str, str]:
@@ -371,6 +378,9 @@ def _merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str
     sides = [values for values in (ours, theirs) if _same(values.get("status"), status)]
     if len(sides) == 1:
         merged["retired_because"] = sides[0].get("retired_because")
+    left = ours if _same(ours.get("archived_at"), merged.get("archived_at")) else theirs
+    if not _same(ours.get("archived_at"), theirs.get("archived_at")):
+        merged |= {key: left[key] for key in ARCHIVE_KEYS if key in left}
     return {key: value for key, value in merged.items() if value is not None}
 
 

@@ -23,10 +23,10 @@ from memcli.memory.values import (
     place,
     source_of,
 )
-from memcli.project.context import Project, text_of
+from memcli.project.context import Project, text_of, unread
 from memcli.project.listing import FoundFile
 from memcli.similarity.claims import Claim, claim
-from memcli.storage.files import Unreadable
+from memcli.storage.files import Conflicted, Unreadable
 
 EVERYWHERE = "~/MEMORY.md"
 # of a file's live entries, and of how many at least
@@ -109,24 +109,10 @@ class CompactFiles(NamedTuple):
             text = text_of(self.project, path)
             kept = text_of(self.project, archive_of(path))
         except Unreadable as error:
-            self.skipped.append(
-                Problem(
-                    path=name,
-                    line=error.line,
-                    message=str(error),
-                    severity="unreadable",
-                )
-            )
+            self.skipped.append(unread(name, error))
             return None
-        if lines := conflict_lines(text or ""):
-            self.skipped.append(
-                Problem(
-                    path=name,
-                    line=lines[0],
-                    message="has conflict markers",
-                    severity="unreadable",
-                )
-            )
+        for line in conflict_lines(text or ""):
+            self.skipped.append(unread(name, Conflicted(line)))
             return None
         archive = archive_of(name)
         self.paths.update({name: path, archive: archive_of(path)})

@@ -15,7 +15,7 @@ from memcli.memory.changes import ChangeSet, Spot
 from memcli.memory.parser import KnownFile
 from memcli.memory.prominence import RATINGS, is_reviewed, is_used, reviewed, stronger
 from memcli.memory.values import Entry, Patch, Problem, listed, plain_id
-from memcli.project.context import hold, patches_of
+from memcli.project.context import hold, patches_of, unread
 from memcli.storage.files import Unreadable
 from memcli.storage.state import SessionLog
 
@@ -218,12 +218,7 @@ class _Reinforcement:
         try:
             memory = hold(self.app.project, self.changes, place.path)
         except Unreadable as error:
-            problem = Problem(
-                path=place.path,
-                line=error.line,
-                message=str(error),
-                severity="unreadable",
-            )
+            problem = unread(place.path, error)
             self.skipped += [problem] if problem not in self.skipped else []
             return
         at = next(

@@ -21,10 +21,10 @@ from memcli.compaction.plan import (
     outcome_of,
 )
 from memcli.compaction.stages import end_stage
-from memcli.memory.changes import copied_values
+from memcli.memory.changes import copied_values, drop_copy, kept_in
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.values import Entry, sessions_of
+from memcli.memory.values import Entry, archive_of, sessions_of
 from memcli.providers import embed as vector
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
@@ -67,7 +67,29 @@ def take_steps(
     flagged."""
     _before_contradictions(work, wanted)
     _settle_contradictions(work, wanted.contradictions, verdicts)
+    _drop_copies(work)
     return outcome_of(work.changes)
+
+
+def _drop_copies(work: Compaction) -> None:
+    """Leave each wording of an entry once in an archive, as it last left: git's own
+    merge of two branches leaves it twice."""
+    for source in work.sources:
+        path = archive_of(source.path)
+        if not source.writable or path not in work.changes.files:
+            continue
+        seen = kept_in(work.changes, path)
+        entries = enumerate(work.changes.file(path).entries)
+        newest_first = sorted(
+            entries,
+            key=lambda row: (str(row[1].extra.get("archived_at", "")), row[0]),
+            reverse=True,
+        )
+        for at, entry in newest_first:
+            if entry.identified and (entry.id, entry.body) in seen:
+                drop_copy(work.changes, (path, at))
+                work.changes.note("twice in the archive", path, [entry.id])
+            seen.add((entry.id, entry.body))
 
 
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:

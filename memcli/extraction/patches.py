@@ -5,7 +5,7 @@ import os
 from collections.abc import Container, Iterable
 from pathlib import Path
 
-from memcli.errors import DataError
+from memcli.errors import DataError, RefusedError
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Patch
@@ -39,7 +39,7 @@ def patch_of(
     if before is None and os.path.lexists(path) and name not in made:
         raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
     for line in conflict_lines(before or ""):
-        raise DataError(
+        raise RefusedError(
             f"{name}:{line}: has conflict markers; {nothing}", "resolve them first"
         )
     return Patch(path, before, text)

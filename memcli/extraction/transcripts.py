@@ -103,6 +103,11 @@ class Transcripts:
             raise DataError(
                 f"{name}: cannot be read: {error.strerror or error}"
             ) from None
+        said = any(session.turns for session in found)
+        if path == "-" and not said and any(session.skipped for session in found):
+            # A file may just be in the making, standard input is not.
+            hint = "mem extract --show-turns FILE shows what is understood of a file"
+            raise DataError("-: nothing in it can be understood", hint)
         if alone and not any(each.cut for each in found):
             self.whole[path] = found
         if path != "-":

@@ -12,13 +12,13 @@ from typing import Any
 
 from memcli.app import App
 from memcli.guard.patterns import CommandPattern, matches, parse_pattern
-from memcli.guard.shell import Words, commands_of
 from memcli.index import view
 from memcli.index.filters import GUARD, keys_of_guarded
 from memcli.index.view import Candidate, Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
+from memcli.sessions.shell import Words, commands_of
 
 ASK = "ask"
 DENY = "deny"

@@ -6,9 +6,9 @@ end of the last word for the rest of the line."""
 
 from collections.abc import Sequence
 
-from memcli.guard.shell import MOST_WORDS, Words, commands_of
 from memcli.named import NamedTuple
 from memcli.project import globs
+from memcli.sessions.shell import MOST_WORDS, Words, commands_of
 
 LONGEST = 500
 """Characters of a pattern."""

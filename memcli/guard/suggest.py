@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from memcli.guard.patterns import matches, parse_pattern
-from memcli.guard.shell import commands_of
 from memcli.named import NamedTuple
+from memcli.sessions.shell import commands_of
 from memcli.text.matching import table, verbose
 
 MOST = 24

@@ -40,11 +40,8 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if not fresh:
         return Told()
     lines = {each.entry: _line(app, each) for each in fresh}
-    why = (
-        f"before {os.path.basename(tool.files[0])}"
-        if tool.files
-        else "before a command"
-    )
+    at_hand = (*tool.files, *tool.reads)
+    why = f"before {os.path.basename(at_hand[0])}" if at_hand else "before a command"
     with state.transaction():
         seen = log.shown(
             call.context, "pre-tool"
@@ -128,7 +125,8 @@ def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
 
 def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
     root = app.project.root or app.project.cwd
-    names = [name for path in tool.files for name in git.names_of(root, path)]
+    paths = (*tool.files, *tool.reads)
+    names = [name for path in paths for name in git.names_of(root, path)]
     keys = keys_of_files(names) if names else set()
     if tool.commands:
         keys |= keys_of_commands(tool.commands[0], tool.commands)

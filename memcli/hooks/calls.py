@@ -41,7 +41,7 @@ _SAID = (
     "tool_name",
 )
 # compiled by the first text that may have one
-_ODD = "[\ud800-\udfff\U00010000-\U0010ffff]"
+_ODD = "[\ud800-\udfff]"
 
 
 class HookCall(NamedTuple):

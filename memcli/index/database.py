@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, RefusedError
-from memcli.index.filters import FORGED, Entries
+from memcli.index.filters import FORGED, Entries, sealed
 from memcli.index.lexical import Lexical
 from memcli.index.view import FileRow, Filters, IndexedFiles, Placed, visible
 from memcli.memory.values import Place, Problem
@@ -27,13 +27,13 @@ from memcli.storage.files import (
     state_dir,
     transaction,
 )
-from memcli.storage.sqlite import all_rows, opened
+from memcli.storage.sqlite import all_rows, fault, opened
 from memcli.text.matching import table
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(
@@ -136,7 +136,24 @@ class Index:
                 f"the index was {why}: moved to {kept.name} and built anew"
             )
 
-    def repair(self, error: sqlite3.DatabaseError) -> None:
+    def damage(self) -> str:
+        """What is wrong with the file, "" where it is sound: the database with its
+        indexes, every value as text, and each chunk by its seal.
+
+        It is asked when something that nobody expected has happened: it takes as long
+        as the index is large."""
+        select = "SELECT title, text, metadata, seal FROM chunks"
+        try:
+            for name in ("file_meta", "chunks", "relations", "anchored", "anchors"):
+                self.db.execute(f"SELECT * FROM {name}").fetchall()
+            broken = (
+                1 for *row, seal in self.db.execute(select) if sealed(*row) != seal
+            )
+            return fault(self.db, whole=True) or (FORGED if any(broken) else "")
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            return str(error)
+
+    def repair(self, error: Exception) -> None:
         """Move a file that turned out damaged aside and start over."""
         with contextlib.suppress(sqlite3.Error):
             self.db.close()
@@ -251,7 +268,7 @@ def _made(db: sqlite3.Connection) -> str:
     except sqlite3.OperationalError:
         db.close()
         raise
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         return f"damaged ({error})"
     return why
 

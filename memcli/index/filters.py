@@ -4,6 +4,7 @@ values."""
 import json
 import re
 import sqlite3
+import zlib
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -136,7 +137,7 @@ MARKED = (
 FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 _COLUMNS = """id, source, entry, part, offset, line, type, kind, date, title, text, metadata,
-    around"""
+    around, seal"""
 _CREATED = "nullif(json_extract(metadata, '$.created'), '')"
 _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 
@@ -293,11 +294,10 @@ class Entries:
     def text(self, candidate: Candidate) -> str:
         """The whole indexed text of an entry by one of its chunks; of one gone, the
         chunk's."""
-        parts = self.db.execute(
-            "SELECT text FROM chunks WHERE source = ? AND entry = ? AND offset = ? ORDER BY part",
-            (candidate.source, candidate.entry, candidate.offset),
-        ).fetchall()
-        return join([part[0] for part in parts]) if parts else candidate.text
+        where = "source = ? AND entry = ? AND offset = ? ORDER BY part"
+        place = candidate.source, candidate.entry, candidate.offset
+        parts = _found(self.db, where, *place)
+        return join([part.text for part in parts]) if parts else candidate.text
 
     def ids(self, prefix: str) -> list[tuple[str, int]]:
         """(key, file) of every entry whose id, or key, begins with `prefix`."""
@@ -406,21 +406,28 @@ def _by_values(filters: Filters) -> dict[str, str]:
     return found | {condition: day for condition, day in days.items() if day}
 
 
+def sealed(title: str, text: str, metadata: str) -> int:
+    """The checksum of a chunk: what is shown of it is what was written."""
+    return zlib.crc32(f"{title}\0{text}\0{metadata}".encode("utf-8", "surrogatepass"))
+
+
 def _found(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
+    """The chunks that a condition meets. Raises DatabaseError for one that is not as it
+    was written."""
     found = list[Candidate]()
     read = json.JSONDecoder().raw_decode
     try:
         for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
-            metadata, end = read(row[11])
-            if (*map(type, row[:11]), type(metadata), end) != (
-                *_TYPES,
-                dict,
-                len(row[11]),
-            ):
+            *plain, written, around, seal = row
+            metadata, end = read(written)
+            kinds = (*map(type, plain), type(metadata), end)
+            title, text = plain[-2:]
+            sound = kinds == (*_TYPES, dict, len(written))
+            if not sound or sealed(title, text, written) != seal:
                 raise ValueError
-            found.append(tuple.__new__(Candidate, (*row[:11], metadata, row[12])))
+            found.append(tuple.__new__(Candidate, (*plain, metadata, around)))
     except (TypeError, ValueError, RecursionError):
         raise sqlite3.DatabaseError(FORGED) from None
     return found

@@ -12,6 +12,7 @@ from heapq import nlargest
 from itertools import chain
 from typing import TypeVar
 
+from memcli.index import weights
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -32,10 +33,8 @@ ENDING = 3
 """Letters that a word keeps, Korean syllables that it does, and what its ending has at
 most."""
 
-COLUMN_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.7, 1.0)
-"""BM25 weights of title, text, tags, date, parts, around (docs/benchmarks.md)."""
-# share of a score that depends on how much of the query, by idf, a chunk covers
-COVERAGE = 0.6
+COLUMN_WEIGHTS = (weights.TITLE, 1.0, 1.0, 1.0, weights.SUB_WORDS, 1.0)
+"""BM25 weights of title, text, tags, date, parts, around."""
 POOL = 200  # how many best-matching chunks are weighed
 # so many matches are all scored; beyond, the `LEADERS` that cover most of the query
 SCORED = 5000
@@ -196,7 +195,11 @@ def idf(n: int, total: int) -> float:
 
 def discounted(score: float, met: float, every: float) -> float:
     """A BM25 score, less where the terms met make up little of the idf of all terms."""
-    return score * (1 - COVERAGE + COVERAGE * met / every) if every else 0.0
+    return (
+        score * (1 - weights.COVERAGE + weights.COVERAGE * met / every)
+        if every
+        else 0.0
+    )
 
 
 def top(scores: Mapping[K, float], pool: int) -> dict[K, float]:

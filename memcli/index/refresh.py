@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from memcli.index.database import Index, Refreshed, place_text
-from memcli.index.filters import CORRECTIVE, MARKED, keys_of_entry, keys_of_guard
+from memcli.index.filters import (
+    CORRECTIVE,
+    MARKED,
+    keys_of_entry,
+    keys_of_guard,
+    sealed,
+)
 from memcli.index.view import AROUND
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -88,16 +94,32 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     day = entry.created_at or entry.date
     flag = int(live and entry.status != "retired")
     moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
-    order = (RANKS.get(entry.priority, len(RANKS)), entry.importance, clean(moment))
     above = re.match(MATTER, text) if text.startswith("---") else None
     line = entry.line + text.count("\n", 0, above.end() if above else 0)
     found = []
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE]
-        found.append(Row(
-            name, part, entry.start, line, flag, entry.type, entry.kind, day, title, window,
-            tags, sub_words(f"{title} {tags} {window}"), around, metadata, *order,
-        ))  # fmt: skip
+        found.append(
+            Row(
+                entry=name,
+                part=part,
+                offset=entry.start,
+                line=line,
+                live=flag,
+                type=entry.type,
+                kind=entry.kind,
+                date=day,
+                title=title,
+                text=window,
+                tags=tags,
+                parts=sub_words(f"{title} {tags} {window}"),
+                around=around,
+                metadata=metadata,
+                rank=RANKS.get(entry.priority, len(RANKS)),
+                importance=entry.importance,
+                moment=clean(moment),
+            )
+        )
         if len(text) <= SIZE:
             break
     return found
@@ -169,7 +191,7 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
     values |= {
         key: each_text(value, clean)
         for key, value in entry.extra.items()
-        if key in INDEXED
+        if key in INDEXED and not (entry.written and key == "ruled_out")
     }
     return values | ({"detail": detail} if detail else {})
 
@@ -178,9 +200,10 @@ _INDEX_LINE = re.compile(
     r"(?m)^ {0,3}[-*+] {1,4}[^\[\n]{0,80}\[[^\]\n]{0,400}\]\(([^)\s#]{1,400}\.md)[^\n]{0,1000}"
 )
 _SEARCHED = "title, text, tags, date, parts, around"
-_COLUMNS = ", ".join(("source", *Row._fields))
+_COLUMNS = ("source", *Row._fields, "seal")
 _INSERT = (
-    f"INSERT INTO chunks ({_COLUMNS}) VALUES ({','.join('?' * (len(Row._fields) + 1))})"
+    f"INSERT INTO chunks ({', '.join(_COLUMNS)})"
+    f" VALUES ({', '.join('?' * len(_COLUMNS))})"
 )
 _CORRECTIONS = (
     "SELECT id, metadata, text, type FROM chunks WHERE id > ? AND part = 0 AND live = 1"
@@ -210,12 +233,16 @@ def refresh(
         return _Writer(index).bring(found, progress, rebuild=rebuild)
 
 
+def _values(source: int, row: Row) -> tuple[Any, ...]:
+    return (source, *row, sealed(row.title, row.text, row.metadata))
+
+
 def put(db: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> range:
     """Add chunks (file, row) that no file stands behind to an index in memory; their
     numbers."""
     last = "SELECT coalesce(max(id), 0) FROM chunks"
     before = int(db.execute(last).fetchone()[0])
-    db.executemany(_INSERT, [(source, *row) for source, row in rows])
+    db.executemany(_INSERT, [_values(*row) for row in rows])
     columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
     db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (before,))
     return range(before + 1, before + 1 + len(rows))
@@ -393,7 +420,7 @@ class _Writer:
 
     def _insert(self, source: int, wanted: Sequence[Row]) -> None:
         top = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
-        self.db.executemany(_INSERT, [(source, *row) for row in wanted])
+        self.db.executemany(_INSERT, [_values(source, row) for row in wanted])
         if (state := self.vectors.state()) is not None:
             self.vectors.keep(state._replace(whole=False))
         corrections = self.db.execute(_CORRECTIONS, (top, CORRECTIVE)).fetchall()

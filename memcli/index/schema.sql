@@ -31,7 +31,8 @@ CREATE TABLE chunks (
   metadata TEXT NOT NULL,       -- JSON: the values of the entry
   rank INTEGER NOT NULL,        -- how pressing its priority is, 0 to 4
   importance REAL NOT NULL,
-  moment TEXT NOT NULL          -- when it ended or was made
+  moment TEXT NOT NULL,         -- when it ended or was made
+  seal INTEGER NOT NULL         -- checksum of title, text and metadata: a flipped byte is found
 );
 CREATE INDEX chunks_source ON chunks(source, offset, part);
 CREATE INDEX chunks_entry ON chunks(entry);

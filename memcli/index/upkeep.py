@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from memcli.errors import RefusedError, UsageError
+from memcli.errors import MemError, RefusedError, UsageError
 from memcli.index import database, view
 from memcli.index.database import IN_MEMORY, Index, Refreshed
 from memcli.index.view import Candidate
@@ -31,6 +31,7 @@ _NO_ROOM = {
     getattr(sqlite3, f"SQLITE_{name}")
     for name in ("CANTOPEN", "FULL", "IOERR", "READONLY")
 }
+_PASSING = {*_NO_ROOM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 FOREIGN = "the index beside the memory was not made by you: mem index --trust takes its vectors"
 
 
@@ -149,16 +150,42 @@ class ProjectIndex:
         anew."""
         try:
             return work()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(
-                error
-            ):
-                self.close()
-                self._of_this_run(error, self.index.path)
-                return work()
+        except MemError:
+            raise
+        except Exception as error:
+            self._mend(error)
+        return work()
+
+    def _mend(self, error: Exception) -> None:
+        """Build a damaged index anew, or make one for this run where there is no room.
+        Raises the error again where the index is sound."""
+        passing = isinstance(error, sqlite3.OperationalError)
+        damaged = isinstance(error, sqlite3.DatabaseError) and not passing
+        if self._open is None:
+            raise error
+        if damaged or "no such" in str(error) or self.is_damaged(error):
             self.index.repair(error)
             self._refresh()
-            return work()
+        elif isinstance(error, sqlite3.OperationalError):
+            self.close()
+            self._of_this_run(error, self.index.path)
+        else:
+            raise error
+
+    def is_damaged(self, error: BaseException) -> bool:
+        """Whether an error that nothing else explains comes of a damaged index."""
+        busy = isinstance(error, sqlite3.OperationalError) and (
+            getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING
+        )
+        return self._open is not None and not busy and bool(self._open.damage())
+
+    def set_aside_if_damaged(self, error: Exception) -> bool:
+        """Move the index aside where it is damaged and nobody guarded the work; whether
+        it was."""
+        damaged = self.is_damaged(error)
+        if damaged:
+            self.index.repair(error)
+        return damaged
 
     def _cached(self, *, make: bool) -> Path:
         from memcli.storage.files import cache_dir, private_dir
@@ -177,7 +204,8 @@ class ProjectIndex:
 
     def _of_this_run(self, error: sqlite3.OperationalError, path: Path) -> Index:
         why = f"the index cannot be used: {error} ({path})"
-        if path == IN_MEMORY or error.sqlite_errorcode & 0xFF not in _NO_ROOM:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if path == IN_MEMORY or code not in _NO_ROOM:
             raise RefusedError(why, "mem doctor") from None
         self.notes.append(f"{why}; one was made for this run alone: free some space")
         self._open = Index(IN_MEMORY, self.notes)

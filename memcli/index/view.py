@@ -123,14 +123,11 @@ class Candidate(NamedTuple):
 
 class Signals(NamedTuple):
     """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts;
-    `words` how well each word of the task is met; `density` how much of a text meets
-    the task; `title` the share of title words that stand in the task."""
+    `words` how well each word of the task is met."""
 
     lexical: Mapping[int, float]
     cosine: Mapping[int, float]
     words: Mapping[int, float] = {}
-    density: Mapping[int, float] = {}
-    title: Mapping[int, float] = {}
 
     def among(self, keys: Collection[int]) -> "Signals":
         """The signals of these candidates alone."""

@@ -454,6 +454,20 @@ class ChangeSet:
             yield archive_of(spot[0]), self._archived(spot, because, more)
 
 
+def drop_copy(changes: ChangeSet, spot: Spot) -> None:
+    """Remove an entry from an archive in which it stands once more."""
+    changes._leaving[spot] = "twice"
+
+
+def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
+    """Id and body of what the changes put into an archive."""
+    return {
+        (str(more.get("id", changes.original(spot).id)), changes.original(spot).body)
+        for spot, (_, more) in changes._kept.items()
+        if archive_of(spot[0]) == archive
+    }
+
+
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
     """The new text; the blank line that parted the last entry from the rest leaves with
     it."""

@@ -41,8 +41,8 @@ PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 
 
 class Problem(NamedTuple):
-    """What could not be used; `severity` is "unreadable" (exit 3) or "defaulted" (exit
-    0)."""
+    """What could not be used; `severity` is "unreadable" (exit 3), "conflict" (5) or
+    "defaulted" (0)."""
 
     path: str
     line: int

@@ -30,7 +30,7 @@ _CASES = bytes(
     for c in range(256)
 )
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-_ENDING = re.compile(r"(?<=\w{3})(?:ations?|ings?|ies|ied|ed|es|s|e)\Z")
+_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e")
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 _SPACELESS = (
@@ -114,8 +114,12 @@ def _forms(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
-    """A word without the endings that its forms differ in."""
-    return _ENDING.sub("", word) if len(word) > 3 and word[-1] in "sendg" else word
+    """A word without its usual English ending, so that forms of one word meet."""
+    low = word.lower()
+    for ending in _ENDINGS:
+        if low.endswith(ending) and len(low) - len(ending) >= 3:
+            return low[: -len(ending)]
+    return low
 
 
 def stems(text: str) -> set[str]:

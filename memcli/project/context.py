@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.errors import DataError, UsageError
+from memcli.errors import DataError, RefusedError, UsageError
 from memcli.memory.values import JOBS_DIRS, PHASES, Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
@@ -19,9 +19,10 @@ from memcli.project.listing import FoundFile, Listing, shown
 from memcli.storage.files import (
     MEMORY_BYTES,
     SMALL_BYTES,
+    Conflicted,
     Unreadable,
     read_text,
-    refuse_links,
+    written_at,
 )
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Project:
 
         memory = self.read(file)
         for line in conflict_lines(memory.text):
-            raise Unreadable("has conflict markers: resolve them first", line)
+            raise Conflicted(line)
         return memory
 
     def path_of(self, name: str) -> str:
@@ -229,14 +230,18 @@ def read_known(
                 tree=file.tree,
             )
         except Unreadable as error:
-            problems.append(
-                Problem(
-                    path=file.name,
-                    line=error.line,
-                    message=str(error),
-                    severity="unreadable",
-                )
-            )
+            problems.append(unread(file.name, error))
+
+
+def unread(name: str, error: Unreadable) -> Problem:
+    """The problem of a file that could not be read, or is not to be written."""
+    conflict = isinstance(error, Conflicted)
+    return Problem(
+        path=name,
+        line=error.line,
+        message=str(error),
+        severity="conflict" if conflict else "unreadable",
+    )
 
 
 def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
@@ -309,19 +314,21 @@ def text_to_write(
 ) -> str | None:
     """The text of a file to be written, or None. Raises DataError, RefusedError for a
     link."""
-    refuse_links(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
+    written_at(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
     with nothing_written(project.name_of(path)):
         return text_of(project, path, most=most)
 
 
 @contextmanager
 def nothing_written(name: str) -> Iterator[None]:
-    """Make a DataError of what keeps a memory file from being read before it is
-    written."""
+    """Make an error of what keeps a memory file from being read before it is written:
+    RefusedError for conflict markers, else DataError."""
     try:
         yield
     except Unreadable as error:
         what = f"{name}:{error.line}: {error}; nothing is written"
+        if isinstance(error, Conflicted):
+            raise RefusedError(what, "resolve them first") from None
         raise DataError(what, "mend the file first") from None
 
 

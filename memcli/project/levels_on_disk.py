@@ -277,11 +277,12 @@ class _Walk:
             return None
 
     def stays(self, name: str) -> bool:
-        """Whether what a link leads to lies below the folder; one that does not is
-        reported."""
+        """Whether what a link leads to lies below the folder, not in git's own; one that
+        does not is reported."""
         real = os.path.realpath(f"{self.base}/{name}")
         base = os.path.realpath(self.base)
-        if real == base or real.startswith(base.rstrip("/") + "/"):
+        inside = real == base or real.startswith(base.rstrip("/") + "/")
+        if inside and ".git" not in real[len(base) :].split("/"):
             return True
         self.refuse(name, files.LEAVES)
         return False

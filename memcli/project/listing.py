@@ -149,14 +149,22 @@ class Files:
 
     @cached_property
     def seen(self) -> str:
-        """What is another as soon as a file is."""
-        told = [
-            (*part[:2], *part[2], *part[3:5], *part[5], *part[6:])
+        """The fingerprint of all files: every field of each, and what it is known
+        by."""
+        parts = [
+            (_plain(part), ())
             if isinstance(part, Folder)
-            else (*part[0][:2], *part[0][2], *part[0][3:], *part[1])
+            else (_plain(part[0]), part[1])
             for part in chain.from_iterable(self._walks)
         ]
-        return digest(marshal.dumps(told, 2))
+        return digest(marshal.dumps(parts, 2))
+
+
+def _plain(record: FoundFile | Folder) -> tuple[Any, ...]:
+    """All fields of a record, whatever their order, as `marshal` takes them."""
+    return tuple(
+        tuple(field) if isinstance(field, Place) else field for field in record
+    )
 
 
 class Listing(NamedTuple):

@@ -235,17 +235,20 @@ class Layers:
         if item.layer != "institutional":
             return self.showing.hit(item, place)
         level = self.norms[item.key].place.level
-        known = (
-            item.head,
-            item.text,
-            "directive",
-            "",
-            level,
-            "institutional",
-            item.head,
-            1,
+        return Hit(
+            id=None,
+            rank=place,
+            layer=item.layer,
+            score=None,
+            title=item.head,
+            text=item.text,
+            head=item.head,
+            type="directive",
+            level=level,
+            store="institutional",
+            path=item.head,
+            line=1,
         )
-        return Hit(None, place, item.layer, None, *known, None, (), item.head)
 
 
 def answer(

@@ -8,10 +8,10 @@ from operator import mul
 
 from memcli.index import lexical as query
 from memcli.index.lexical import EITHER, idf
-from memcli.memory.words import word_forms
+from memcli.memory.words import stem, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
-from memcli.recall.fusion import stem, titles
+from memcli.recall.fusion import titles
 from memcli.text.matching import regex, stanzas, table
 
 EACH = 0.12

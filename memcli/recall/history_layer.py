@@ -15,7 +15,7 @@ from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall import present
-from memcli.recall.budget import Shown, cost, heading, tokens
+from memcli.recall.budget import Shown, cost, heading, named, tokens
 from memcli.recall.evidence import COMMON
 from memcli.text.controls import for_prompt
 
@@ -172,12 +172,17 @@ class HistoryLayer:
         hit = self._by_key[item.key]
         doc = hit.doc
         paths = list(doc.about.get("paths", ()))
-        extra = {**doc.facts, "paths": paths, "superseded_by": hit.newer or None}
-        score = round(hit.strength, 6)
-        title = for_prompt(doc.title)
-        nowhere = ("",) * 5
-        own = item.key, place, "history", score, title, item.text, *nowhere, 0, None, ()
-        return present.Hit(*own, item.head, item.note, extra=extra)
+        return present.Hit(
+            id=item.key,
+            rank=place,
+            layer="history",
+            score=round(hit.strength, 6),
+            title=for_prompt(doc.title),
+            text=item.text,
+            head=item.head,
+            note=item.note,
+            extra={**doc.facts, "paths": paths, "superseded_by": hit.newer or None},
+        )
 
     def merged(
         self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int
@@ -224,7 +229,7 @@ class HistoryLayer:
 
     def _facts(self, hit: HistoryHit) -> Iterator[str]:
         doc = hit.doc
-        yield f"{'session with' if doc.source == 'session' else 'commit by'} {doc.who}"
+        yield f"{'session with' if doc.source == 'session' else 'commit by'} {named(doc.who)}"
         yield doc.date[:10]
         yield doc.handle
         if (reason := self.gone(doc)) is not None:

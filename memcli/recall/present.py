@@ -31,16 +31,16 @@ class Hit(NamedTuple):
     score: float | None
     title: str
     text: str
-    type: str
-    kind: str
-    level: str
-    store: str
-    path: str
-    line: int
-    age_days: int | None
-    duplicates: tuple[str, ...]
     head: str
     note: str = ""
+    type: str = ""
+    kind: str = ""
+    level: str = ""
+    store: str = ""
+    path: str = ""
+    line: int = 0
+    age_days: int | None = None
+    duplicates: tuple[str, ...] = ()
     factors: Mapping[str, Any] | None = None
     project: str = ""
     url: str = ""
@@ -158,24 +158,35 @@ class Showing:
             name, *also_here = (key.rpartition("@")[0] for key in (name, *also))
             also = tuple(also_here)
         score = round(ranked.score, 6) if ranked else None
-        own = candidate.type, candidate.kind, row.place.level, row.place.store
-        at = for_display(row.path), candidate.line, self._age(candidate), also
-        said = for_prompt(candidate.title), item.text, *own, *at, item.head, item.note
-        more = (
-            _factors(ranked) if ranked else None,
-            for_display(project),
-            for_display(url),
-        )
-        gone = next(self._outdated(candidate), "")
         return Hit(
-            name, place, item.layer, score, *said, *more, _is_key(candidate), gone
+            id=name,
+            rank=place,
+            layer=item.layer,
+            score=score,
+            title=for_prompt(candidate.title),
+            text=item.text,
+            type=candidate.type,
+            kind=candidate.kind,
+            level=row.place.level,
+            store=row.place.store,
+            path=for_display(row.path),
+            line=candidate.line,
+            age_days=self._age(candidate),
+            duplicates=also,
+            head=item.head,
+            note=item.note,
+            factors=_factors(ranked) if ranked else None,
+            project=for_display(project),
+            url=for_display(url),
+            key_moment=_is_key(candidate),
+            gone=next(self._outdated(candidate), ""),
         )
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
         row = self.search.source.files[candidate.source]
         project, _ = self.search.source.origin(candidate)
         if project:
-            yield project
+            yield budget.named(project)
         if candidate.kind or candidate.values.get("written"):
             yield candidate.kind or candidate.type
         if _is_key(candidate):
@@ -185,7 +196,7 @@ class Showing:
         if (age := self._age(candidate)) is not None:
             yield age_text(age)
         yield from self._outdated(candidate)
-        yield f"{row.path}:{candidate.line}"
+        yield f"{budget.named(row.path)}:{candidate.line}"
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:

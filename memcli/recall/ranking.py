@@ -17,17 +17,7 @@ from memcli.memory.prominence import (
 from memcli.memory.words import overlap
 from memcli.named import NamedTuple
 from memcli.project.config import Config
-from memcli.text.matching import table
 
-PHRASE = 0.1  # what an exact phrase of the task adds to lexical relevance
-# what is left of the relevance of an entry that names what the code has no more
-OUTDATED = 0.8
-RULED_OUT = (
-    0.001  # the same for the record of a decision that does not hold: it ranks last
-)
-# what the best lose by lacking what a task asks for; how many do
-LACKS = 0.2
-LOOKED_AT = 40
 SPARE = 20  # how many hits beyond the limit diversification may choose from
 MAYBE_ALIKE = (
     0.6  # word overlap from which the exact (and slower) near-duplicate test is asked
@@ -115,20 +105,6 @@ def rule_of(c: Config) -> Rule:
     )
 
 
-def asked_for(task: str) -> list[list[str]]:
-    """What an answer has one of, for each kind of thing that a task asks for: a reason,
-    a place, a command, what one may. A line of `kinds.txt` has the words that ask, and
-    those, in lower case."""
-    low = task.lower()
-    words = {*_WORDS.findall(low)}
-    lines = table("recall/kinds.txt").splitlines()
-    return [
-        [each.replace("_", " ") for each in answers.split()]
-        for asking, _, answers in (line.partition(" | ") for line in lines)
-        if any(each in (low if each > "\u0e00" else words) for each in asking.split())
-    ]
-
-
 def weigh(
     items: Iterable[RankedItem], matches: Mapping[str, Match], config: Config
 ) -> list[Scored]:
@@ -143,15 +119,27 @@ def weigh(
             if item.stability is None
             else item.stability
         )
-        used = item.age, item.reinforced, rule, stable
-        p = prominence(item.importance, item.kind, *used)
+        p = prominence(
+            item.importance, item.kind, item.age, item.reinforced, rule, stable
+        )
         match = matches[item.id]
         level = config.level_weights.get(item.level, 1.0)
         kind = config.kind_weights.get(item.kind, 1.0)
         score = match.relevance * p.value**config.prominence_weight * level * kind
-        own = match.lexical / most, match.cosine, match.relevance, match.own
         scored.append(
-            Scored(item, score, *own, p, level, kind, match.words, match.lent)
+            Scored(
+                item=item,
+                score=score,
+                lexical=match.lexical / most,
+                vector=match.cosine,
+                relevance=match.relevance,
+                own=match.own,
+                prominence=p,
+                level_weight=level,
+                kind_weight=kind,
+                words=match.words,
+                context=match.lent,
+            )
         )
     return sorted(scored, key=order)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.index import lexical as query
 from memcli.index import view as scope
+from memcli.index import weights
 from memcli.index.lexical import POOL, Query
 from memcli.index.view import (
     AROUND,
@@ -30,12 +31,7 @@ if TYPE_CHECKING:
     from memcli.project.config import Config
     from memcli.project.context import View
 
-# how many of the best lend to what stands beside, from which relevance
-LENDERS = 60
-LENDS = 0.4
-TRANSLATED = (
-    3.0  # what a concept under another name adds, by idf: less than BM25 gives a word
-)
+LENDERS = 60  # how many of the best lend to what stands beside them
 WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 WORKFLOWS = (
     3  # how many more hits are looked for, since so many may be shown as workflows
@@ -149,7 +145,6 @@ class Search:
         by_entry = self.copies({candidate.entry for candidate in found}, found)
         matches = self._matches(task, found, signals, asked.phrases)
         self._lend(task, matches)
-        self._ask(task, matches)
         # by a word, by its vector, by what stands beside it; or prose about the words
         matches = {
             entry: match
@@ -158,12 +153,12 @@ class Search:
             or (match.cosine or 0.0) >= self.floor
             or not self.chosen[entry].values.get("written")
         }
-        outdated = dict.fromkeys(self.source.gone(matches), ranking.OUTDATED)
+        outdated = dict.fromkeys(self.source.gone(matches), weights.OUTDATED)
         ruled = (
             entry for entry in matches if self.chosen[entry].values.get("ruled_out")
         )
         for entry, share in (
-            outdated | dict.fromkeys(ruled, ranking.RULED_OUT)
+            outdated | dict.fromkeys(ruled, weights.RULED_OUT)
         ).items():
             match = matches[entry]
             matches[entry] = match._replace(relevance=match.relevance * share)
@@ -198,7 +193,7 @@ class Search:
         for concept in concepts:
             own = self.source.lexical((concept,), pool)
             rows = self.source.counts((concept,))[0]
-            most = TRANSLATED * query.idf(rows, self.source.size())
+            most = weights.TRANSLATED * query.idf(rows, self.source.size())
             for rowid, share in fusion.scale(own).items():
                 lexical[rowid] = lexical.get(rowid, 0.0) + most * share
         # In a script without spaces the vectors know nothing of what stands around such
@@ -265,16 +260,13 @@ class Search:
         met = [c for c in own if c.rowid in signals.lexical]
         shares = ranking.phrase_shares((f"{c.title} {c.text}" for c in met), phrases)
         more = {
-            c.rowid: 1 + ranking.PHRASE * share
+            c.rowid: 1 + weights.PHRASE * share
             for c, share in zip(met, shares, strict=True)
         }
         lexical = {rowid: signals.lexical[rowid] * more[rowid] for rowid in more}
-        named = [(c.rowid, c.title) for c in own] if self.mode == "blend" else []
-        signals = signals.among({c.rowid for c in own})
-        signals = signals._replace(lexical=lexical, title=fusion.titles(task, named))
-        if self.mode == "blend":
-            sizes = {c.rowid: len(c.text) for c in own if c.values.get("written")}
-            signals = fusion.concise(signals, sizes)
+        signals = signals.among({c.rowid for c in own})._replace(lexical=lexical)
+        sizes = {c.rowid: len(c.text) for c in own if c.values.get("written")}
+        signals = fusion.concise(signals, sizes)
         if not lexical:  # by their vectors alone
             own = [c for c in own if signals.cosine.get(c.rowid, 0.0) >= self.floor]
         prose = [c for c in own if not c.values.get("written")]
@@ -298,9 +290,8 @@ class Search:
         if not self.config.context or not matches:
             return
         groups = {entry: _group(self.chosen[entry]) for entry in matches}
-        rich = {entry: match.relevance for entry, match in matches.items()}
-        rich = {entry: own for entry, own in rich.items() if own >= LENDS}
-        best = query.top(rich, LENDERS)
+        relevance_of = {entry: match.relevance for entry, match in matches.items()}
+        best = query.top(relevance_of, LENDERS)
         lenders = [entry for entry in best if groups[entry] is not None]
         sides = self.source.beside([self.chosen[entry] for entry in lenders])
         beside = {
@@ -330,22 +321,6 @@ class Search:
                 words=m.words,
             )
 
-    def _ask(self, task: str, matches: dict[str, Match]) -> None:
-        wanted = ranking.asked_for(task)
-        own = (
-            {entry: match.relevance for entry, match in matches.items()}
-            if wanted
-            else {}
-        )
-        for entry in query.top(own, ranking.LOOKED_AT):
-            low = (
-                (c := self.chosen[entry]).around.partition(AROUND)[0] or c.text
-            ).lower()
-            lacks = sum(not any(map(low.__contains__, each)) for each in wanted)
-            own[entry] /= 1 + ranking.LACKS * lacks
-        for entry, share in fusion.scale(own).items():
-            matches[entry] = matches[entry]._replace(relevance=share)
-
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
         for entry in list(matches):
@@ -370,9 +345,18 @@ class Search:
         age = (
             ranking.age_of(values, self.today) if values.get("written") else UNKNOWN_AGE
         )
-        used = int(values["count"]), age, float(values.get("surprise", 0.0))
-        own = entry, copy.text, copy.kind, level, place, importance, *used
-        return RankedItem(*own, values.get("stability"))
+        return RankedItem(
+            id=entry,
+            text=copy.text,
+            kind=copy.kind,
+            level=level,
+            place=place,
+            importance=importance,
+            reinforced=int(values["count"]),
+            age=age,
+            surprise=float(values.get("surprise", 0.0)),
+            stability=values.get("stability"),
+        )
 
     def _walked(self, hits: Sequence[Scored]) -> list[Scored]:
         known = {hit.item.id: hit for hit in hits[: self.config.limit]}

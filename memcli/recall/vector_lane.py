@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from memcli.errors import ProviderError, UsageError
+from memcli.index import weights
 from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, Vectors, is_content
 from memcli.index.view import Lane, Signals
@@ -32,13 +33,7 @@ ALIKE = 60
 # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
 MAYBE = 112
 LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
-MIN_COSINE: Mapping[str, float] = {
-    "local": 0.28
-}  # from here a text is near by its vector alone
-OTHER_MIN_COSINE = 0.30
-# it is so much more for every doubling: some text is near by chance
-MANY = 500
-STEP = 0.03
+MANY = 500  # texts from which on some text is near by chance
 # seconds that damaged vectors may take to be forgotten while another process writes
 WAIT = 0.2
 DEADLINE = 3.0  # seconds that a provider has for the vector of a task
@@ -126,15 +121,13 @@ def _understand_words(
 
 def by_words(
     lexicon: Vectors, task: Task, near: Mapping[int, Near]
-) -> tuple[dict[int, float], dict[int, float]]:
-    """(words, density) of every candidate: see `blend.Signals`."""
+) -> dict[int, float]:
+    """How well each word of the task is met by every candidate."""
     alike = _alike(
         lexicon, task.words, sorted({i for own in near.values() for i in own.words})
     )
     words = {rowid: own.words for rowid, own in near.items()}
-    return blend.met(alike, [word.idf for word in task.words], words), blend.density(
-        alike, words
-    )
+    return blend.met(alike, [word.idf for word in task.words], words)
 
 
 def _alike(
@@ -206,16 +199,15 @@ def lane(
     cosine = {rowid: cosine[rowid] for rowid in near}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
-    return Signals(lexical, cosine, *by_words(index.vectors, task, near))
+    return Signals(lexical, cosine, by_words(index.vectors, task, near))
 
 
 def floor(min_cosine: float, provider: str, size: int) -> float:
     """The cosine from which one of `size` texts is near by its vector alone."""
     if min_cosine >= 0:
         return min_cosine
-    return MIN_COSINE.get(provider, OTHER_MIN_COSINE) + STEP * math.log2(
-        max(size, MANY) / MANY
-    )
+    least = weights.NEAR.get(provider, weights.NEAR["other"])
+    return least + weights.NEAR_STEP * math.log2(max(size, MANY) / MANY)
 
 
 def fusion(name: str, provider: str) -> str:

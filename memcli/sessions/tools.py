@@ -2,13 +2,12 @@
 shell line."""
 
 import os
-import re
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
-from memcli.text import matching
+from memcli.sessions.shell import ShellCommand, Words, commands_of, simple_commands
+from memcli.text.matching import verbose
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
@@ -27,17 +26,15 @@ PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
 MOST = 50  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
-SHELLS = ("bash", "sh", "zsh")
-_RUNNERS = ("sudo", "env", "command", "time", "exec", "xargs")
-_pattern = partial(matching.pattern, "sessions/tools")
 
 
 class ToolCall(NamedTuple):
-    """The files that a tool will change, absolute; its shell command, and each simple
-    one in it."""
+    """The files that a tool will change or show, absolute; its shell command, and each
+    simple one in it; `reads` are files that a shell command shows."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
@@ -45,11 +42,16 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     command = shell_line(given)
     for text in (command, *map(given.get, PATCHES)):
         if isinstance(text, str) and "*** Begin Patch" in text:
-            return ToolCall(_absolute(cwd, _pattern("patched").findall(text)))
+            return ToolCall(_absolute(cwd, _patched().findall(text)))
     files = [name for key in PATHS if isinstance(name := given.get(key), str) and name]
     if files or not command:
         return ToolCall(_absolute(cwd, files))
-    return ToolCall(_absolute(cwd, _changed(command[:LONGEST])), parse_command(command))
+    simple = simple_commands(command)
+    return ToolCall(
+        files=_absolute(cwd, _changed(simple)),
+        commands=parse_command(command),
+        reads=_absolute(cwd, _read(simple)),
+    )
 
 
 def shell_line(given: Mapping[str, Any]) -> str:
@@ -68,7 +70,7 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
     """The files that a tool for it or a patch changes, with `shell` any command,
     relative to the session's folder."""
     line = shell_line(turn.input)
-    edits = "*** Begin Patch" in line or _pattern("edits").search(turn.tool.lower())
+    edits = "*** Begin Patch" in line or _edits().search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
     return tuple(path.removeprefix(f"{turn.cwd.rstrip('/')}/") for path in files)
 
@@ -82,89 +84,90 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
 
 
-def _changed(command: str) -> list[str]:
-    if not _pattern("may write").search(command):
-        return []
+def _changed(commands: Sequence[ShellCommand]) -> list[str]:
+    """The files that simple commands change, as far as their words say."""
     folder = ""
     found = []
-    bare = _pattern("heredoc").sub(r"\1", command) if "<<" in command else command
-    for part in _parts(bare):
-        words = _pattern("word").findall(part)
-        if words[:1] == ["cd"] and len(words) == 2:
-            folder = os.path.join(folder, _plain(words[1]))
-        else:
-            found += [os.path.join(folder, name) for name in _targets(words)]
+    for command in commands:
+        words = command.words
+        if words[:1] == ("cd",) and len(words) == 2:
+            folder = os.path.join(folder, words[1])
+            continue
+        names = [*command.writes, *(_written_by(words) if words else ())]
+        found += [os.path.join(folder, name) for name in names if name[:5] != "/dev/"]
     return found
 
 
-def _targets(words: list[str]) -> Iterator[str]:
-    left: list[str] = []
-    written = False
-    for word in words:
-        name = _plain(word)
-        arrow = _pattern("arrow").fullmatch(word) is not None
-        if not (written or arrow or word.startswith("<")):
-            left.append(name)
-        elif (
-            written
-            and not arrow
-            and not word.startswith("&")
-            and not name.startswith("/dev/")
-        ):
-            yield name
-        written = arrow
-    while left and (left[0] in _RUNNERS or re.match(r"-|\w+=", left[0])):
-        left = left[1:]
-    if len(left) > 2 and left[0] in SHELLS and left[-2].endswith("c"):
-        yield from _changed(left[-1])
-    elif left:
-        yield from _arguments(left[0].rpartition("/")[2], left[1:])
+GIT_WRITES = frozenset({"mv", "rm", "checkout", "restore"})
+WRITERS = frozenset({"rm", "mv", "cp", "tee", "truncate", "touch", "ln", "patch"})
+IN_PLACE = frozenset({"sed", "perl", "ruby"})
+"""Programs that change the files they are given when an option says "in place"."""
 
 
-def _arguments(program: str, words: list[str]) -> list[str]:
-    names = [word for word in words if not word.startswith("-")]
+def _written_by(words: Words) -> Sequence[str]:
+    """The files among the words of a command that it changes."""
+    program = words[0]
+    names = [word for word in words[1:] if not word.startswith("-")]
     if program == "git":
-        return (
-            names[1:]
-            if words[:1] in (["mv"], ["rm"], ["checkout"], ["restore"])
-            else []
-        )
-    if _pattern("writers").fullmatch(program):
+        return names[1:] if words[1:2] and words[1] in GIT_WRITES else ()
+    if program in WRITERS:
         return names
-    if not (
-        _pattern("scripted").fullmatch(program)
-        and any(map(_pattern("in place").match, words))
-    ):
-        return []
-    scripted = program == "sed" or any(map(_pattern("script").fullmatch, words))
-    return names[1:] if scripted else names
+    if program not in IN_PLACE or not any(map(_in_place().match, words[1:])):
+        return ()
+    has_script = program == "sed" or any(map(_script_option().fullmatch, words[1:]))
+    return names[1:] if has_script else names
 
 
-def _plain(word: str) -> str:
-    return _pattern("piece").sub(
-        lambda piece: piece[1] or piece[2] or piece[3] or "", word
-    )
+def _read(commands: Sequence[ShellCommand]) -> list[str]:
+    """The one file that a command looks at, "" and none where it is another thing."""
+    found = []
+    folder = ""
+    for command in commands:
+        words = command.words
+        if words[:1] == ("cd",) and len(words) == 2:
+            folder = os.path.join(folder, words[1])
+            continue
+        names = [word for word in words[1:] if not word.startswith("-")]
+        if words[:1] == ("sed",):
+            names = names[1:] if "-n" in words else []
+        elif words[:1] == ("head",) or words[:1] == ("tail",):
+            names = [name for name in names if not name.lstrip("+").isdigit()]
+        if words and words[0] in READERS and len(names) == 1:
+            found.append(os.path.join(folder, names[0]))
+    return found
+
+
+READERS = frozenset(
+    {"cat", "sed", "head", "tail", "nl", "bat", "batcat", "less", "more"}
+)
+
+
+@verbose
+def _in_place() -> str:
+    """The option by which an editor of streams changes its files."""
+    return r"- (?: [a-zA-Z0]* i | -in-place )"
+
+
+@verbose
+def _script_option() -> str:
+    """An option behind which the script stands."""
+    return r"- [a-zA-Z0]* [ef] | -- (?: expression | file ) .*"
+
+
+@verbose(lines=True)
+def _patched() -> str:
+    """The line of a patch that names a file."""
+    return r"^ \*\*\* [ ] (?: (?:Add|Update|Delete) [ ] File | Move [ ] to ) : [ ] (.+?) \s* $"
+
+
+@verbose
+def _edits() -> str:
+    """What the names of tools that edit have in them."""
+    return r"edit | write | patch | replace | create_file | insert"
 
 
 def parse_command(command: str) -> tuple[str, ...]:
-    """A shell command as a whole and each simple one in it; what is quoted is not taken
-    apart."""
-    found = [
-        " ".join(part.split())
-        for part in (command[:LONGEST], *_parts(command[:LONGEST]))
-    ]
-    bare = []
-    for part in found[1:]:
-        while before := _pattern("before").match(part):
-            part = part[before.end() :]
-        bare.append(part)
-    return tuple(dict.fromkeys(filter(None, (*found, *bare))))
-
-
-def _parts(command: str) -> Iterator[str]:
-    hidden = _pattern("quoted").sub(lambda quoted: "\0" * len(quoted[0]), command)
-    at = 0
-    for mark in _pattern("between").finditer(hidden):
-        yield command[at : mark.start()]
-        at = mark.end()
-    yield command[at:]
+    """A shell command as a whole and each simple one in it, its words joined."""
+    whole = " ".join(command[:LONGEST].split())
+    simple = (" ".join(words) for words in commands_of(command))
+    return tuple(dict.fromkeys(filter(None, (whole, *simple))))

@@ -41,7 +41,7 @@ def opened(
                 )
             _bound(db, path)
             yield db
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         why = "reading it takes too long" if "interrupted" in str(error) else str(error)
         ways = f"close what writes to it, or {hint}"
         raise DataError(f"{path}: cannot be read: {why}", ways) from None
@@ -60,9 +60,11 @@ def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
-def fault(db: Database) -> str:
-    """What SQLite finds wrong with a database, "" when nothing."""
-    found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+def fault(db: Database, *, whole: bool = False) -> str:
+    """What SQLite finds wrong with a database, "" when nothing; with `whole`, that its
+    indexes say what its tables do is checked, too."""
+    check = "integrity_check" if whole else "quick_check"
+    found = str(db.execute(f"PRAGMA {check}(1)").fetchone()[0])
     return "" if found == "ok" else " ".join(found.split())
 
 

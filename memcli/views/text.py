@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
-from memcli.errors import DataError
+from memcli.errors import DataError, RefusedError
 from memcli.memory.words import count as count
 from memcli.text.controls import for_display, for_pipe
 from memcli.text.secrets import redact_secrets
@@ -116,12 +116,16 @@ def how_to_begin(problems: "Iterable[Problem]") -> str:
     return f"{begin} (outside of a repository: --level global), or {more}"
 
 
-def name_problems(problems: "Sequence[Problem]", hint: str = "hint: mem doctor") -> int:
-    """Say each problem in a line; the exit code that data which could not be used
-    owns."""
+def name_problems(
+    problems: "Sequence[Problem]", hint: str = "hint: mem doctor", *, done: bool = True
+) -> int:
+    """Say each problem in a line; the exit code that data which could not be used owns:
+    where conflicts kept all from being `done`, that of a refusal."""
     lines = [in_one_line(str(problem)) for problem in problems]
-    unread = [hint for each in problems if each.severity == "unreadable"][:1]
+    unread = [hint for each in problems if each.severity != "defaulted"][:1]
     say("\n".join(filter(None, [*lines, *unread])))
+    if lines and not done and all(each.severity == "conflict" for each in problems):
+        return RefusedError.code
     return DataError.code if lines else 0
 
 

@@ -81,20 +81,62 @@ def test_no_file_of_gits_is_waited_for_or_read_without_end(
     )
 
 
-@pytest.mark.parametrize("name", ["MEMORY.md", "tasks", ".mem"])
-def test_add_writes_through_no_link(project: Project, outside: Path, name: str) -> None:
-    (project.root / ".mem/jobs/j").mkdir(parents=True)
-    if name == ".mem":
-        (project.root / ".mem").rename(project.root / "real")
-        (project.root / ".mem").symlink_to("real")
-        done = project.mem("add", "Words", "--level", "job", "--job", "j")
-    else:
-        (project.root / "MEMORY.md").symlink_to(outside)
-        done = project.mem("add", "Words")
-    assert done.code == 5, done.err
-    assert "link" in done.err
-    assert outside.read_text().endswith(f"{SECRET}\n")
-    assert list((project.root / "real").rglob("*.md")) == [] if name == ".mem" else True
+@pytest.mark.parametrize(
+    "goal", ["{outside}", ".git/config", ".git/notes.md", "script.sh", "../other.md"]
+)
+def test_add_writes_through_no_link_that_leads_away(
+    project: Project, outside: Path, goal: str
+) -> None:
+    """Out of the root, into git's own folder, to what is no markdown."""
+    aim = project.root / goal.format(outside=outside)
+    before = aim.read_text() if aim.exists() else None
+    (project.root / "MEMORY.md").symlink_to(goal.format(outside=outside))
+    for command in (["add", "Words"], ["extract", "-", "--format", "text"]):
+        done = project.mem(
+            *command, input="User: Never log the password.\nAssistant: Ok."
+        )
+        assert done.code in (3, 5), done.err
+        assert "link" in done.err or "read" in done.err
+    assert (aim.read_text() if aim.exists() else None) == before
+
+
+def test_every_writer_writes_through_a_link_inside_the_root(project: Project) -> None:
+    """As dotfile managers make them: the link stays, what it leads to is written, and
+    `init` and `doctor` say so."""
+    target = project.write("dot/memory.md", "")
+    link = project.root / "MEMORY.md"
+    link.symlink_to("dot/memory.md")
+    assert (
+        "MEMORY.md is a link to dot/memory.md, mem writes there"
+        in project.mem("init").out
+    )
+    added = project.mem("add", "--kind", "fact", "The clock is UTC.", "--json").json[
+        "id"
+    ]
+    said = "User: Never log the proxy password, not even in debug builds.\nAssistant: Understood."
+    assert project.mem("extract", "-", input=said).code == 0
+    assert project.mem("edit", added, "--title", "Clocks").code == 0
+    assert project.mem("reinforce", added).code == 0
+    assert project.mem("retire", added).code == 0
+    assert "retired" in project.mem("compact").out
+    assert (project.root / "MEMORY.archive.md").is_file()
+    assert project.mem("restore", added).code == 0
+    assert project.mem("undo").code == 0
+    assert project.mem("retire-stage", "design").code == 0
+    assert link.is_symlink() and "proxy password" in target.read_text()
+    told = {row["name"]: row for row in project.mem("doctor", "--json").json["checks"]}
+    assert (told["link"]["status"], told["link"]["path"]) == ("INFO", "MEMORY.md")
+
+
+@pytest.mark.parametrize("goal", ["nowhere.md", "/etc/hostname", ".git/config"])
+def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
+    project: Project, goal: str
+) -> None:
+    (project.root / "MEMORY.md").symlink_to(goal)
+    assert f"MEMORY.md is a link to {goal}, " in project.mem("init").out
+    done = project.mem("doctor", "--json")
+    failed = [row for row in done.json["checks"] if row["status"] == "FAIL"]
+    assert done.code == 1 and [row["path"] for row in failed] == ["MEMORY.md"]
 
 
 @pytest.mark.parametrize(

@@ -552,11 +552,11 @@ def test_written_files_are_compacted(project: Project) -> None:
 
 
 def test_a_conflicted_file_is_left_alone(project: Project) -> None:
-    """Exit 3 with the line, nothing of that session written."""
+    """Refused (exit 5) with the line, nothing of that session written."""
     project.write("MEMORY.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     before = state(project)
     got = learn(project)
-    assert got.code == 3 and "MEMORY.md:1" in got.err and state(project) == before
+    assert got.code == 5 and "MEMORY.md:1" in got.err and state(project) == before
 
 
 def _claude(project: Project, given: Talk, name: str) -> Path:
@@ -682,3 +682,28 @@ def test_a_premortem_names_known_pitfalls(project: Project) -> None:
     )
     assert "**Clock skew**: Watch the clock." in text
     assert ".premortem" not in project.git("status", "--porcelain", "-uall")
+
+
+def test_what_cannot_be_read_has_the_exit_status_of_the_table(project: Project) -> None:
+    """An unknown format is usage (2), garbage on standard input is data (3)."""
+    path = saved(project, talk(project))
+    wrong = project.mem("extract", path, "--format", "foo")
+    assert wrong.code == 2 and "hint: one of " in wrong.err and "claude" in wrong.err
+    for garbage in (b"\0\1\2", b"lorem ipsum", b'[{"role": "user", "con', b'{"a": 1}'):
+        assert project.mem("extract", "-", input=garbage).code == 3
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("add", "A lesson."), ("compact",), ("compact", "--due"), ("retire-stage", "design"),
+     ("edit", "old", "--title", "x"), ("retire", "old"), ("reinforce", "old")],
+)  # fmt: skip
+def test_a_conflict_refuses_every_writer(
+    project: Project, args: tuple[str, ...]
+) -> None:
+    """Exit 5, by file and line; nothing is written."""
+    conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
+    path = project.write("MEMORY.md", project.entry(id="old") + conflict)
+    before = path.read_bytes()
+    done = project.mem(*args)
+    assert done.code == 5 and "conflict" in done.err and path.read_bytes() == before

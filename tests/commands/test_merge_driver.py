@@ -127,6 +127,32 @@ def test_a_merge_in_each_direction(
     assert repo.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("driver", ["mem", "union"])
+def test_what_two_branches_archive_stands_once(project: Project, driver: str) -> None:
+    """After the merge, by the driver; what git's own union left twice, after the next
+    compaction, which finds nothing more to do."""
+    project.git("config", "merge.mem.driver", DRIVER)
+    project.write(".gitattributes", f"*.archive.md merge={driver}\n")
+    kept = "".join(project.entry(f"Kept {i}", f"About {i}.") for i in range(8))
+    project.write("MEMORY.md", kept + entry("gone", status="retired"))
+    project.commit()
+    for branch, day in (("one", "2026-11-21"), ("two", "2026-11-22")):
+        project.git("checkout", "-q", "-b", branch, "main")
+        assert project.mem("compact", env={"MEM_NOW": day}).code == 0
+        if driver == "union":  # another line between keeps git from joining the two
+            project.write(
+                "MEMORY.archive.md",
+                f"{branch}\n\n" + text_of(project, "MEMORY.archive.md"),
+            )
+        project.commit(branch)
+    project.git("merge", "-q", "--no-edit", "one")
+    if driver == "union":
+        assert project.mem("compact").code == 0
+    text = text_of(project, "MEMORY.archive.md")
+    assert text.count("id: gone") == 1 and "2026-11-22" in text
+    assert project.mem("compact", "--check").code == 0
+
+
 def rebase(repo: Project, name: str) -> Path:
     repo.git("rebase", "-q", "one")
     return repo.root

@@ -372,17 +372,3 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
     with App(options, dict(os.environ), filled.root) as app, app.state() as history:
         assert history.recalled("s2") == []
         assert sorted(history.recalled("s1")) == sorted(ids("ranked", "workflows"))
-
-
-def test_what_lacks_what_the_task_asks_for_follows(project: Project) -> None:
-    """A reason here: of two that say as much of the words, the one that gives one comes
-    first."""
-    plain = project.entry(
-        "Nightly", "Webhooks are sent three times, the orchard closes at noon."
-    )
-    reason = project.entry(
-        "Noon", "Webhooks are sent three times because a proxy resets them."
-    )
-    fill(project, plain, reason)
-    assert titles(project, "webhooks sent three times") == ["Nightly", "Noon"]
-    assert titles(project, "why are webhooks sent three times") == ["Noon", "Nightly"]

@@ -176,7 +176,7 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     project: Project,
 ) -> None:
     """Conflict markers: exit 3, that file untouched, other files written; add and
-    retire refuse."""
+    retire, which write nothing else, refuse (exit 5)."""
     conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
     bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
     project.write("MEMORY.md", project.entry("Good", id="good1"))
@@ -188,9 +188,9 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
         and "conflict markers" in done.err
     )
     assert entry_of(project, "good1").reinforcement_count == 1
-    assert project.mem("retire", "bad1").code == 3
+    assert project.mem("retire", "bad1").code == 5
     project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)
-    assert project.mem("add", "Something else entirely").code == 3
+    assert project.mem("add", "Something else entirely").code == 5
     assert bad.read_bytes() == before
 
 

@@ -194,14 +194,25 @@ def test_entries_without_an_id_are_known_by_their_text(swap: bool) -> None:
     assert found == ["Body 0", "Body 0", "Body 2", "Body 3", "id: a"]
 
 
-def test_an_archive_is_united_block_by_block() -> None:
-    def gone(day: int, body: str = "Old.") -> str:
-        return entry("a", body, archived_at=f"2026-03-0{day}")
+@DIRECTIONS
+def test_an_archive_holds_each_wording_of_an_entry_once(swap: bool) -> None:
+    """As it last left, with the reason of then; whatever is archived on two branches,
+    and what such a merge left twice before."""
 
-    ours = gone(1) + gone(2) + gone(3)
-    theirs = gone(1) + gone(3) + gone(2, "Other.") + gone(4)
-    text = merged(gone(1), ours, theirs, path="docs/MEMORY.archive.md")
-    assert text == gone(1) + gone(2) + gone(3) + gone(2, "Other.") + gone(4)
+    def gone(day: int, body: str = "Old.", because: str = "stale") -> str:
+        values = {"archived_at": f"2026-03-0{day}", "archived_because": because}
+        return entry("a", body, **values)
+
+    first = gone(2, "Other.")
+    sides = [
+        first + gone(3) + gone(1),
+        first + gone(4, because="retired") + gone(2, "Else."),
+    ]
+    text = merged(
+        first, *(sides[::-1] if swap else sides), path="docs/MEMORY.archive.md"
+    )
+    blocks = [gone(4, because="retired"), gone(2, "Else.")]
+    assert text == first + "".join(blocks)
 
 
 def test_comments_order_and_quoting_survive() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from memcli.guard.patterns import matches, parse_pattern
-from memcli.guard.shell import commands_of
+from memcli.sessions.shell import commands_of
 
 FORCE = "git push --force *"
 RM = "rm -rf *"

@@ -623,9 +623,7 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     assert done.out.isascii()
     text = told(done)
     assert (
-        text.count("</recalled-memory>") == 1
-        and max(text) <= "\uffff"
-        and "\u202e" not in text
+        text.count("</recalled-memory>") == 1 and "😀" in text and "\u202e" not in text
     )
 
 

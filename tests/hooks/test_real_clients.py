@@ -120,9 +120,9 @@ def test_claude_is_told_and_told_again(desk: Desk) -> None:
     assert "freeze the clock" in desk.model.said(
         0
     ) and "Money is Decimal" in desk.model.said(0)
-    assert (
-        desk.model.said(-1).count("Round VAT once per line") == 2
-    )  # at the start, and at the edit
+    # at the start, and with the file that was read: before the edit was composed
+    assert desk.model.said(1).count("Round VAT once per line") == 2
+    assert desk.model.said(-1).count("Round VAT once per line") == 2
     session = session_of(done)
     assert desk.claude("MAIN go on", "--resume", session).returncode == 0
     assert desk.model.said(-1).count("Money is Decimal") == 1
@@ -198,6 +198,46 @@ def test_codex_is_told_before_its_patch(desk: Desk) -> None:
     assert desk.model.said(-1).count("Round VAT once per line") > desk.model.said(
         0
     ).count("Round VAT once per line")
+
+
+def refusing(desk: Desk, mode: str) -> None:
+    """A guard of the person's own: nobody removes the tax file."""
+    desk.project.write(
+        "~/MEMORY.md",
+        desk.project.entry(
+            "Never remove the tax file", guard=mode, commands=["rm * src/tax.py"]
+        ),
+    )
+
+
+def test_claude_is_refused_what_a_guard_denies(desk: Desk) -> None:
+    """The call does not run, the model reads the reason, and its next call passes."""
+    refusing(desk, "deny")
+    desk.model.replies = [
+        Call("Bash", {"command": "rm -f src/tax.py"}),
+        Call("Bash", {"command": "echo kept > note.txt"}),
+        "Done.",
+    ]
+    done = desk.claude("MAIN tidy up")
+    assert done.returncode == 0, done.stderr
+    assert "mem guard refuses this: `Never remove the tax file`" in desk.model.said(1)
+    assert (desk.project.root / "src" / "tax.py").exists()
+    assert (desk.project.root / "note.txt").exists()
+
+
+def test_codex_is_refused_what_a_guard_denies(desk: Desk) -> None:
+    """As in Claude Code; what it cannot ask about it is told."""
+    refusing(desk, "deny")
+    desk.model.replies = [
+        Call("exec_command", {"cmd": "rm -f src/tax.py"}),
+        Call("exec_command", {"cmd": "echo kept > note.txt"}),
+        "Done.",
+    ]
+    done = desk.codex("MAIN tidy up")
+    assert done.returncode == 0, done.stderr
+    assert "mem guard refuses this: `Never remove the tax file`" in desk.model.said(1)
+    assert (desk.project.root / "src" / "tax.py").exists()
+    assert (desk.project.root / "note.txt").exists()
 
 
 def test_the_plug_in_installs_in_both(desk: Desk) -> None:

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memcli.index import weights
+from memcli.memory.words import stem
 from memcli.recall import fusion
 from memcli.recall.fusion import (
     Signals,
@@ -12,7 +14,6 @@ from memcli.recall.fusion import (
     linear,
     reciprocal_rank,
     scale,
-    stem,
     titles,
 )
 
@@ -82,12 +83,8 @@ def test_signals_are_those_of_the_candidates_that_are_left() -> None:
         lexical={1: 1.0, 2: 2.0},
         cosine={2: 0.5},
         words={2: 1.0},
-        density={1: 0.1},
-        title={1: 1.0},
     ).among({1})
-    assert got == Signals(
-        lexical={1: 1.0}, cosine={}, words={}, density={1: 0.1}, title={1: 1.0}
-    )
+    assert got == Signals(lexical={1: 1.0}, cosine={}, words={})
 
 
 def test_each_word_of_a_task_counts_by_its_best_match() -> None:
@@ -100,15 +97,6 @@ def test_each_word_of_a_task_counts_by_its_best_match() -> None:
         {"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0}
     )
     assert fusion.met([], [], {"a": [1]}) == {"a": 0.0}
-
-
-def test_density_is_the_share_of_a_text_that_meets_the_task() -> None:
-    """The mean over the words of a text of their best likeness to any word of the
-    task."""
-    got = fusion.density(
-        [{7: 1.0, 8: 0.2}, {8: 0.6}], {"a": [7, 8], "b": [5, 7], "c": []}
-    )
-    assert got == {"a": pytest.approx(0.8), "b": 0.5, "c": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -149,28 +137,31 @@ def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
     """A strong neighbour lends, a weak one next to nothing, one two places away
     half."""
     own = {"a": 1.0, "b": 0.1, "c": 0.1}
-    got = lend(own, {"a": [("b", 1), ("c", 2)]}, {}, {})
+    named = {"b": 1.0, "c": 1.0}
+    got = lend(own, {"a": [("b", 1), ("c", 2)]}, {}, named)
     assert got["a"] == 1.0
-    assert got["b"] - 0.1 == pytest.approx(fusion.LENT * fusion.UNNAMED)
+    assert got["b"] - 0.1 == pytest.approx(weights.LENT)
     assert got["c"] - 0.1 == pytest.approx((got["b"] - 0.1) / 2)
-    weak = lend({"a": 0.1, "b": 0.1}, {"a": [("b", 1)]}, {}, {})
+    weak = lend({"a": 0.1, "b": 0.1}, {"a": [("b", 1)]}, {}, named)
     assert weak["b"] - 0.1 == pytest.approx((got["b"] - 0.1) / 100)
 
 
-def test_a_named_title_takes_more_of_what_is_lent() -> None:
-    """What a task names by its title takes three times as much."""
+def test_only_a_named_title_takes_what_is_lent() -> None:
+    """As far as the task names it."""
     own = {"a": 1.0, "b": 0.1}
     beside = {"a": [("b", 1)]}
-    plain = lend(own, beside, {}, {})["b"]
+    half = lend(own, beside, {}, {"b": 0.5})["b"]
     named = lend(own, beside, {}, {"b": 1.0})["b"]
-    assert named - 0.1 == pytest.approx(3 * (plain - 0.1))
+    assert lend(own, beside, {}, {}) == own
+    assert named - 0.1 == pytest.approx(2 * (half - 0.1))
 
 
 def test_a_group_of_one_lends_nothing() -> None:
     """What was written together adds to all of it; alone, nor without a group, nothing
     changes."""
     own = {"a": 1.0, "b": 0.5, "c": 0.5}
-    got = lend(own, {}, {"a": "s", "b": "s", "c": "t"}, {})
+    named = dict.fromkeys(own, 1.0)
+    got = lend(own, {}, {"a": "s", "b": "s", "c": "t"}, named)
     assert got["a"] > 1.0
     assert got["b"] > 0.5
     assert got["c"] == 0.5
@@ -183,9 +174,10 @@ def test_nothing_loses_by_context_and_no_order_matters(own: dict[str, float]) ->
     keys = list(own)
     beside = {key: [(keys[i - 1], 1)] for i, key in enumerate(keys) if i}
     groups = {key: i % 2 for i, key in enumerate(keys)}
-    got = lend(own, beside, groups, {})
+    named = dict.fromkeys(own, 0.5)
+    got = lend(own, beside, groups, named)
     assert all(got[key] >= own[key] for key in own)
     assert got == lend(
-        dict(reversed(own.items())), dict(reversed(beside.items())), groups, {}
+        dict(reversed(own.items())), dict(reversed(beside.items())), groups, named
     )
-    assert lend(own, beside, groups, {}, 0.0) == own
+    assert lend(own, beside, groups, named, 0.0) == own

@@ -159,13 +159,6 @@ def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> 
     assert [*phrase_shares([text], ["lock timeout"])] == [share]
 
 
-def test_a_task_asks_for_kinds_of_things() -> None:
-    """In any language, by words of their own; a task that asks for none wants none."""
-    places, reasons = ranking.asked_for("为什么 is it, and Where?")[::-1]
-    assert "src/" in places and "because" in reasons
-    assert ranking.asked_for("retry the webhook whyever") == []
-
-
 def test_age_comes_from_the_first_date_there_is() -> None:
     """last_reinforced, created_at, the date of the entry, else 30 days; the future is
     0."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memcli.index import weights
 from memcli.providers.embed import local
 from memcli.recall import vector_lane
 from tests.conftest import Project
@@ -78,7 +79,7 @@ def test_explain_shows_the_cosine(garage: Project) -> None:
     """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the
     best is 1."""
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
-    assert hit["factors"]["vector"] >= vector_lane.MIN_COSINE["local"]
+    assert hit["factors"]["vector"] >= weights.NEAR["local"]
     assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
     text = garage.mem("recall", "--ranked", "--explain", "--format", "text", "car").out
     assert "vector 0." in text
@@ -94,11 +95,11 @@ def test_min_cosine_is_the_floor(garage: Project) -> None:
     """What is asked for decides: everything at 0, nothing at 1."""
     assert recalled(garage, "car", "--set", "min_cosine=1") == []
     assert recalled(garage, "car", "--set", "min_cosine=0")[0] == "Automobile"
-    assert vector_lane.floor(-1.0, "local", 100) == vector_lane.MIN_COSINE["local"]
-    assert vector_lane.floor(-1.0, "openai", 100) == vector_lane.OTHER_MIN_COSINE
+    assert vector_lane.floor(-1.0, "local", 100) == weights.NEAR["local"]
+    assert vector_lane.floor(-1.0, "openai", 100) == weights.NEAR["other"]
     assert vector_lane.floor(0.0, "local", 100) == 0.0
     assert vector_lane.floor(-1.0, "local", 1000) == pytest.approx(
-        vector_lane.MIN_COSINE["local"] + vector_lane.STEP
+        weights.NEAR["local"] + weights.NEAR_STEP
     )
 
 

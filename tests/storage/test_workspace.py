@@ -329,11 +329,28 @@ def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None
     assert (house.root / "a.md").read_bytes() == b"a"
 
 
+def test_a_link_inside_is_written_through_and_stays(house: House) -> None:
+    """The file that it leads to is replaced, also where a folder is a link; undo takes
+    it back."""
+    house.put("real/MEMORY.md", b"old")
+    (house.root / "MEMORY.md").symlink_to("real/MEMORY.md")
+    (house.root / "tasks").symlink_to("real")
+    house.workspace().write([Patch(str(house.root / "MEMORY.md"), "old", "new")], "add")
+    house.workspace().write([Patch(str(house.root / "tasks/a.md"), None, "a")], "add")
+    assert (house.root / "real/MEMORY.md").read_bytes() == b"new"
+    assert (house.root / "real/a.md").read_bytes() == b"a"
+    assert (house.root / "MEMORY.md").is_symlink()
+    house.workspace().undo()
+    house.workspace().undo()
+    assert (house.root / "real/MEMORY.md").read_bytes() == b"old"
+    assert not (house.root / "real/a.md").exists()
+
+
 def test_no_link_is_written_through(
     house: House, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Neither one that leads outside, nor one inside, nor one to nothing or to
-    itself."""
+    """Neither one that leads outside or into git's folder, nor one to itself, nor one
+    that is no markdown."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "MEMORY.md").write_bytes(b"theirs")
     house.put("real/MEMORY.md", b"old")
@@ -343,8 +360,8 @@ def test_no_link_is_written_through(
         "folder": "real",
     }
     goals |= {
-        "inside.md": "real/MEMORY.md",
-        "nothing.md": "real/none.md",
+        "inside.txt": "real/MEMORY.md",
+        "git.md": ".git/none.md",
         "loop.md": "loop.md",
     }
     for name, goal in goals.items():
@@ -352,9 +369,9 @@ def test_no_link_is_written_through(
     for name in (
         "MEMORY.md",
         "tasks/new.md",
-        "inside.md",
-        "folder/x.md",
-        "nothing.md",
+        "inside.txt",
+        "folder/x.txt",
+        "git.md",
         "loop.md",
     ):
         refused(house, [Patch(str(house.root / name), None, "mine")], "is a link")

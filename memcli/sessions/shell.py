@@ -6,6 +6,7 @@ functions and variables stand for is not seen."""
 import posixpath
 from collections.abc import Iterator, Sequence
 
+from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 
 MOST_CHARACTERS = 20_000
@@ -78,22 +79,35 @@ def assignment() -> str:
     return r"[A-Za-z_]\w* \+? = .*"
 
 
+class ShellCommand(NamedTuple):
+    """A simple command: the program by its base name, then its words; `writes` are the
+    files that its redirections lead into."""
+
+    words: Words
+    writes: tuple[str, ...] = ()
+
+
 def commands_of(line: str) -> list[Words]:
-    """The simple commands of a shell line, in order, without wrappers: the program by
-    its base name, then its words. What a shell is given to run (`sh -c`, `$(…)`,
-    `xargs`, `find -exec`) counts as commands of their own."""
-    found: list[Words] = []
+    """The words of each simple command of a shell line (see `simple_commands`)."""
+    return [command.words for command in simple_commands(line) if command.words]
+
+
+def simple_commands(line: str) -> list[ShellCommand]:
+    """The simple commands of a shell line, in order, without wrappers. What a shell is
+    given to run (`sh -c`, `$(…)`, `xargs`, `find -exec`) counts as commands of their
+    own."""
+    found: list[ShellCommand] = []
     _collect(line[:MOST_CHARACTERS], found, DEEPEST)
     return found[:MOST_COMMANDS]
 
 
-def _collect(line: str, found: list[Words], deep: int) -> None:
+def _collect(line: str, found: list[ShellCommand], deep: int) -> None:
     if deep <= 0 or len(found) >= MOST_COMMANDS:
         return
     bare = heredoc().sub(lambda match: match["opening"], line) if "<<" in line else line
     splitter = _Splitter(bare)
-    for words in splitter.commands():
-        _run(words, found, deep)
+    for command in splitter.commands():
+        _run(command, found, deep)
     for text in splitter.inner:
         _collect(text, found, deep - 1)
 
@@ -105,12 +119,13 @@ class _Splitter:
         self.line = line
         self.inner: list[str] = []
         self.words: list[str] = []
+        self.writes: list[str] = []
         self.word: str | None = None
-        self.leads_elsewhere = False
-        """The next word is where a redirection leads: no word of the command."""
+        self.redirection = ""
+        """One whose target the next word is: no word of the command."""
 
-    def commands(self) -> Iterator[list[str]]:
-        """The words of each simple command."""
+    def commands(self) -> Iterator[ShellCommand]:
+        """The simple commands as they stand there, wrappers and all."""
         place = 0
         while piece := token().match(self.line, place):
             place = piece.end()
@@ -125,7 +140,7 @@ class _Splitter:
             elif kind in ("blank", "redirect", "between"):
                 self._end_word()
                 if kind == "redirect":
-                    self.leads_elsewhere = not text.endswith("&-")
+                    self.redirection = "" if text.endswith("&-") else text
                 elif kind == "between":
                     yield self._end_command()
             else:
@@ -157,17 +172,21 @@ class _Splitter:
         self.word = (self.word or "") + text
 
     def _end_word(self) -> None:
-        if self.word is not None and not self.leads_elsewhere:
+        if self.word is None:
+            return
+        if not self.redirection:
             self.words.append(self.word)
-        if self.word is not None:
-            self.leads_elsewhere = False
+        elif ">" in self.redirection and not self.redirection.endswith("&"):
+            self.writes.append(self.word)
+        self.redirection = ""
         self.word = None
 
-    def _end_command(self) -> list[str]:
-        words = self.words
+    def _end_command(self) -> ShellCommand:
+        command = ShellCommand(tuple(self.words), tuple(self.writes))
         self.words = []
-        self.leads_elsewhere = False
-        return words
+        self.writes = []
+        self.redirection = ""
+        return command
 
 
 def _closing(line: str, start: int) -> int:
@@ -201,25 +220,24 @@ def _substitutions(quoted: str) -> list[str]:
     return found + [text.replace("\0", "`") for text in ticks[1::2]]
 
 
-def _run(words: Sequence[str], found: list[Words], deep: int) -> None:
+def _run(command: ShellCommand, found: list[ShellCommand], deep: int) -> None:
     """Add what a simple command runs: itself, or what it is a wrapper of."""
-    rest = _unwrapped(list(words[:MOST_WORDS]))
+    rest = _unwrapped(list(command.words[:MOST_WORDS]))
     if not rest:
+        if command.writes:
+            found.append(ShellCommand((), command.writes))
         return
     program = posixpath.basename(rest[0])
-    if program in SHELLS:
-        script = _script(rest[1:])
-        if script is not None:
-            _collect(script, found, deep - 1)
-            return
+    script = _script(rest[1:]) if program in SHELLS else None
     if program == "eval":
-        _collect(" ".join(rest[1:]), found, deep - 1)
+        script = " ".join(rest[1:])
+    if script is not None:
+        _collect(script, found, deep - 1)
         return
-    if program == "find":
-        for run in _executed(rest):
-            _run(run, found, deep)
+    for run in _executed(rest) if program == "find" else ():
+        _run(ShellCommand(tuple(run)), found, deep)
     arguments = _subcommand_first(rest[1:]) if program == "git" else rest[1:]
-    found.append((program, *arguments))
+    found.append(ShellCommand((program, *arguments), command.writes))
 
 
 def _unwrapped(words: list[str]) -> list[str]:

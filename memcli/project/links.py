@@ -1,0 +1,44 @@
+"""Memory files that are links, as dotfile managers make them."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.errors import RefusedError
+from memcli.project.listing import Listing
+from memcli.storage.files import written_at
+
+ALWAYS = ("MEMORY.md", "institutional.md")
+
+
+class MemoryLink(NamedTuple):
+    """A memory file that is a link: where it leads, and what keeps mem from writing
+    there ("" for nothing)."""
+
+    name: str
+    to: str
+    fault: str = ""
+
+
+def memory_links(root: Path, listing: Listing) -> Iterator[MemoryLink]:
+    """The memory files of a root that are links, and those at it that lead nowhere."""
+    names = (file.name for file in listing.files if file.tree != "~")
+    for name in dict.fromkeys((*ALWAYS, *names)):
+        path = root / name
+        if not path.is_symlink():
+            continue
+        real = Path(os.path.realpath(path))
+        inside = real.is_relative_to(root)
+        to = os.path.relpath(real, root) if inside else str(real)
+        yield MemoryLink(name=name, to=to, fault=_fault(path, real, root))
+
+
+def _fault(path: Path, real: Path, root: Path) -> str:
+    if not real.is_relative_to(root):
+        return "outside of the repository: mem neither reads nor writes it"
+    try:
+        written_at(path, root)
+    except RefusedError:
+        return "which is no place for memory: mem does not write there"
+    return "" if real.is_file() else "which is not there: make that file"
