@@ -13,6 +13,7 @@ from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
+from memcli.hooks.uses import note_uses
 from memcli.sessions.model import Turn
 from memcli.storage.state import SessionLog, Telling
 from tests.conftest import Project
@@ -202,7 +203,7 @@ def test_what_was_done_after_it_was_told_counts(
             for key in entries
         ]
         history(shop).note("told", told)
-        pipeline.note_uses(app, "one", "Done.", [turn])
+        note_uses(app, "one", [turn])
     assert bool(SessionLog(history(shop)).uses()) == (used and late)
 
 
