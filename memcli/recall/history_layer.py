@@ -22,7 +22,7 @@ from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
-    from memcli.index.view import Filters
+    from memcli.index.view import Candidate, Filters
     from memcli.recall.ranking import Scored
 
 MOST: Final = 5  # hits that the layer shows
@@ -65,6 +65,18 @@ class HistoryLayer:
         ]
         self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
+        self._learned: Mapping[str, Candidate] = {}
+
+    def learned(self, chosen: "Mapping[str, Candidate]") -> None:
+        """Note the entries of the same answer: what they say is not said again."""
+        self._learned = chosen
+
+    def _is_learned(self, hit: HistoryHit, shown: Iterable[Shown]) -> bool:
+        """Whether a shown entry was learned from a hit's exchange, or from the one
+        before it."""
+        entries = filter(None, (self._learned.get(item.key) for item in shown))
+        events = {event for each in entries for event in _events(each.values)}
+        return any(doc.event in events for doc in hit.docs[: hit.best + 1])
 
     @property
     def strong(self) -> bool:
@@ -80,9 +92,12 @@ class HistoryLayer:
     def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
         """Excerpts for so many tokens, most of them for the first; nothing that is
         shown."""
-        known = [item.text for item in shown]
+        beside = list(shown)
+        known = [item.text for item in beside]
         found: list[Shown] = []
         for hit in self.hits:
+            if self._is_learned(hit, beside):
+                continue
             share = (
                 min(int(room * _SHARES[len(found)]), _LONGEST)
                 if len(found) < MOST
@@ -199,9 +214,19 @@ class HistoryLayer:
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
             ):
-                found.append(self.shown(mine.pop(0)[1], size))
+                self._put(found, mine.pop(0)[1], size)
             found.append(item)
-        return found + [self.shown(hit, size) for _, hit in mine]
+        for _, hit in mine:
+            self._put(found, hit, size)
+        return found
+
+    def _put(self, found: list[Shown], hit: HistoryHit, size: int) -> None:
+        """Put a hit at the end of one list, unless what stands above it says so."""
+        if not self._is_learned(hit, found):
+            item = self.shown(hit, size)
+            above = [each.made.text for each in found if each.layer != "history"]
+            if not self.repeats(item, above):
+                found.append(item)
 
     def _cover(self, text: str) -> float:
         low = text.lower()

@@ -40,14 +40,14 @@ OFF: Final[Mapping[str, float]] = {
     "FARTHER": 0.0,
     "TOGETHER": 0.0,
     "TRANSLATED": 0.0,
-    "COVERAGE": 0.0,
     "LENGTH": 0.75,
     "STRETCH": 0,
     "WHOLE": 0.0,
     "CLOSE": 9.0,
 }
 """The numbers that are chosen, and what each is when it does nothing. What FTS5 is told
-when a module is loaded, and the gate, are not among them."""
+when a module is loaded, what is asked of the store (its answers are kept), and the
+gate are not among them."""
 
 
 class Score(NamedTuple):
@@ -75,7 +75,9 @@ class Remembered:
             key = hashlib.sha256(repr((name, asked)).encode()).hexdigest()
             if key not in self.known:
                 self.known[key] = value(*asked)
-            return self.known[key]
+            answer = self.known[key]
+            # a search adds to what it was given
+            return dict(answer) if isinstance(answer, dict) else answer
 
         return kept
 
