@@ -57,7 +57,7 @@ def note_uses(app: App, session: str, turns: Sequence[Turn]) -> None:
             since = told[copy.entry]
             later = [deed for deed in deeds if deed.at > since]
             if (
-                session_words.quotes(copy.entry[:8], since)
+                session_words.quotes(copy.entry[:8])
                 or session_words.take_up(text, since)
                 or is_followed(text, copy.values, later)
             ):
@@ -78,10 +78,9 @@ class SessionWords:
         self.in_memory = Counter(word for words in entries for word in words)
         self.in_turns = Counter(word for words in self.said for word in words)
 
-    def quotes(self, name: str, since: datetime) -> bool:
+    def quotes(self, name: str) -> bool:
         """Whether the agent names an id."""
-        agents = (turn for turn in self.turns if turn.role == "assistant")
-        return any(name in turn.text for turn in agents if _when(turn, since) > since)
+        return any(name in turn.text for turn in self.turns if turn.role == "assistant")
 
     def take_up(self, text: str, since: datetime) -> bool:
         """Whether one turn of the agent says what an entry claims, in rare words that

@@ -59,7 +59,7 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
     assert shop.mem("told", "--json").json["tellings"][0]["entry"] == "clock"
 
 
-@pytest.mark.parametrize(("answer", "uses"), [("frozen_clock, then: fixture frozen with clock freeze", 1),
+@pytest.mark.parametrize(("answer", "uses"), [("I did what the note clock says.", 1),
                                               ("I looked at the cart and found nothing.", 0)])  # fmt: skip
 def test_what_was_used_waits_until_its_file_is_written(
     shop: Project, answer: str, uses: int
