@@ -52,7 +52,8 @@ class Found(NamedTuple):
 def find(text: str, marks: Marks = HASH) -> Found | None:
     """The first section of ours in `text`. Raises UsageError when its end is
     missing."""
-    head = f"{re.escape(marks.open + marks.title)}( \\*)?(?: (\\++))?{re.escape(marks.close)}"
+    title = re.escape(marks.open + marks.title)
+    head = rf"{title}( \*)?(?: (\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
     if first is None:
         return None

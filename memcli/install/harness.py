@@ -23,8 +23,11 @@ from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
 
 NAMES = {
-    "claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode",
-}  # fmt: skip
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "opencode": "opencode",
+}
 OPENCODE_MARK = "// mem: written by mem init --opencode"
 
 

@@ -16,9 +16,13 @@ from memcli.storage.files import Unreadable
 from memcli.text.matching import table
 
 ATTRIBUTES = (
-    "MEMORY.md institutional.md tasks/*.md .mem/jobs/*/tasks/*.md .teaparty/jobs/*/tasks/*.md"
-    " *.archive.md"
-).split()
+    "MEMORY.md",
+    "institutional.md",
+    "tasks/*.md",
+    ".mem/jobs/*/tasks/*.md",
+    ".teaparty/jobs/*/tasks/*.md",
+    "*.archive.md",
+)
 MEMORY = "# Memory\n"  # nothing in it is found before something is written
 WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
@@ -32,8 +36,8 @@ def base(root: Path, top: Path | None) -> list[Target]:
         drop=lambda text: None if text == MEMORY else text,
         within=(root,),
         what="the project's memory",
-        next='write down the first thing: mem add "what you learned"; or learn from past sessions:'
-        " mem extract --all",
+        next='write down the first thing: mem add "what you learned"; '
+        "or learn from past sessions: mem extract --all",
         otherwise="cannot be read and stays as it is: mem doctor",
     )
     lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]
@@ -185,7 +189,7 @@ def _private_patterns(top: Path, targets: Sequence[Target]) -> list[str]:
 
 def workflow(top: Path, spec: str) -> Target:
     """The workflow file; `spec` is what pip is to install there."""
-    next = f"commit {WORKFLOW}; for a protected branch, let Actions create pull requests (settings)"
+    protected = "for a protected branch, let Actions create pull requests (settings)"
     put = partial(_with_workflow, spec=spec)
     return Target(
         path=top / WORKFLOW,
@@ -193,7 +197,7 @@ def workflow(top: Path, spec: str) -> Target:
         drop=_without_workflow,
         within=(top,),
         what="compaction in CI",
-        next=next,
+        next=f"commit {WORKFLOW}; {protected}",
     )
 
 
@@ -212,7 +216,8 @@ def workflow_text(spec: str) -> str:
 
 
 def _stamp(body: str) -> str:
-    return f"# mem: written by mem init --ci {hashlib.sha256(body.encode()).hexdigest()[:12]}"
+    digest = hashlib.sha256(body.encode()).hexdigest()[:12]
+    return f"# mem: written by mem init --ci {digest}"
 
 
 def _with_workflow(old: str | None, spec: str) -> str:

@@ -516,9 +516,12 @@ def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     for name, value in {
-        "BRANCH": "main", "RUNNER_TEMP": str(tmp_path), "NUMBER": "7",
-        "GITHUB_REPOSITORY": "o/r", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-    }.items():  # fmt: skip
+        "BRANCH": "main",
+        "RUNNER_TEMP": str(tmp_path),
+        "NUMBER": "7",
+        "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }.items():
         monkeypatch.setenv(name, value)
     return origin
 
@@ -593,11 +596,15 @@ def test_ci_says_what_a_branch_changes(
 @pytest.mark.parametrize(
     ("files", "changed"),
     [
-        ({}, ["AGENTS.md"]), ({"CLAUDE.md": "Mine."}, ["CLAUDE.md"]),
-        ({"AGENTS.md": "Mine.\r\n", "CLAUDE.md": "Mine.\n"}, ["AGENTS.md", "CLAUDE.md"]),
+        ({}, ["AGENTS.md"]),
+        ({"CLAUDE.md": "Mine."}, ["CLAUDE.md"]),
+        (
+            {"AGENTS.md": "Mine.\r\n", "CLAUDE.md": "Mine.\n"},
+            ["AGENTS.md", "CLAUDE.md"],
+        ),
         ({"AGENTS.md": "", "CLAUDE.md": "# C\n\n@AGENTS.md\n"}, ["AGENTS.md"]),
     ],
-)  # fmt: skip
+)
 def test_agents_are_told_where_they_read(
     project: Project, files: dict[str, str], changed: list[str]
 ) -> None:

@@ -91,7 +91,8 @@ def _about() -> str:
     """A line above the turns that names the session or its folder."""
     return r"""
         \s* (?: [-*] \s )? (?: \*\* )?
-        (?: (?P<session> Session[ ]ID ) | (?P<folder> Project[ ]directory | Directory | cwd ) )
+        (?: (?P<session> Session[ ]ID )
+          | (?P<folder> Project[ ]directory | Directory | cwd ) )
         (?: \*\* )? : (?: \*\* )? \s+ `? (?P<value> [^`\n]{1,500} ) `? \s* $
       | <!--[ ] .{0,40} \b Session[ ] (?P<id> [\w-]{8,100} ) [ ]
     """
