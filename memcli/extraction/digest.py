@@ -26,6 +26,7 @@ FINDINGS = 6  # sentences in which the agent finds something out, the latest
 FINDING = 40  # characters of the shortest of them
 PASTED = 3  # lines of code or of a log that are still shown
 RANGES = 8  # stretches of turns left out that are named
+NOTE = 300  # bytes of the words that name them
 
 # What a line is worth where not all fit: a failure the least, the end the most.
 _FAILURE, _REPLY, _FOUND, _PERSON, _LIKELY, _RULE, _END = range(7)
@@ -147,7 +148,7 @@ def _marked(rows: Iterable[str]) -> Iterator[tuple[bool, str]]:
 
 def _within(lines: Sequence[_Line], turns: Sequence[Turn]) -> list[_Line]:
     """The lines that fit: all, else the end and what rules rank highest."""
-    room = TOKENS * BYTES_PER_TOKEN
+    room = TOKENS * BYTES_PER_TOKEN - NOTE
     if sum(line.size for line in lines) <= room:
         return [*lines]
     worth = {

@@ -70,7 +70,7 @@ def test_a_long_session_keeps_its_rules_and_its_end() -> None:
     rule = human("Always run the migrations in a transaction.")
     turns = [*filler[:20], rule, *filler[20:], human("Thanks, and bye."), agent("Bye.")]
     made = digest.digest(turns)
-    assert len(made.text.encode()) <= TOKENS * BYTES_PER_TOKEN + 300
+    assert len(made.text.encode()) <= TOKENS * BYTES_PER_TOKEN
     assert {21, 42, 43} <= made.shown.keys() and 1 not in made.shown
     (note,) = made.cut
     assert note in made.text and "turns 1 to" in note
