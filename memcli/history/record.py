@@ -21,6 +21,7 @@ from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.index.lexical import quoted
 from memcli.memory.words import stem
+from memcli.sessions.taking_back import taken_back
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
@@ -28,6 +29,12 @@ VERSION: Final = 1
 _PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
 _VOCABULARY = 4000
 _APPLICATION = 0x6D656D48
+
+
+def _takes_back(doc: Doc) -> bool:
+    """Whether a person takes something back in it: its words would tell it on."""
+    said = (text for speaker, text in doc.said if speaker == "person")
+    return any(taken_back(text) is not None for text in said)
 
 
 class RecordContents:
@@ -279,7 +286,7 @@ class HistoryRecord(RecordContents):
             "turn": turn,
             "parts": len(parts),
             "size": size,
-            "live": 1,
+            "live": int(not _takes_back(doc)),
         }
         del row["said"], row["supersedes"], row["short"]
         row["about"] = json.dumps(doc.about, ensure_ascii=False)
