@@ -73,7 +73,7 @@ _mem() {
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --add-path --remove-path --kind --importance --domain --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--title --body --add-path --remove-path --kind --importance --domain --confirm --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)

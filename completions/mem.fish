@@ -106,6 +106,7 @@ complete -c mem -n '__fish_seen_subcommand_from edit' -l remove-path -x -d 'A fi
 complete -c mem -n '__fish_seen_subcommand_from edit' -l kind -x -a 'policy workflow pitfall architecture decision preference fact episode' -d 'Another kind'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l importance -x -d '0 to 1'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l domain -x -d 'task (passes with its stage) or team'
+complete -c mem -n '__fish_seen_subcommand_from edit' -l confirm -d 'It still holds: as true as on its first day'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l task -x -d 'Write to this task\'s own work tree, too'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'

@@ -142,6 +142,7 @@ def edit(
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
+    confirm: bool = flag("--confirm", "It still holds: as true as on its first day."),
 ) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
 
@@ -161,6 +162,7 @@ def edit(
         importance=importance,
         without=without,
         domain=domain,
+        confirm=confirm,
     )
     report = command.edit(mem, request, dry_run=mem.options.dry_run)
     wrote(mem, report, entries.edit_text, entries.line_key)
@@ -284,9 +286,13 @@ def browse(
         server = PageServer(mem.options, report, gather)
         put(server.address)
         sys.stdout.flush()
-        opens = path_only or page.shown(server.address)
+        door = page.doorway(server.address)
+        opens = path_only or page.shown(door.as_uri())
         say("" if opens else "mem: no browser to open it in", quiet=mem.options.quiet)
-        server.run()
+        try:
+            server.run()
+        finally:
+            door.unlink(missing_ok=True)
         return
     if mem.options.json:
         show(mem, report, str)

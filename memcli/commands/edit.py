@@ -15,6 +15,7 @@ from memcli.app import App
 from memcli.commands.add import globs_below
 from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
+from memcli.extraction.placement import confirmed
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import ChangeSet, EntryChange, Spot, edited
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -205,6 +206,7 @@ class EditRequest(NamedTuple):
     importance: float | None = None
     without: tuple[str, ...] = ()
     domain: str = ""
+    confirm: bool = False
 
 
 class EditReport(NamedTuple):
@@ -306,6 +308,8 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
         if "title" in entry.extra or not _HEADING.match(body):
             values["title"] = request.title
         body = _HEADING.sub(lambda head: head[1] + request.title, body, count=1)
+    if request.confirm:
+        values |= confirmed(entry) | {"last_reinforced": app.project.now.isoformat()}
     values = {key: value for key, value in values.items() if value is not None}
     paths = [*entry.extra.get("paths", ()), *globs_below(app.project, request.paths)]
     for gone in set(request.without).difference(paths):

@@ -3,9 +3,10 @@ files."""
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -59,7 +60,13 @@ def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
 
 def line_at(text: str, offset: int) -> int:
     """The line, from 1, of an offset; a lone CR ends a line, too."""
-    return 1 + len(re.findall(r"\r\n|\n|\r(?!\n)", text[:offset]))
+    return 1 + bisect_right(_line_ends(text), offset)
+
+
+@lru_cache(maxsize=2)
+def _line_ends(text: str) -> list[int]:
+    """Where each line of a text ends: a file may have a finding in each of them."""
+    return [found.end() for found in re.finditer(r"\r\n|\n|\r(?!\n)", text)]
 
 
 class Repository(NamedTuple):

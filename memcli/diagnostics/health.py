@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.compaction.steps import has_faded
 from memcli.diagnostics import metrics
+from memcli.diagnostics.doubts import Doubts, doubts_of
 from memcli.diagnostics.metrics import EVIDENCE, Health, Indexed, LiveEntry, LoggedHit
 from memcli.errors import MemError
+from memcli.extraction import proposals
 from memcli.index import lexical, view
 from memcli.index import vectors as neighbours
 from memcli.index.view import Candidate, FileRow
@@ -68,6 +70,7 @@ class HealthReport(NamedTuple):
     found: bool
     spent: Spent
     unwritten: int = 0
+    doubts: Doubts = Doubts()
 
 
 class _Held(NamedTuple):
@@ -113,7 +116,15 @@ def _health(app: App) -> HealthReport:
     linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
     similar = neighbours.similar(app.index.db, {e.entry for e in live} - linked)
     items = _items(app, held, linked | {entry for entry, *_ in similar})
-    found = _measured(app, held, items, shown)
+    outdated = {item.id for item in items if item.outdated}
+    doubts = doubts_of(
+        live,
+        held.texts,
+        {item.id: item.age for item in items},
+        outdated,
+        _proposals(app),
+    )
+    found = metrics.bounded(_measured(app, held, items, shown), doubts.most)
     counts = _counts(held)
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     return HealthReport(
@@ -126,7 +137,17 @@ def _health(app: App) -> HealthReport:
         unwritten=app.from_state(
             lambda state: SessionLog(state).prompts_since(newest), 0, make=False
         ),
+        doubts=doubts,
     )
+
+
+def _proposals(app: App) -> int:
+    """How many proposals wait for a person."""
+
+    def waiting(state: State) -> int:
+        return sum(each.waits for each in proposals.read(state, app.project.now))
+
+    return app.from_state(waiting, 0, "proposals were not read", make=False)
 
 
 def _measured(

@@ -152,6 +152,12 @@ def weighed(measured: Mapping[str, Metric]) -> Health:
     return Health(score, band(score), {**measured, **rescaled})
 
 
+def bounded(found: Health, most: float) -> Health:
+    """A health whose score is at most so high."""
+    score = min(found.score, most)
+    return found._replace(score=score, band=band(score))
+
+
 def band(score: float) -> str:
     """red below 50, yellow to 75, green from there."""
     return "red" if score < YELLOW else "yellow" if score < GREEN else "green"

@@ -1,5 +1,4 @@
-"""A session cut where one subject ends, and a stretch told as an episode in its words.
-Pure."""
+"""A session cut where a subject ends, each stretch told as an episode. Pure."""
 
 import math
 from collections import Counter
@@ -19,6 +18,7 @@ from memcli.extraction.rules.words import (
     sentences,
     spoken,
 )
+from memcli.extraction.surprise import surprise_said
 from memcli.memory.words import cosine
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.tools import changed_by
@@ -66,14 +66,16 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
     for start, end in pairwise(edges):
         said = moments(turns, start, end)
         surprises = surprises_of([set(heard(i)) for i in said], rare)
+        told = [surprise_said(turns[i].text) if turns[i].human else 0.0 for i in said]
         best = sorted(zip(surprises, said, strict=True), key=lambda one: -one[0])[:6]
         keys = {i for surprise, i in best if surprise >= KEY} | {*said[:1], *said[-1:]}
+        keys |= {i for i, surprise in zip(said, told, strict=True) if surprise}
         spots = tuple(sorted(key + at for key in keys))
         found.append(
             Stretch(
                 start=start + at,
                 end=end + at,
-                surprise=_on_scale(surprises[1:]),
+                surprise=max(_on_scale(surprises[1:]), *told, 0.0),
                 key_turns=spots,
             )
         )

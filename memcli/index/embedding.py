@@ -16,7 +16,6 @@ from memcli.index import vectors as kept
 from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.memory.words import word_forms
 from memcli.providers import embed as vector
-from memcli.providers.embed import DIM
 from memcli.storage.files import ONE_OF, digest, transaction
 
 if TYPE_CHECKING:
@@ -250,14 +249,10 @@ def _sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
     numbers: dict[str, int] = {}
     found = []
     for words in forms:
-        weight = sum([weighted[word][0] for word in words])
-        if weight > vector.MOST_LANED:
-            parts = (weighted[word] for word in words)
-            found.append(vector.quantise(vector.weighted_sum(parts)))
-            continue
         for word in words:
             if word not in numbers:
                 numbers[word] = vector.lanes(*weighted[word])
+        weight = sum([weighted[word][0] for word in words])
         total = sum([numbers[word] for word in words])
-        found.append(vector.quantise(vector.unlaned(total, weight, DIM)))
+        found.append(vector.unlaned(total, weight)[1])
     return found

@@ -191,7 +191,7 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
     values |= {
         key: each_text(value, clean)
         for key, value in entry.extra.items()
-        if key in INDEXED
+        if key in INDEXED and not (entry.written and key == "ruled_out")
     }
     return values | ({"detail": detail} if detail else {})
 

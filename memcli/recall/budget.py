@@ -96,6 +96,15 @@ class Block(NamedTuple):
     budget: Budget
 
 
+def named(name: str) -> str:
+    """The name of a file, a person or a project as a fact: in backticks where it holds
+    more than names do, and without what separates facts."""
+    if re.fullmatch(r"[\w ./@~:+'#-]{0,200}", name):
+        return name
+    plain = re.sub(r"[`,·\s]+", " ", name)
+    return f"`{plain}`"
+
+
 def heading(title: str, facts: Iterable[str]) -> str:
     """The line that names an entry; a title cannot forge the facts about it."""
     return BETWEEN.join(part.replace("·", "•") for part in (title, ", ".join(facts)))

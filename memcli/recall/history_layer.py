@@ -15,7 +15,7 @@ from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall import present
-from memcli.recall.budget import Shown, cost, heading, tokens
+from memcli.recall.budget import Shown, cost, heading, named, tokens
 from memcli.recall.evidence import COMMON
 from memcli.text.controls import for_prompt
 
@@ -229,7 +229,7 @@ class HistoryLayer:
 
     def _facts(self, hit: HistoryHit) -> Iterator[str]:
         doc = hit.doc
-        yield f"{'session with' if doc.source == 'session' else 'commit by'} {doc.who}"
+        yield f"{'session with' if doc.source == 'session' else 'commit by'} {named(doc.who)}"
         yield doc.date[:10]
         yield doc.handle
         if (reason := self.gone(doc)) is not None:

@@ -186,7 +186,7 @@ class Showing:
         row = self.search.source.files[candidate.source]
         project, _ = self.search.source.origin(candidate)
         if project:
-            yield project
+            yield budget.named(project)
         if candidate.kind or candidate.values.get("written"):
             yield candidate.kind or candidate.type
         if _is_key(candidate):
@@ -196,7 +196,7 @@ class Showing:
         if (age := self._age(candidate)) is not None:
             yield age_text(age)
         yield from self._outdated(candidate)
-        yield f"{row.path}:{candidate.line}"
+        yield f"{budget.named(row.path)}:{candidate.line}"
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:

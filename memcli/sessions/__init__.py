@@ -1,38 +1,58 @@
 """Sessions of coding agents, read from the files their agents keep; here, the folders
-of these."""
+of these. A hook asks for them, so this imports no format."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memcli.project.config import home_of
 
+
+class _Place(NamedTuple):
+    """The folder of an agent below the home; the folder of its sessions below that.
+    A `variable` moves the folder to where it says, or `below` there."""
+
+    home: str
+    sessions: str = ""
+    variable: str = ""
+    below: str = ""
+
+
 _STORES: Final = {
-    "claude": ("CLAUDE_CONFIG_DIR", "", ".claude", "projects"),
-    "codex": ("CODEX_HOME", "", ".codex", ""),
-    "gemini": ("GEMINI_CLI_HOME", ".gemini", ".gemini", "tmp"),
-    "qwen": ("", "", ".qwen", "projects"),
-    "copilot": ("", "", ".copilot", "session-state"),
-    "cursor": ("CURSOR_CONFIG_DIR", "", ".cursor", "projects"),
-    "opencode": ("XDG_DATA_HOME", "opencode", ".local/share/opencode", ""),
+    "claude": _Place(".claude", "projects", variable="CLAUDE_CONFIG_DIR"),
+    "codex": _Place(".codex", variable="CODEX_HOME"),
+    "gemini": _Place(".gemini", "tmp", variable="GEMINI_CLI_HOME", below=".gemini"),
+    "qwen": _Place(".qwen", "projects"),
+    "copilot": _Place(".copilot", "session-state"),
+    "cursor": _Place(".cursor", "projects", variable="CURSOR_CONFIG_DIR"),
+    "opencode": _Place(
+        ".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"
+    ),
 }
-"""The variable that moves an agent's folder, what is below that; its folder in the
-home; and below either the folder of its sessions."""
 
 
 def stores(environ: Mapping[str, str]) -> dict[str, Path]:
     """Agent -> the folder below which it keeps its sessions, there or not."""
-    return {
-        agent: (
-            Path(moved, below)
-            if (moved := environ.get(name))
-            else home_of(environ) / home
-        )
-        / at
-        for agent, (name, below, home, at) in _STORES.items()
-    }
+    return {agent: _folder(place, environ) for agent, place in _STORES.items()}
+
+
+def _folder(place: _Place, environ: Mapping[str, str]) -> Path:
+    if moved := environ.get(place.variable):
+        return Path(moved, place.below, place.sessions)
+    return home_of(environ) / place.home / place.sessions
 
 
 def inside(path: str, folders: Iterable[str]) -> bool:
     """Whether a path is one of the folders or below one."""
     return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
+def resolves_inside(path: str, folders: Iterable[str]) -> bool:
+    """The same of an absolute path, as it stands or with its links resolved."""
+    if not os.path.isabs(path):
+        return False
+    known = tuple(folders)
+    return inside(os.path.normpath(path), known) or inside(
+        os.path.realpath(path), known
+    )

@@ -1,22 +1,20 @@
 """Which sessions of agents are about a repository, by what stands in them or in a file
 beside."""
 
-import hashlib
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial, reduce
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from memcli.errors import DataError
-from memcli.sessions import inside, speakers, stores
-from memcli.sessions.formats.parts import TABLES
-from memcli.sessions.gather import Lines, mapping, parse
+from memcli.sessions import resolves_inside, speakers, stores
+from memcli.sessions.formats import claude
+from memcli.sessions.formats.protocol import Format, Store
+from memcli.sessions.formats.registry import FORMATS
+from memcli.sessions.gather import Lines, mapping, parse, value_at
 from memcli.sessions.reader import open_plain
-from memcli.storage import sqlite
-from memcli.storage.files import SMALL_BYTES, read_text, state_dir
+from memcli.storage.files import state_dir
 from memcli.storage.sqlite import Owner, Owners, remembered
 
 FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looked for
@@ -61,67 +59,93 @@ def discover(
     `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
     wanted = tuple(set(map(os.path.normpath, ways)))
-    found: list[FoundSession] = []
+    sessions: list[FoundSession] = []
     unread: list[tuple[Path, str]] = []
     looked = []
     with remembered(state_dir()) as owners:
         for agent, folder in stores(environ).items():
-            files = _files(folder, _AGENTS[agent][0])
-            before = len(found)
-            for path in files:
-                try:
-                    state = path.stat()
-                    known = path, state.st_size, state.st_mtime_ns
-                    owner = (
-                        _owner(owners, agent, known, folder, wanted)
-                        if known[2] >= newer
-                        else None
-                    )
-                except DataError as error:
-                    unread.append((path, error.what.removeprefix(f"{path}: ")))
-                except OSError as error:
-                    unread.append((path, (error.strerror or str(error)).lower()))
-                else:
-                    if owner and owner.cwd and _inside(owner.cwd, wanted):
-                        at = owner.session, owner.cwd, known[2], known[1], owner.parent
-                        found.append(FoundSession(path, agent, *at))
-            looked.append(
-                Looked(
-                    agent=agent,
-                    folder=folder,
-                    files=len(files),
-                    found=len(found) - before,
-                )
+            search = _Search(FORMATS[agent], folder, wanted, owners)
+            search.run(newer)
+            sessions += search.sessions
+            unread += search.unread
+            looked.append(search.looked())
+    return Discovery(tuple(_ordered(sessions)), tuple(unread), tuple(looked))
+
+
+class _Search:
+    """The search through the store of one agent."""
+
+    def __init__(
+        self, form: Format, folder: Path, wanted: Sequence[str], owners: Owners
+    ) -> None:
+        self.agent = form.name
+        self.store = form.store or Store(files=())
+        self.folder = folder
+        self.wanted = wanted
+        self.owners = owners
+        self.files = _files(folder, self.store.files)
+        self.sessions: list[FoundSession] = []
+        self.unread: list[tuple[Path, str]] = []
+
+    def run(self, newer: int) -> None:
+        for path in self.files:
+            try:
+                self._look_at(path, newer)
+            except DataError as error:
+                self.unread.append((path, error.what.removeprefix(f"{path}: ")))
+            except OSError as error:
+                self.unread.append((path, (error.strerror or str(error)).lower()))
+
+    def looked(self) -> Looked:
+        return Looked(
+            agent=self.agent,
+            folder=self.folder,
+            files=len(self.files),
+            found=len(self.sessions),
+        )
+
+    def _look_at(self, path: Path, newer: int) -> None:
+        state = path.stat()
+        if state.st_mtime_ns < newer:
+            return
+        owner = self._owner(path, state)
+        if owner.cwd and resolves_inside(owner.cwd, self.wanted):
+            session = FoundSession(
+                path=path,
+                format=self.agent,
+                session=owner.session,
+                cwd=owner.cwd,
+                mtime=state.st_mtime_ns,
+                size=state.st_size,
+                parent=owner.parent,
             )
-    return Discovery(tuple(_ordered(found)), tuple(unread), tuple(looked))
+            self.sessions.append(session)
 
-
-def _owner(
-    owners: Owners,
-    agent: str,
-    known: tuple[Path, int, int],
-    folder: Path,
-    wanted: Sequence[str],
-) -> Owner:
-    owner = owners.of(*known)
-    if owner is None:
-        owner = _AGENTS[agent][1](known[0], folder, wanted)
-        if owner.cwd and known[0].suffix != ".db":  # that has sessions of many folders
-            owners.remember(*known, owner)
-    return owner
+    def _owner(self, path: Path, state: os.stat_result) -> Owner:
+        known = self.owners.of(path, state.st_size, state.st_mtime_ns)
+        if known is not None:
+            return known
+        if self.store.owner:
+            owner = self.store.owner(path, self.folder, self.wanted)
+        else:
+            owner = _by_records(path, self.store)
+        if owner.cwd and path.suffix != ".db":  # that has sessions of many folders
+            self.owners.remember(path, state.st_size, state.st_mtime_ns, owner)
+        return owner
 
 
 def agents_of(path: Path, session: str) -> list[Path]:
     """The files of Claude Code's sub-agents whose records name `session`, for its file
     `path`."""
     below = path.with_suffix("")
-    found = []
+    store = claude.FORMAT.store or Store(files=())
+    agents = []
     for folder in (below / "subagents", below, path.parent):
-        for each in folder.glob("agent-*.jsonl"):
+        for file in folder.glob("agent-*.jsonl"):
             with suppress(DataError, OSError):
-                if each != path and is_agent(each) and _CLAUDE(each).parent == session:
-                    found.append(each)
-    return sorted(found)
+                if file != path and _by_records(file, store).parent == session:
+                    agents.append(file)
+    return sorted(agents)
 
 
 def is_agent(path: Path) -> bool:
@@ -132,104 +156,43 @@ def is_agent(path: Path) -> bool:
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
     """The files of a store; of a session that is kept in two forms, the one that is
     better read."""
-    found = [path for each in patterns for path in folder.glob(each) if path.is_file()]
-    names = {str(path) for path in found if path.suffix == ".jsonl"}
-    twins = {f"{name}.zst" for name in names} | {
-        name.removesuffix("l") for name in names
-    }
-    return sorted(path for path in found if str(path) not in twins)
+    paths = [path for glob in patterns for path in folder.glob(glob)]
+    files = [path for path in paths if path.is_file()]
+    names = {str(path) for path in files if path.suffix == ".jsonl"}
+    packed = {f"{name}.zst" for name in names}
+    documents = {name.removesuffix("l") for name in names}
+    return sorted(path for path in files if str(path) not in packed | documents)
 
 
-Told = Callable[[Path, Path, Sequence[str]], Owner]
-Names = tuple[str, ...]
-
-
-def _by_records(path: Path, *_: object, session: Names, cwd: Names = ("cwd",)) -> Owner:
+def _by_records(path: Path, store: Store) -> Owner:
+    """What the records at the head of a file say, up to the first that has a
+    folder."""
     name = folder = parent = ""
     with open_plain(path) as file:
         for line in Lines(file):
             if line.offset > FAR or folder:
                 break
+            if b'"cwd"' not in line.data:
+                continue
             with suppress(ValueError):
-                record = parse(line.data) if b'"cwd"' in line.data else None
-                own = speakers.name(reduce(_under, session, record))
-                name = name or own
-                folder = speakers.folder(reduce(_under, cwd, record))
-                if is_agent(path) and (
-                    agent := speakers.name(mapping(record).get("agentId"))
-                ):
+                record = mapping(parse(line.data))
+                session = speakers.name(value_at(record, *store.session))
+                folder = speakers.folder(value_at(record, *store.folder))
+                agent = speakers.name(record.get("agentId"))
+                if agent and is_agent(path):
                     name = agent
-                    parent = parent or own
+                    parent = parent or session
+                name = name or session
     return Owner(name, folder, parent)
 
 
-def _under(record: Any, name: str) -> Any:
-    return mapping(record).get(name)
-
-
-_CLAUDE: Final = partial(_by_records, session=("sessionId",))
-
-
-def _gemini(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
-    above = path.parent.parent
-    with suppress(OSError):
-        return Owner("", read_text(above / ".project_root", most=SMALL_BYTES).strip())
-    names = {hashlib.sha256(path.encode()).hexdigest(): path for path in wanted}
-    return Owner("", names.get(above.name, ""))
-
-
-def _cursor(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
-    names = {re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"): path for path in wanted}
-    return Owner(path.stem, names.get(path.relative_to(folder).parts[0].strip("-"), ""))
-
-
-def _opencode(path: Path, folder: Path, wanted: Sequence[str]) -> Owner:
-    with sqlite.opened(path, TABLES, kind="OpenCode", hint="close opencode") as db:
-        rows = sqlite.all_rows(db, "SELECT DISTINCT directory FROM session", path)
-    return Owner(
-        "", next((str(row[0]) for row in rows if _inside(str(row[0]), wanted)), "")
-    )
-
-
-_AGENTS: Final[dict[str, tuple[Names, Told]]] = {
-    "claude": (("*/*.jsonl", "*/*/agent-*.jsonl", "*/*/subagents/*.jsonl"), _CLAUDE),
-    "codex": (
-        ("*sessions/**/rollout-*.jsonl", "*sessions/**/rollout-*.jsonl.zst"),
-        partial(_by_records, session=("payload", "id"), cwd=("payload", "cwd")),
-    ),
-    "gemini": (("*/chats/session-*.json", "*/chats/session-*.jsonl"), _gemini),
-    "qwen": (("*/chats/*.jsonl",), _CLAUDE),
-    "copilot": (
-        ("*/events.jsonl",),
-        partial(
-            _by_records, session=("data", "sessionId"), cwd=("data", "context", "cwd")
-        ),
-    ),
-    "cursor": (
-        ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
-        _cursor,
-    ),
-    "opencode": (("opencode.db",), _opencode),
-}
-"""Of each agent the files that by their place are sessions, and what tells whose one
-is."""
-
-
-def _inside(cwd: str, folders: Sequence[str]) -> bool:
-    ways = (
-        {os.path.normpath(cwd), os.path.realpath(cwd)} if os.path.isabs(cwd) else set()
-    )
-    return any(inside(way, folders) for way in ways)
-
-
-def _ordered(found: list[FoundSession]) -> Iterator[FoundSession]:
-    newest = sorted(found, key=lambda each: (-each.mtime, str(each.path)))
-    parents = {each.session for each in found if not each.parent}
-    for each in newest:
-        if each.parent not in parents or not each.parent:
-            yield each
-            yield from (
-                child
-                for child in newest
-                if each.session and child.parent == each.session
-            )
+def _ordered(sessions: list[FoundSession]) -> Iterator[FoundSession]:
+    newest = sorted(sessions, key=lambda session: (-session.mtime, str(session.path)))
+    parents = {session.session for session in sessions if not session.parent}
+    children: dict[str, list[FoundSession]] = {}
+    for session in newest:
+        children.setdefault(session.parent, []).append(session)
+    for session in newest:
+        if not session.parent or session.parent not in parents:
+            yield session
+            yield from children.get(session.session, ()) if session.session else ()

@@ -15,7 +15,6 @@ from jiter import from_json
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.tools import ARGUMENTS
-from memcli.text import matching
 
 MAX_LINE: Final = 16 << 20
 """Bytes of the longest line that is looked at; a longer one is counted as skipped."""
@@ -27,10 +26,41 @@ BUDGET: Final = 64 << 20
 go."""
 _TURN: Final = 500
 _LONG: Final = 64 << 10
-_dull = cache(
-    lambda: re.compile(matching.pattern("sessions/gather", "dull").pattern.encode())
-)
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
+
+_FLAT = r"""
+    \{ (?: (?!"type") "\w{1,40}" :
+        (?: "[^"\\]{0,4000}" | true | false | null | -?\d{1,20} ) , ){0,20}+
+"""
+"""A record up to its type: only plain values stand before it."""
+_WELL = r"""
+    (?! (?: [ ] | \\[nrt] )*
+        (?: [Ee]rror | [Cc]ommand | [Ee]xit | EXIT | <tool_use_error | \\u003c ) )
+"""
+"""An output that does not begin as that of a failure."""
+
+
+@cache
+def _dull() -> re.Pattern[bytes]:
+    """A line that needs no parsing where only what went wrong counts: a note of the
+    harness, or what a call of Claude Code or Codex gave back."""
+    source = rf"""
+        {_FLAT} "type":"
+        (?: (?: progress | file-history-snapshot )"
+          | user","message":\{{"role":"user","content":\[\{{
+            (?: "type":"tool_result", )? "tool_use_id":"(?P<call> [\w-]{{1,120}} )",
+            (?: "type":"tool_result", )? "content":" {_WELL}
+          | event_msg","payload":\{{"type":"(?: token_count | agent_reasoning )"
+          | response_item","payload":\{{"type":"
+            (?: reasoning"
+              | function_call_output","call_id":"[^"]{{1,120}}","output":"
+                (?P<output> \{{ ) ) )
+    """
+    return re.compile(source.encode(), re.VERBOSE)
+
+
+Record = Mapping[str, Any]
+"""A JSON object."""
 
 
 class Line(NamedTuple):
@@ -42,6 +72,11 @@ class Line(NamedTuple):
     end: int
     data: bytes
     whole: bool
+
+    def place(self, time: str = "") -> "TurnPlace":
+        """The place of a turn that its record does not name."""
+        key = f"@{self.offset}"
+        return TurnPlace(line=self.number, offset=self.offset, time=time, key=key)
 
 
 class Lines:
@@ -96,9 +131,8 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
         data = _BASE64.sub(b'""', data)
         if len(data) > limit:
             raise ValueError("too long")
-    with suppress(
-        ValueError
-    ):  # which json may read: half a character, more than 200 levels
+    # Half a character and more than 200 levels only json may read.
+    with suppress(ValueError):
         return from_json(data)
     try:
         return json.loads(data)
@@ -116,18 +150,23 @@ def decoded(value: Any) -> Any:
         return value
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Record:
     """A JSON object; an empty one for what is none."""
     return value if isinstance(value, dict) else {}
 
 
+def value_at(record: Any, *keys: str) -> Any:
+    """The value to which the keys lead through nested objects; None without one."""
+    for key in keys:
+        record = mapping(record).get(key)
+    return record
+
+
 def mappings(values: Any) -> list[dict[str, Any]]:
     """The JSON objects in a list; none where it is no list."""
-    return (
-        [each for each in values if isinstance(each, dict)]
-        if isinstance(values, list)
-        else []
-    )
+    if not isinstance(values, list):
+        return []
+    return [value for value in values if isinstance(value, dict)]
 
 
 class TurnPlace(NamedTuple):
@@ -184,60 +223,68 @@ class Gather:
         self.seen.add(event)
         return len(self.seen) > known
 
-    def event(
-        self, line: Line, record: Mapping[str, Any], name: str = "uuid"
-    ) -> TurnPlace | None:
+    def event(self, line: Line, record: Record, name: str = "uuid") -> TurnPlace | None:
         """The place of a record that calls itself so; None when it was read before."""
-        own = record.get(name)
-        key = speakers.name(own) or f"@{line.offset}"
-        time = speakers.when(record.get("timestamp"))
-        return (
-            TurnPlace(line=line.number, offset=line.offset, time=time, key=key)
-            if self.new(own)
-            else None
-        )
+        if not self.new(record.get(name)):
+            return None
+        place = line.place(speakers.when(record.get("timestamp")))
+        key = speakers.name(record.get(name))
+        return place._replace(key=key) if key else place
 
     def said(self, role: str, text: str, place: TurnPlace) -> None:
         """Words of a role; of the user's only what was typed is human, and not another
         agent's."""
-        if role == "user":
-            text, others = speakers.of_agents(text)
-            if typed := speakers.human(text):
-                self._add(place, "user", typed, "user")
-            else:
-                self.put_in(text, place)
-            if kept := speakers.clean(others):
-                self._add(place.nth("agent" if text else 0), "user", kept, "agent")
-        elif kept := speakers.clean(text):
-            self._add(place, "assistant", kept, "assistant")
+        if role == "assistant":
+            if kept := speakers.clean(text):
+                self._add(place, role="assistant", text=kept, origin="assistant")
+            return
+        text, by_agent = speakers.of_agents(text)
+        if typed := speakers.human(text):
+            self._add(place, role="user", text=typed, origin="user")
+        else:
+            self.put_in(text, place)
+        if kept := speakers.clean(by_agent):
+            at = place.nth("agent") if text else place
+            self._add(at, role="user", text=kept, origin="agent")
 
     def put_in(self, text: str, place: TurnPlace, *, error: bool = False) -> None:
         """Words of the harness."""
         if text.strip():
-            self._add(
-                place, "user", speakers.clean(text, (200, 0)), "injected", error=error
-            )
+            kept = speakers.clean(text, (200, 0))
+            self._add(place, role="user", text=kept, origin="injected", error=error)
 
     def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
         name = intern(speakers.name(tool)) or "unknown"
-        own = speakers.name(call)
-        self._tools[own] = name
+        call = speakers.name(call)
+        self._tools[call] = name
         if self.brief and isinstance(given, dict):
-            given = {each: given[each] for each in ARGUMENTS & given.keys()}
-        about = {"tool": name, "input": speakers.call(given), "call": own}
-        self._add(place, "assistant", "", "assistant", **about)
+            given = {key: given[key] for key in ARGUMENTS & given.keys()}
+        self._add(
+            place,
+            role="assistant",
+            text="",
+            origin="assistant",
+            tool=name,
+            input=speakers.call(given),
+            call=call,
+        )
 
     def is_dull(self, data: bytes) -> bool:
         """Whether it is a note of the harness or what a call that went well gave back:
         quick."""
-        found = _dull().match(data)
-        if not found or not found["call"]:
-            return bool(found and (not found["output"] or rb'"exit_code\":0' in data))
-        words = data.count(b'"type":"text"') > data.count(b'"type":"text","file":')
-        bad = words or b'"is_error":true' in data or b"the user said:" in data
-        known = self._tools.get(found["call"].decode()) not in (None, "AskUserQuestion")
-        return known and not bad and data.count(b'"type":"tool_result"') == 1
+        line = _dull().match(data)
+        if line is None:
+            return False
+        if not line["call"]:
+            return not line["output"] or rb'"exit_code\":0' in data
+        tool = self._tools.get(line["call"].decode())
+        if tool in (None, "AskUserQuestion"):
+            return False
+        texts = data.count(b'"type":"text"') - data.count(b'"type":"text","file":')
+        failed = b'"is_error":true' in data or b"the user said:" in data
+        alone = data.count(b'"type":"tool_result"') == 1
+        return alone and texts <= 0 and not failed
 
     def result(
         self,
@@ -249,14 +296,20 @@ class Gather:
         call: Any = "",
     ) -> str:
         """What a tool gave back to the call with the id `call`; the tool's name."""
-        own = speakers.name(call)
-        known = self._tools.pop(own, "") if call else ""
+        known = self._tools.pop(speakers.name(call), "") if call else ""
         name = intern(speakers.name(tool)) or known
-        bad = error or speakers.failed(text)
-        kept = speakers.clean(text, speakers.RESULT) if bad or not self.brief else ""
-        about = {"tool": name, "error": bad, "call": own}
-        if bad or self.brief < 2:
-            self._add(place, "tool", kept, intern(speakers.origin(name)), **about)
+        failed = error or speakers.failed(text)
+        if failed or self.brief < 2:
+            kept = failed or not self.brief
+            self._add(
+                place,
+                role="tool",
+                text=speakers.clean(text, speakers.RESULT) if kept else "",
+                origin=intern(speakers.origin(name)),
+                tool=name,
+                error=failed,
+                call=speakers.name(call),
+            )
         return name
 
     def more(self, text: str) -> None:
@@ -267,33 +320,28 @@ class Gather:
             self.turns[-1] = last._replace(text=whole)
             self._held += len(text)
 
-    def _add(
-        self, place: TurnPlace, role: str, text: str, origin: str, **more: Any
-    ) -> None:
+    def _add(self, place: TurnPlace, **about: Any) -> None:
         if place.offset < self.since:
             return
-        line, offset, time, key = place
-        at = Turn(
-            role=role,
-            text=text,
-            origin=origin,
-            key=key,
-            time=time,
-            line=line,
-            offset=offset,
+        turn = Turn(
+            key=place.key,
+            time=place.time,
+            line=place.line,
+            offset=place.offset,
             cwd=self._cwd,
-            **more,
+            **about,
         )
-        self.turns.append(at)
-        self._held += _size(self.turns[-1])
-        if self._held <= BUDGET:
-            return
-        # Calls and results of tools go first, a person's words last.
-        for last, goal in enumerate((BUDGET // 2, BUDGET // 2, BUDGET // 4 * 3)):
+        self.turns.append(turn)
+        self._held += _size(turn)
+        if self._held > BUDGET:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Calls and results of tools go first, a person's words last."""
+        for worth, goal in enumerate((BUDGET // 2, BUDGET // 2, BUDGET // 4 * 3)):
             kept = []
             for turn in self.turns:
-                worth = 2 if turn.human else int(turn.error or not turn.tool)
-                if self._held > goal and worth <= last:
+                if self._held > goal and _worth(turn) <= worth:
                     self._held -= _size(turn)
                     self.cut += 1
                 else:
@@ -318,8 +366,10 @@ class Gather:
         """All sessions of the file, at least one; where it came from is still to be
         filled in."""
         self.close()
-        found = self.done or [self._made()]
-        return [each._replace(skipped=self.skipped, end=self.end) for each in found]
+        sessions = self.done or [self._made()]
+        return [
+            session._replace(skipped=self.skipped, end=self.end) for session in sessions
+        ]
 
     def voted(self) -> str:
         """The session that most records name: one carried over from before does not
@@ -328,13 +378,11 @@ class Gather:
 
     def _made(self) -> Session:
         times = [turn.time for turn in self.turns if turn.time] or [""]
-        name = self.id or self.voted()
-        turns = tuple(self.turns)
         return Session(
-            id=name,
+            id=self.id or self.voted(),
             format="",
             name="",
-            turns=turns,
+            turns=tuple(self.turns),
             cwd=self.cwd,
             started=times[0],
             ended=times[-1],
@@ -342,17 +390,18 @@ class Gather:
         )
 
 
+def _worth(turn: Turn) -> int:
+    if turn.human:
+        return 2
+    return 1 if turn.error or not turn.tool else 0
+
+
 def _size(turn: Turn) -> int:
-    return (
-        _TURN
-        + getsizeof(turn.text)
-        + (_TURN + getsizeof(str(turn.input)) if turn.input else 0)
-    )
+    given = _TURN + getsizeof(str(turn.input)) if turn.input else 0
+    return _TURN + getsizeof(turn.text) + given
 
 
-def records(
-    lines: Iterable[Line], into: Gather
-) -> Iterator[tuple[Line, Mapping[str, Any]]]:
+def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Record]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are
     counted."""
     for line in lines:

@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -14,38 +14,15 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
-from memcli.sessions.formats import events, messages, parts, text
-from memcli.sessions.gather import Gather, Line, Lines, decoded, mapping, parse
+from memcli.sessions.formats import aider, opencode, registry
+from memcli.sessions.gather import Gather, Line, Lines, decoded, parse
 from memcli.sessions.model import Session
 from memcli.storage.files import MAGIC, open_file
 
 MAX_DOCUMENT: Final = 32 << 20
 """Bytes of the largest file that is one JSON document; JSON lines may be of any
 size."""
-
-Fits = Callable[[Mapping[str, Any]], object]
-Reader = Callable[[Iterable[Line], Gather], None]
-
-
-def _no_lines(lines: Iterable[Line], into: Gather) -> None:
-    raise DataError("neither a database nor an export of OpenCode")
-
-
-# The first record that a format of JSON lines knows decides, in this order.
-_LINES: Final[dict[str, tuple[str, Fits, Reader]]] = {
-    "gemini": ("Gemini CLI", parts.recognises, parts.read),
-    "codex": ("Codex", events.recognises, events.read),
-    "qwen": ("Qwen Code", parts.recognises_qwen, parts.read_qwen),
-    "claude": ("Claude Code", messages.recognises, messages.read),
-    "stream": ("stream-json", messages.recognises_event, messages.read),
-    "copilot": ("Copilot CLI", events.recognises_copilot, events.read_copilot),
-    "cursor": ("Cursor CLI", messages.recognises_cursor, messages.read_cursor),
-    "chat": ("chat JSON (role, content)", messages.message_of, messages.read_chat),
-    "opencode": ("OpenCode", lambda record: False, _no_lines),
-    "aider": ("aider", lambda record: False, text.read_aider),
-    "text": ("markdown or text with speakers", lambda record: False, text.read),
-}
-FORMATS: Final = tuple(_LINES)
+FORMATS: Final = tuple(registry.FORMATS)
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _BOM: Final = b"\xef\xbb\xbf"
 _DOCUMENT: Final = "document"
@@ -70,11 +47,8 @@ class Unknown(DataError):
     """None of the formats."""
 
     def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(
-            what,
-            hint
-            or "known formats: " + ", ".join(title for title, *_ in _LINES.values()),
-        )
+        titles = ", ".join(form.title for form in registry.FORMATS.values())
+        super().__init__(what, hint or f"known formats: {titles}")
 
 
 def read_all(
@@ -93,42 +67,48 @@ def read_all(
     if format and format not in FORMATS:
         raise Unknown(f"{format}: unknown format")
     into = Gather(seen=seen, brief=brief)
-    if not isinstance(source, (str, os.PathLike)):
-        return [
-            each._replace(name="-")
-            for each in _sessions(source, "-", format, start, into)
-        ]
-    path = Path(source)
+    if isinstance(source, (str, os.PathLike)):
+        return _read_file(Path(source), format, start, into, folders)
+    sessions = _read(source, "-", format, start, into)
+    return [session._replace(name="-") for session in sessions]
+
+
+def _read_file(
+    path: Path, format: str, start: Position, into: Gather, folders: Sequence[str]
+) -> list[Session]:
     with open_plain(path) as file:
         log = path.with_name(f"{path.name}-wal")  # of a database
-        states = [each.stat() for each in (path, log) if each.exists()]
-        size = sum(s.st_size for s in states)
-        mtime = max(s.st_mtime_ns for s in states)
-        magic = file.read(len(MAGIC))
+        states = [part.stat() for part in (path, log) if part.exists()]
+        size = sum(state.st_size for state in states)
+        mtime = max(state.st_mtime_ns for state in states)
+        is_database = file.read(len(MAGIC)) == MAGIC
         file.seek(0)
-        if magic == MAGIC and format in ("", "opencode"):
+        if is_database and format in ("", "opencode"):
             into.since = start.offset
-            parts.read_database(path, into, folders)
-            found = [each._replace(format="opencode") for each in into.sessions()]
+            opencode.read_database(path, into, folders)
+            sessions = [
+                session._replace(format="opencode") for session in into.sessions()
+            ]
         else:
             start = start if start.size <= size else START
-            found = _sessions(file, str(path), format, start, into)
-    return [_dated(each, path, size, mtime) for each in found]
+            sessions = _read(file, str(path), format, start, into)
+    return [_dated(session, path, size, mtime) for session in sessions]
 
 
 def joined(session: Session, agent: Session) -> Session:
     """The session with the turns of its sub-agent, by their times; its last turn stays
     the last."""
-    own = session.turns[:-1]
-    last = session.turns[-1]
-    rows = list(zip(accumulate((turn.time for turn in own), max), own, strict=True))
-    rows += [
-        (turn.time, turn) for turn in agent.turns if turn.time >= session.turns[0].time
-    ]
-    turns = (*(turn for _, turn in sorted(rows, key=lambda row: row[0])), last)
-    skipped = session.skipped + agent.skipped
-    cut = session.cut + agent.cut
-    return session._replace(turns=turns, skipped=skipped, cut=cut)
+    *before, last = session.turns
+    times = accumulate((turn.time for turn in before), max)
+    timed = list(zip(times, before, strict=True))
+    begun = session.turns[0].time
+    timed += [(turn.time, turn) for turn in agent.turns if turn.time >= begun]
+    timed.sort(key=lambda pair: pair[0])
+    return session._replace(
+        turns=(*(turn for _, turn in timed), last),
+        skipped=session.skipped + agent.skipped,
+        cut=session.cut + agent.cut,
+    )
 
 
 def spoken(source: str | Path | BinaryIO) -> str:
@@ -183,85 +163,108 @@ def _dated(session: Session, path: Path, size: int, mtime: int) -> Session:
     return session._replace(name=path.name, size=size, mtime=mtime)
 
 
-def _sessions(
+def _read(
     file: BinaryIO, name: str, format: str, start: Position, into: Gather
 ) -> list[Session]:
     lines = Lines(file)
     head = lines.head()
     # Some formats are also kept as one document: only the content can tell.
-    known = format if format not in ("chat", "gemini", "opencode") else ""
-    kind = known or _told(head, lines, name)
+    settled = format not in ("", "chat", "gemini", "opencode")
+    kind = format if settled else _format_of(head, lines, name)
     # A document has but one line, and it grows.
     first = head[0].data[: 64 if kind == _DOCUMENT else None] if head else b""
     mark = hashlib.sha256(first).hexdigest() if first else ""
     into.since = start.offset if start.head == mark else 0
     if kind == _DOCUMENT:
         kind = _read_document(file, name, into)
-    elif kind := format or kind:
-        try:
-            _LINES[kind][2](lines, into)
-        except DataError as error:
-            raise Unknown(f"{name}: {error.what}", error.hint) from None
-        into.skipped += lines.skipped
-        into.end = max(into.end, into.since)
-    return [each._replace(format=kind, head=mark) for each in into.sessions()]
+    else:
+        kind = format or kind
+        _read_lines(lines, name, kind, into)
+    return [session._replace(format=kind, head=mark) for session in into.sessions()]
+
+
+def _read_lines(lines: Lines, name: str, kind: str, into: Gather) -> None:
+    if not kind:
+        return
+    try:
+        registry.FORMATS[kind].read(lines, into)
+    except DataError as error:
+        raise Unknown(f"{name}: {error.what}", error.hint) from None
+    into.skipped += lines.skipped
+    into.end = max(into.end, into.since)
 
 
 def _read_document(file: BinaryIO, name: str, into: Gather) -> str:
+    """Read a JSON document; its format, "" where it cannot be parsed."""
     file.seek(0)
     data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         size = f"{MAX_DOCUMENT >> 20} MB"
-        raise DataError(
-            f"{name}: one JSON document above {size}", "split it, or use JSON lines"
-        )
+        what = f"{name}: one JSON document above {size}"
+        raise DataError(what, "split it, or use JSON lines")
     try:
         document = parse(data, MAX_DOCUMENT)
     except ValueError:
         into.skipped += 1
         return ""
-    about = mapping(document)
-    exported = isinstance(about.get("info"), dict) and isinstance(
-        about.get("messages"), list
-    )
-    for kind, fits, read in (
-        ("gemini", parts.recognises(about), parts.read_document),
-        ("opencode", exported, parts.read_export),
-        ("chat", messages.messages_of(document) is not None, messages.read_document),
-    ):
-        if fits:
-            read(document, into)
+    for kind, form in registry.FORMATS.items():
+        if form.document and form.document.recognises(document):
+            form.document.read(document, into)
             return kind
     raise Unknown(f"{name}: unknown format")
 
 
-def _told(head: Sequence[Line], lines: Lines, name: str) -> str:
-    filled = [data for line in head if (data := line.data.removeprefix(_BOM).strip())]
+def _format_of(head: Sequence[Line], lines: Lines, name: str) -> str:
+    """The format of a file by its first lines; "" where there is nothing to tell it
+    by."""
+    stripped = (line.data.removeprefix(_BOM).strip() for line in head)
+    filled = [data for data in stripped if data]
     if not filled:
         return _DOCUMENT if lines.skipped else ""
-    first = filled[0]
-    begun = [line.data for line in head if line.data[:1] in b"{\xef \t"]
-    records = 0
-    lined = sum(data[:1] == b"{" for data in filled) * 2 > len(filled)
-    for data in begun:
-        record = decoded(data)
-        records += bool(record and isinstance(record, dict))
-        for kind, (_, fits, _) in (
-            _LINES.items() if lined and isinstance(record, dict) else ()
-        ):
-            if record and fits(record):
-                return _DOCUMENT if kind == "gemini" and "messages" in record else kind
-    if lined and records > 1:
+    records = sum(data.startswith(b"{") for data in filled)
+    if records * 2 > len(filled) and (kind := _of_records(head, name)):
+        return kind
+    document = _of_document(head, filled)
+    return _of_text(head, filled[0], name) if document is None else document
+
+
+def _of_records(head: Sequence[Line], name: str) -> str:
+    """The format that knows the first of the records it can know."""
+    count = 0
+    for record in filter(None, map(_record, head)):
+        count += 1
+        for kind, form in registry.FORMATS.items():
+            if form.recognises(record):
+                whole = form.document and form.document.is_line(record)
+                return _DOCUMENT if whole else kind
+    if count > 1:
         raise Unknown(f"{name}: unknown format")
-    told = not isinstance(decoded(first), bytes)
-    if _JSON.match(first) and not (len(filled) > 1 and told):
-        torn = len(head) == 1 and not head[0].whole and not records
-        return _DOCUMENT if records or not torn or first[:1] == b"[" else ""
-    if first[:1] == b"[" and told:
+    return ""
+
+
+def _record(line: Line) -> dict[str, Any] | None:
+    value = decoded(line.data) if line.data[:1] in b"{\xef \t" else None
+    return value if isinstance(value, dict) else None
+
+
+def _of_document(head: Sequence[Line], filled: Sequence[bytes]) -> str | None:
+    """Whether it is one JSON document; "" for one that is still being written, None
+    for none."""
+    first = filled[0]
+    parses = not isinstance(decoded(first), bytes)
+    if parses and first.startswith(b"["):
         return _DOCUMENT
+    several = len(filled) > 1 and parses
+    if several or not _JSON.match(first):
+        return None
+    begun = len(head) == 1 and not head[0].whole and not _record(head[0])
+    return "" if begun and not first.startswith(b"[") else _DOCUMENT
+
+
+def _of_text(head: Sequence[Line], first: bytes, name: str) -> str:
     data = b"\n".join(line.data for line in head)
     odd = len(_CONTROLS.findall(data))
     broken = data.decode("utf-8", "replace").count("\ufffd")
     if odd * 50 > len(data) or broken * 20 > len(data):
         raise Unknown(f"{name}: unknown format")
-    return "aider" if first.lstrip().startswith(text.AIDER.encode()) else "text"
+    return "aider" if first.startswith(aider.START.encode()) else "text"

@@ -5,13 +5,12 @@ import datetime
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 from memcli.memory.words import is_day
 from memcli.sessions.model import Session, Turn
-from memcli.text import matching
 from memcli.text.controls import neutralise, strip_controls, strip_private
+from memcli.text.matching import regex, verbose
 from memcli.text.secrets import find_secrets, redact_secrets
 
 RESULT: Final = (2000, 1000)
@@ -20,6 +19,7 @@ tool call."""
 SAID: Final = (24_000, 8_000)  # the same of what a person or the agent said
 
 _LOG: Final = 4  # lines of a log that make a paste
+_ITEMS: Final = 40  # of a list or object that a tool was given
 _WORD: Final = 500  # characters before a cut in which a blank is looked for
 
 _WHOLE: Final = (
@@ -28,10 +28,122 @@ _WHOLE: Final = (
     "Base directory for this skill:",
     "[Request interrupted by user",
 )
+"""How a text begins that is the harness's as a whole."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_pattern: Final = partial(matching.pattern, "sessions/speakers")
+
+
+@verbose(dot_all=True)
+def _recalled() -> str:
+    """What mem itself said."""
+    return r"<recalled-memory \b [^<>]{0,200} > .*? (?: </recalled-memory> | \Z )"
+
+
+_TAGS = r"""
+    recalled-memory | system[-_]reminder | local-command-[a-z]{3,10}
+  | command-(?: name | message | args | contents | stdout )
+  | bash-(?: input | stdout | stderr )
+  | [a-z-]{0,40}-hook | hook[-_][a-z]{1,20}
+  | user_shell_command | user_instructions | environment_context | environment_details
+  | instructions | permissions[ ]instructions | collaboration_mode | skill
+  | subagent_notification | turn_aborted | task-notification | ide_[a-z_]{1,40}
+  | new-diagnostics | persisted-output | session_context | additional_metadata
+  | user_settings_change | fork-boilerplate | available_skills
+"""
 """What harnesses put among a person's words: reminders, echoes of commands, output of
 hooks."""
+
+
+@verbose(ignore_case=True)
+def _opened() -> str:
+    """The opening tag of a harness."""
+    return rf"< ( {_TAGS} ) (?: \s [^<>]{{0,300}} )? >"
+
+
+@verbose(ignore_case=True)
+def _stray() -> str:
+    """A closing tag that nothing opened."""
+    return rf"</ (?: {_TAGS} ) >"
+
+
+@verbose(lines=True)
+def _notes() -> str:
+    """Single lines that a harness writes under a person's name."""
+    return r"""
+        \[Request[ ]interrupted[ ]by[ ]user [^\]\n]{0,40} \]
+      | ^ [ \t]* \#[ ]AGENTS\.md[ ]instructions (?: [ ]for[ ] [^\n]{0,1000} )? $
+      | ^ [ \t]* Caveat:[ ]The[ ]messages[ ]below[ ]were[ ]generated[ ]by[ ]the[ ]user
+        [ ]while[ ]running[ ]local [^\n]{0,400} $
+    """
+
+
+@verbose
+def _by_agent() -> str:
+    """How the message of another agent begins."""
+    return r"\s{0,8} < (?: teammate | cross-session | agent ) -message \b"
+
+
+@verbose
+def _not_typed() -> str:
+    """How a text begins that a harness put in."""
+    return r"""
+        \s{0,8} (?: \#[ ]AGENTS\.md \b | Use[ ]the[ ]` [\w:.-]{1,80} `[ ]skill[ ]from[ ]`
+          | Launching[ ]skill: | The[ ]user[ ]just[ ]ran[ ]/ )
+    """
+
+
+@verbose
+def _order() -> str:
+    """The line over a plan that an agent wrote and a person accepted."""
+    return r"\s{0,8} Implement[ ]the[ ]following[ ]plan :? [^\n]*"
+
+
+@verbose
+def _logged() -> str:
+    """How a line of a log or a trace begins."""
+    return r"""
+        [\s>|]*
+        (?: \[? \d{4}[-/]\d\d[-/]\d\d [T ] \d\d:\d\d | \[? \d\d:\d\d:\d\d \b
+          | at[ ] [\w.$<>/@ ]+ \( | File[ ]"[^"]+",[ ]line[ ]\d
+          | Traceback[ ]\(most[ ]recent | Caused[ ]by: | \.\.\.[ ]\d+[ ]more
+          | (?: npm | pnpm | yarn ) [ ] (?: ERR | WARN | error ) | \#\d+[ ]\d+\.\d+[ ]
+          | (?: \S+ \s+ )? \|? [ ]?
+            (?: ERROR | WARN(?:ING)? | INFO | DEBUG | TRACE | FATAL ) \b [\s:|\]] )
+    """
+
+
+@verbose(dot_all=True)
+def _reply() -> str:
+    """What a person said when they refused a tool."""
+    return r"\b the[ ]user[ ]said: \s* (.+)"
+
+
+@verbose
+def _choice() -> str:
+    """A question with the answer that was chosen."""
+    return r"""
+        "( [^"\n]{1,2000} )" = "( [^"\n]{1,4000} )"
+    """
+
+
+@verbose(ignore_case=True)
+def _exit_code() -> str:
+    """How the output of a command begins that says how it ended."""
+    return r"""
+        \s{0,8} (?: Error:[ ] )? (?: Command[ ]failed[ ]with[ ] )?
+        exit [ _-]? code :? [ ] (-?\d{1,9})
+    """
+
+
+@verbose
+def _usual_key() -> str:
+    """A key as most are: a number, a UUID."""
+    return r"@\d{1,18} | [0-9a-z]{8} (?: -[0-9a-z]{4} ){3} - [0-9a-z]{12}"
+
+
+@verbose
+def _rough_word() -> str:
+    """A word, or a character of a script without spaces."""
+    return r"[a-z0-9_\u00c0-\u04ff]{3,} | [\u2e80-\uffff]"
 
 
 def cut(text: str, limits: tuple[int, int] = SAID) -> str:
@@ -53,57 +165,58 @@ def _whole(text: str) -> str:
 def clean(text: str, limits: tuple[int, int] = SAID) -> str:
     """Words that may be kept, cut: nothing private, nothing of mem's own, no half
     characters."""
-    text = cut(
-        _pattern("own").sub(" ", strip_private(text)) if "<" in text else text, limits
-    ).strip()
+    if "<" in text:
+        text = _recalled().sub(" ", strip_private(text))
+    text = cut(text, limits).strip()
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def human(text: str) -> str:
     """What a person typed of a text under the user's role; "" when nothing is
     theirs."""
-    text = strip_private(text) if "<" in text else text
-    if text.lstrip()[:80].startswith(_WHOLE) or _pattern("not typed").match(text):
+    has_tags = "<" in text
+    if has_tags:
+        text = strip_private(text)
+    if text.lstrip()[:80].startswith(_WHOLE) or _not_typed().match(text):
         return ""
-    if "<" in text:
-        text = _pattern("stray").sub(" ", _without_blocks(text))
-    text = _pattern("notes").sub(" ", text)
+    if has_tags:
+        text = _stray().sub(" ", _without_blocks(text))
+    text = _notes().sub(" ", text)
     return clean(_without_logs(text) if text.count("\n") >= _LOG else text)
 
 
 def _without_logs(text: str) -> str:
     lines = text.split("\n")
-    stretches = list[list[int]]()
+    stretches: list[list[int]] = []
     for number, line in enumerate(lines):
-        if _pattern("logged").match(line[:200]):
+        if _logged().match(line[:200]):
             if not stretches or number - stretches[-1][-1] > _LOG:
                 stretches.append([])
             stretches[-1].append(number)
     for stretch in reversed(stretches):
         if len(stretch) >= _LOG:
-            first = stretch[0]
-            end = stretch[-1] + 1
-            lines[first:end] = [f"[… {end - first} pasted lines …]"]
+            pasted = slice(stretch[0], stretch[-1] + 1)
+            count = pasted.stop - pasted.start
+            lines[pasted] = [f"[… {count} pasted lines …]"]
     return "\n".join(lines)
 
 
 def answered(tool: str, text: str) -> str:
     """What a person said through a tool's result: an answer, a word with a refusal."""
     if tool == "AskUserQuestion":
-        return "\n".join(map(" ".join, _pattern("choice").findall(text[:20_000])))
-    found = (
-        _pattern("reply").search(text[:400]) if "the user said:" in text[:400] else None
-    )
-    return text[found.start(1) :].strip() if found else ""
+        return "\n".join(map(" ".join, _choice().findall(text[:20_000])))
+    reply = _reply().search(text[:400])
+    return text[reply.start(1) :].strip() if reply else ""
 
 
 def of_agents(text: str) -> tuple[str, str]:
     """The person's part of what the user's role says, and what another agent wrote (a
     plan)."""
-    if _pattern("agent").match(text):
+    if _by_agent().match(text):
         return "", text
-    ordered = _pattern("order").match(text)
-    return (text[: ordered.end()], text[ordered.end() :]) if ordered else (text, "")
+    order = _order().match(text)
+    end = order.end() if order else len(text)
+    return text[:end], text[end:]
 
 
 def _without_blocks(text: str) -> str:
@@ -111,11 +224,10 @@ def _without_blocks(text: str) -> str:
     the end."""
     kept = []
     at = 0
-    while opened := _pattern("open").search(text, at):
+    while opened := _opened().search(text, at):
         kept.append(text[at : opened.start()])
-        close = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE).search(
-            text, opened.end()
-        )
+        tag = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE)
+        close = tag.search(text, opened.end())
         if close is None:
             return "".join(kept)
         at = close.end()
@@ -125,22 +237,21 @@ def _without_blocks(text: str) -> str:
 def fenced(fence: str, line: str) -> str:
     """The code fence that is open behind a line, "" for none; `fence` is the one before
     it."""
-    mark = _pattern("fence").match(line)
-    if not mark or not fence:
-        return mark[1] if mark else fence
-    return (
-        ""
-        if mark[1].startswith(fence) and not line.strip().strip(mark[1][0])
-        else fence
-    )
+    mark = regex(r"\s{0,3}(`{3,}|~{3,})").match(line)
+    if mark is None:
+        return fence
+    if not fence:
+        return mark[1]
+    alone = not line.strip().strip(mark[1][0])
+    return "" if alone and mark[1].startswith(fence) else fence
 
 
 def failed(text: str) -> bool:
     """Whether a tool result begins by saying that the command failed."""
-    status = _pattern("exit").match(text)
-    return (status is not None and int(status[1]) != 0) or text.startswith(
-        "<tool_use_error>"
-    )
+    status = _exit_code().match(text)
+    if status is not None and int(status[1]) != 0:
+        return True
+    return text.startswith("<tool_use_error>")
 
 
 _WEB: Final = ("web", "browse", "fetch", "playwright", "search_query", "http")
@@ -163,31 +274,28 @@ def arguments(value: Any, depth: int = 3) -> Any:
     left out."""
     if isinstance(value, str):
         return clean(value, RESULT)
-    if isinstance(value, dict) and depth:
-        pairs = (
-            (key, arguments(item, depth - 1)) for key, item in [*value.items()][:40]
-        )
-        return {
-            key if key.isidentifier() else clean(key, (100, 0)): item
-            for key, item in pairs
-        }
-    if isinstance(value, list) and depth:
-        return [arguments(item, depth - 1) for item in value[:40]]
+    if isinstance(value, float):
+        return value
     if isinstance(value, int):
         return value if -(1 << 63) <= value < 1 << 63 else 0
-    return value if isinstance(value, float) else None
+    if isinstance(value, dict) and depth:
+        items = list(value.items())[:_ITEMS]
+        return {_key(key): arguments(item, depth - 1) for key, item in items}
+    if isinstance(value, list) and depth:
+        return [arguments(item, depth - 1) for item in value[:_ITEMS]]
+    return None
+
+
+def _key(text: str) -> str:
+    return text if text.isidentifier() else clean(text, (100, 0))
 
 
 def call(value: Any) -> Mapping[str, Any]:
     """The input of a tool call as a mapping; a plain text stands under "input"."""
-    found = arguments(value)
-    return (
-        found
-        if isinstance(found, dict)
-        else {"input": found}
-        if found not in (None, "")
-        else {}
-    )
+    given = arguments(value)
+    if isinstance(given, dict):
+        return given
+    return {} if given in (None, "") else {"input": given}
 
 
 def name(value: Any) -> str:
@@ -196,32 +304,44 @@ def name(value: Any) -> str:
         return ""
     value = value[:128]
     plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum()
-    return value if plain else _pattern("unsafe").sub("-", value)
+    return value if plain else regex(r"[^\w.:@-]").sub("-", value)
 
 
 def folder(value: Any) -> str:
     """A path from outside as one line; "" when it is none."""
-    return _pattern("control").sub("", value[:4096]) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return regex(r"[\x00-\x1f\x7f]").sub("", value[:4096])
 
 
 def when(value: Any) -> str:
     """A time (RFC 3339, epoch seconds or milliseconds) in ISO 8601, UTC; "" when it is
     none."""
     try:
-        if isinstance(value, str):
-            time = datetime.datetime.fromisoformat(value[:40])
-            if len(value) <= 27 and value[-1:] == "Z" and value[10:11] == "T":
-                return value
-            time = time.replace(tzinfo=time.tzinfo or datetime.UTC)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            seconds = value / 1000 if value > 1e11 else value
-            time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-        else:
+        time = _time(value)
+        if time is None:
             return ""
+        if isinstance(value, str) and _is_utc(value):
+            return value
         stamp = time.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
         return ""
     return stamp.replace("+00:00", "Z").replace(".000Z", "Z")
+
+
+def _time(value: Any) -> datetime.datetime | None:
+    if isinstance(value, str):
+        time = datetime.datetime.fromisoformat(value[:40])
+        return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    seconds = value / 1000 if value > 1e11 else value
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+
+def _is_utc(stamp: str) -> bool:
+    """Whether a time stands already as `when` writes one."""
+    return len(stamp) <= 27 and stamp[-1:] == "Z" and stamp[10:11] == "T"
 
 
 def texts(content: Any) -> str:
@@ -233,18 +353,14 @@ def texts(content: Any) -> str:
         content = [content]
     if not isinstance(content, list):
         return ""
-    found = [item.get("text") if isinstance(item, dict) else item for item in content]
-    return "\n".join(text for text in found if isinstance(text, str))
+    parts = [item.get("text") if isinstance(item, dict) else item for item in content]
+    return "\n".join(part for part in parts if isinstance(part, str))
 
 
-_NAMED = re.compile(
-    r"@\d{1,18}|[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}"
-)  # as most are
 TASK_LENGTH = 200
 KEY_LENGTH = 100
 GROUP = 200
 GROUP_SIZE = 200_000
-_ROUGH = re.compile(r"[a-z0-9_\u00c0-\u04ff]{3,}|[\u2e80-\uffff]")
 
 
 def clean_text(text: str) -> str:
@@ -286,22 +402,30 @@ def clean_session(session: Session) -> Session:
 def _clean_group(group: Sequence[Turn]) -> Iterable[Turn]:
     """One look at many texts: only where there is something to clean are they taken one
     by one."""
-    parts = [
-        part for turn in group for part in (turn.text, turn.key, *_strings(turn.input))
-    ]
-    # Apart, as text with but one wide character takes twice as long to search.
-    narrow, wide = (
-        [part for part in parts if part.isascii() is one] for one in (True, False)
-    )
-    plain = all(len(turn.key) <= KEY_LENGTH and "#" not in turn.key for turn in group)
-    if plain and clean_texts(narrow) is narrow and clean_texts(wide) is wide:
+    if all(map(_has_plain_key, group)) and _all_clean(group):
         return group
     return [
         turn._replace(
-            text=clean_text(turn.text), input=_clean_value("", turn.input), key=key
+            text=clean_text(turn.text),
+            input=_clean_value("", turn.input),
+            key=key_of(turn.key),
         )
-        for turn, key in zip(group, (key_of(turn.key) for turn in group), strict=True)
+        for turn in group
     ]
+
+
+def _has_plain_key(turn: Turn) -> bool:
+    return len(turn.key) <= KEY_LENGTH and "#" not in turn.key
+
+
+def _all_clean(group: Sequence[Turn]) -> bool:
+    # Apart, as text with but one wide character takes twice as long to search.
+    narrow: list[str] = []
+    wide: list[str] = []
+    for turn in group:
+        for part in (turn.text, turn.key, *_strings(turn.input)):
+            (narrow if part.isascii() else wide).append(part)
+    return clean_texts(narrow) is narrow and clean_texts(wide) is wide
 
 
 def _strings(value: Any, name: str = "") -> Iterator[str]:
@@ -309,7 +433,8 @@ def _strings(value: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {value}"
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from (str(key), *_strings(item, str(key)))
+            yield str(key)
+            yield from _strings(item, str(key))
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _strings(item, name)
@@ -317,27 +442,32 @@ def _strings(value: Any, name: str = "") -> Iterator[str]:
 
 def _clean_value(key: str, value: Any) -> Any:
     if isinstance(value, str):
-        said = f"{key}: {json.dumps(value, ensure_ascii=False)}"
-        secret = (
-            next(iter(find_secrets(said)), None) if key and "\n" not in value else None
-        )
-        return f"[secret removed: {secret.kind}]" if secret else clean_text(value)
+        return _clean_field(key, value)
     if isinstance(value, Mapping):
         return {
-            line(str(k), KEY_LENGTH): _clean_value(str(k), item)
-            for k, item in value.items()
+            line(str(name), KEY_LENGTH): _clean_value(str(name), item)
+            for name, item in value.items()
         }
-    return (
-        [_clean_value("", i) for i in value]
-        if isinstance(value, (list, tuple))
-        else value
-    )
+    if isinstance(value, (list, tuple)):
+        return [_clean_value("", item) for item in value]
+    return value
+
+
+def _clean_field(key: str, value: str) -> str:
+    """A text without credentials, one that only its key betrays included."""
+    if key and "\n" not in value:
+        field = f"{key}: {json.dumps(value, ensure_ascii=False)}"
+        for secret in find_secrets(field):
+            return f"[secret removed: {secret.kind}]"
+    return clean_text(value)
 
 
 def key_of(text: str) -> str:
     """A turn's or session's name as it can be written: one line, bounded, without
     `#`."""
-    return text if _NAMED.fullmatch(text) else line(text, KEY_LENGTH).replace("#", "-")
+    if _usual_key().fullmatch(text):
+        return text
+    return line(text, KEY_LENGTH).replace("#", "-")
 
 
 def task_of(turns: Iterable[Turn]) -> str:
@@ -355,4 +485,4 @@ def day_of(time: str, today: str) -> str:
 def rough(text: str) -> frozenset[str]:
     """The words of a text for a quick comparison; of scripts without spaces, the
     characters."""
-    return frozenset(_ROUGH.findall(text.casefold()))
+    return frozenset(_rough_word().findall(text.casefold()))

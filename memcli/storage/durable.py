@@ -128,20 +128,21 @@ def missing(folders: Iterable[Path]) -> tuple[str, ...]:
     """Directories that must be made, outer before inner."""
     lacking: set[str] = set()
     for folder in folders:
+        places = (folder, *folder.parents)
         with refusing(folder):
-            lacking |= {
-                str(place) for place in (folder, *folder.parents) if not place.exists()
-            }
+            lacking |= {str(place) for place in places if not place.exists()}
     return tuple(sorted(lacking, key=len))
 
 
 def remove_empty(folders: Sequence[str]) -> None:
+    """Remove those of these folders that are empty, inner before outer."""
     for folder in reversed(folders):
         with suppress(OSError):
             os.rmdir(folder)
 
 
 def discard(paths: Iterable[Path]) -> None:
+    """Remove files; one that cannot be removed stays."""
     for path in paths:
         with suppress(OSError):
             path.unlink()
@@ -185,8 +186,8 @@ def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
 
 
 class LockNote(NamedTuple):
-    """What the lock file says of its holder, or a dead one; what to sweep, folders it
-    made."""
+    """What the lock file says of its holder, or of a dead one: the folders to sweep,
+    and those that it made."""
 
     pid: int
     verb: str
@@ -237,7 +238,7 @@ class WriteLock:
             with refusing(self.path, UNCHANGED):
                 os.ftruncate(self.fd, 0)
                 os.lseek(self.fd, 0, os.SEEK_SET)
-                os.write(self.fd, json.dumps(note).encode())
+                os.write(self.fd, json.dumps(note._asdict()).encode())
 
     def _wait(self, fd: int, wait: float) -> None:
         deadline = time.monotonic() + wait
@@ -257,7 +258,7 @@ def _read_note(lock: int) -> LockNote | None:
     os.lseek(lock, 0, os.SEEK_SET)
     data = os.read(lock, 1 << 20)
     try:
-        return LockNote(*json.loads(data))
+        return LockNote(**json.loads(data))
     except (ValueError, TypeError):
         return LockNote(0, "", "") if data else None
 
@@ -282,7 +283,6 @@ def is_sound(path: Path) -> bool:
     with closing(sqlite3.connect(path, timeout=BUSY)) as db:
         try:
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-        except (
-            sqlite3.DatabaseError
-        ) as error:  # busy, or the disk is at fault: that is no damage
+        except sqlite3.DatabaseError as error:
+            # Busy, or the disk is at fault: that is no damage.
             return isinstance(error, sqlite3.OperationalError)

@@ -37,9 +37,8 @@ def try_lock(file: int) -> bool:
     """Lock an open file for this process alone, without waiting; whether it could be
     had."""
     try:
-        if (
-            sys.platform == "win32"
-        ):  # far behind its text: what is locked cannot be read
+        if sys.platform == "win32":
+            # Far behind its text: what is locked cannot be read.
             os.lseek(file, 1 << 30, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
@@ -104,16 +103,18 @@ def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
     return {status.st_uid for status in found} <= mine and not shared
 
 
+_LINUX_FOLDERS = {
+    "cache": "~/.cache",
+    "data": "~/.local/share",
+    "state": "~/.local/state",
+}
+
+
 def folder_of(kind: str) -> Path:
     """The user's folder of a kind: cache, data or state; as platformdirs has it."""
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # at no cost
-        usual = {
-            "cache": "~/.cache",
-            "data": "~/.local/share",
-            "state": "~/.local/state",
-        }[kind]
         base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
-        return Path(base or os.path.expanduser(usual)) / "mem"
+        return Path(base or os.path.expanduser(_LINUX_FOLDERS[kind])) / "mem"
     import platformdirs
 
     return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
@@ -220,9 +221,8 @@ def decode(data: bytes) -> str:
 def digest(data: bytes, size: int = 16) -> str:
     """The identity of a content: BLAKE2b of so many bytes, as hex."""
     try:
-        from _blake2 import (
-            blake2b,
-        )  # that of hashlib, which loads OpenSSL on every start
+        # That of hashlib, which would load OpenSSL on every start.
+        from _blake2 import blake2b
     except ImportError:
         from hashlib import blake2b
     return blake2b(data, digest_size=size).hexdigest()
@@ -320,9 +320,8 @@ def private_dir(path: Path) -> Path:
 
 
 LOG = "hooks.log"
-LOG_BYTES = (
-    200_000  # from that size on the log begins anew; the one before is kept beside it
-)
+LOG_BYTES = 200_000
+"""From that size on the log begins anew; the one before is kept beside it."""
 
 
 def log_hook(folder: Path, line: str) -> None:
@@ -333,7 +332,8 @@ def log_hook(folder: Path, line: str) -> None:
             os.replace(path, f"{path}.1")
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
     try:
-        os.write(file, (" ".join(line.split())[:500] + "\n").encode("utf-8", "replace"))
+        short = " ".join(line.split())[:500]
+        os.write(file, f"{short}\n".encode("utf-8", "replace"))
     finally:
         os.close(file)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memcli.errors import DataError, RefusedError
 from memcli.memory.diff import taken_back
-from memcli.memory.values import ARCHIVE
+from memcli.memory.values import ARCHIVE, source_of
 from memcli.storage import durable, files
 from memcli.storage.durable import (
     NO_STATE,
@@ -115,9 +115,8 @@ class Journals:
         undid."""
         journal = self.of(record.root)
         undo = self.state / "undo" / _key(record.root)
-        with refusing(
-            self.state, "the files are written; the next write of mem will tidy up"
-        ):
+        hint = "the files are written; the next write of mem will tidy up"
+        with refusing(self.state, hint):
             self._trace("done")
             if record.undoes:
                 (undo / os.path.basename(record.undoes)).unlink(missing_ok=True)
@@ -168,11 +167,18 @@ def found(step: Step) -> str:
 def rebased(step: Step) -> Step | None:
     """The step on what its memory file is now; None where that has more than edits
     beside it."""
-    if step.name.endswith(".md") and is_plain(step.path) and step.before is not None:
-        with refusing(step.name), suppress(UnicodeDecodeError):
-            texts = step.after or b"", step.before, read_if_there(step.path) or b""
-            if (after := taken_back(*(each.decode() for each in texts))) is not None:
-                return step._replace(before=texts[2], after=after.encode())
+    is_memory = step.name.endswith(".md") and is_plain(step.path)
+    if not is_memory or step.before is None:
+        return None
+    with refusing(step.name), suppress(UnicodeDecodeError):
+        now = read_if_there(step.path) or b""
+        text = taken_back(
+            before=(step.after or b"").decode(),
+            after=step.before.decode(),
+            now=now.decode(),
+        )
+        if text is not None:
+            return step._replace(before=now, after=text.encode())
     return None
 
 
@@ -191,32 +197,28 @@ def check(steps: Iterable[Step]) -> None:
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     """Steps to leave alone: refused, changed by others, or without their archive."""
     others = [step for step in steps if step in refused or found(step) == "other"]
-    archives = [str(step.path) for step in others if step.path.name.endswith(ARCHIVE)]
-    held = {Path(f"{name.removesuffix(ARCHIVE)}.md") for name in archives}
-    return others + [
-        step for step in steps if step.path in held and found(step) == "before"
-    ]
+    paths = [str(step.path) for step in others]
+    sources = {source_of(path) for path in paths if path.endswith(ARCHIVE)}
+    for step in steps:
+        if str(step.path) in sources and found(step) == "before":
+            others.append(step)
+    return others
 
 
 def folders_of(steps: Iterable[Step]) -> list[Path]:
+    """The folders of the files, each once, in their order."""
     return list(dict.fromkeys(step.path.parent for step in steps))
 
 
 def packed(record: WriteRecord) -> bytes:
     """A record as it is kept."""
-    steps = [
-        (
-            step.name,
-            str(step.path),
-            _squeezed(step.before),
-            _squeezed(step.after),
-            step.mode,
-        )
-        for step in record.steps
-    ]
-    return json.dumps(
-        record._replace(steps=())._asdict() | {"version": 1, "steps": steps}
-    ).encode()
+    steps = []
+    for step in record.steps:
+        before = _squeezed(step.before)
+        after = _squeezed(step.after)
+        steps.append((step.name, str(step.path), before, after, step.mode))
+    fields = record._asdict() | {"version": 1, "steps": steps}
+    return json.dumps(fields).encode()
 
 
 def unpacked(path: Path) -> WriteRecord:
@@ -225,42 +227,36 @@ def unpacked(path: Path) -> WriteRecord:
         data = read_if_there(path)
     try:
         fields = json.loads(data or b"")
-        steps = tuple(
-            Step(
-                name=name,
-                path=Path(real),
-                before=_unsqueezed(before),
-                after=_unsqueezed(after),
-                mode=mode,
-            )
-            for name, real, before, after, mode in fields["steps"]
-        )
-        temps, made, note = (
-            tuple(fields.get(key, ())) for key in ("temps", "made", "note")
-        )
-        root, verb, time, undoes = (
-            fields[key] for key in ("root", "verb", "time", "undoes")
-        )
         return WriteRecord(
-            root=root,
-            verb=verb,
-            time=time,
-            steps=steps,
-            temps=temps,
-            made=made,
-            undoes=undoes,
-            note=note,
+            root=fields["root"],
+            verb=fields["verb"],
+            time=fields["time"],
+            steps=tuple(_step(*row) for row in fields["steps"]),
+            temps=tuple(fields.get("temps", ())),
+            made=tuple(fields.get("made", ())),
+            undoes=fields["undoes"],
+            note=tuple(fields.get("note", ())),
         )
     except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
         raise DataError(f"{path}: not a journal of mem", "remove it") from error
 
 
-def _squeezed(data: bytes | None) -> str | None:
-    return (
-        None
-        if data is None
-        else b2a_base64(zlib.compress(data, 1), newline=False).decode()
+def _step(
+    name: str, path: str, before: str | None, after: str | None, mode: int
+) -> Step:
+    return Step(
+        name=name,
+        path=Path(path),
+        before=_unsqueezed(before),
+        after=_unsqueezed(after),
+        mode=mode,
     )
+
+
+def _squeezed(data: bytes | None) -> str | None:
+    if data is None:
+        return None
+    return b2a_base64(zlib.compress(data, 1), newline=False).decode()
 
 
 def _unsqueezed(text: str | None) -> bytes | None:
@@ -273,9 +269,6 @@ def _key(root: str) -> str:
 
 def _records(folder: Path) -> list[Path]:
     with refusing(folder, NO_STATE), suppress(FileNotFoundError):
-        return [
-            folder / name
-            for name in sorted(os.listdir(folder))
-            if name.endswith(".json")
-        ]
+        names = sorted(os.listdir(folder))
+        return [folder / name for name in names if name.endswith(".json")]
     return []

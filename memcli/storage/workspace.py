@@ -8,7 +8,7 @@ left: first forward, and where that fails back."""
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -80,17 +80,15 @@ class Workspace:
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed:
             with self.hold(verb, wait=wait):
-                steps = self._steps(changed)
-                self._apply(
-                    WriteRecord(
-                        root=self._root,
-                        verb=verb,
-                        time=self._now,
-                        steps=steps,
-                        note=tuple(note),
-                    )
+                record = WriteRecord(
+                    root=self._root,
+                    verb=verb,
+                    time=self._now,
+                    steps=self._steps(changed),
+                    note=tuple(note),
                 )
-        return self._said()
+                self._apply(record)
+        return self._news()
 
     @contextmanager
     def hold(self, verb: str, *, wait: float = 10.0) -> Iterator[None]:
@@ -110,9 +108,8 @@ class Workspace:
                 self._recover()
                 yield
         except MemError as error:  # a text set aside must not go unmentioned
-            error.hint = "; ".join(
-                [*(line for line in self._told if KEPT in line), error.hint]
-            )
+            copies = [line for line in self._told if KEPT in line]
+            error.hint = "; ".join([*copies, error.hint])
             raise
 
     def recover(self, *, wait: float = 10.0) -> list[str]:
@@ -124,7 +121,7 @@ class Workspace:
         if self._journals.pending() or (lock.exists() and lock.stat().st_size):
             with self.hold("recover", wait=wait):
                 pass
-        return self._said()
+        return self._news()
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
         """Take back the last write, beside edits of others; the files. Raises
@@ -134,19 +131,16 @@ class Workspace:
             if newest is None:
                 return []
             record = journal.unpacked(newest)
-            steps = self._back(record)
-            self._apply(
-                WriteRecord(
-                    root=self._root,
-                    verb="undo",
-                    time=self._now,
-                    steps=steps,
-                    temps=(),
-                    made=record.made,
-                    undoes=newest.name,
-                )
+            inverse = WriteRecord(
+                root=self._root,
+                verb="undo",
+                time=self._now,
+                steps=self._back(record),
+                made=record.made,
+                undoes=newest.name,
             )
-        return [step.name for step in steps]
+            self._apply(inverse)
+        return [step.name for step in inverse.steps]
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
         steps = []
@@ -175,7 +169,7 @@ class Workspace:
         if certain and path != own:
             back = self._back(record)
         patches = tuple(
-            Patch(each.name, _text(each.before), _text(each.after)) for each in back
+            Patch(step.name, _text(step.before), _text(step.after)) for step in back
         )
         return LastWrite(record.verb, record.time, patches)
 
@@ -185,24 +179,17 @@ class Workspace:
         steps: dict[Path, Step] = {}
         for patch in patches:
             path = self._target(patch.path)
-            before, after = (
-                _encoded(patch.path, text) for text in (patch.before, patch.after)
-            )
-            new = 0o777 if after and after.startswith(b"#!") else 0o666
-            with refusing(patch.path):
-                mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else new
-            step = Step(
-                name=patch.path, path=path, before=before, after=after, mode=mode
-            )
-            if step.path in steps:
-                what = f"{step.name}: the same file as {steps[step.path].name}"
+            if path in steps:
+                what = f"{patch.path}: the same file as {steps[path].name}"
                 raise RefusedError(what, "name it once")
-            steps[step.path] = step
-        return tuple(
-            sorted(
-                steps.values(), key=lambda step: not step.path.name.endswith(ARCHIVE)
+            steps[path] = Step(
+                name=patch.path,
+                path=path,
+                before=_encoded(patch.path, patch.before),
+                after=_encoded(patch.path, patch.after),
+                mode=_mode(patch, path),
             )
-        )
+        return tuple(sorted(steps.values(), key=_is_source))
 
     def _target(self, name: str, root: str = "") -> Path:
         try:
@@ -211,14 +198,13 @@ class Workspace:
             raise RefusedError(f"{name}: {error}", "name another file") from None
         other = [Path(root)] if root not in ("", self._root) else []
         bases = [Path(os.path.abspath(folder)) for folder in (*self._allowed, *other)]
-        found = [folder for folder in bases if path.is_relative_to(folder)]
-        found += [
-            path.parent for each in self._single if path == Path(os.path.abspath(each))
-        ]
-        if not found:
+        around = [folder for folder in bases if path.is_relative_to(folder)]
+        if path in (Path(os.path.abspath(single)) for single in self._single):
+            around.append(path.parent)
+        if not around:
             what = f"{name}: lies where mem does not write"
             raise RefusedError(what, "name a file below the root")
-        return written_at(path, found[0])
+        return written_at(path, around[0])
 
     def _apply(self, record: WriteRecord) -> None:
         journal.check(record.steps)
@@ -269,9 +255,7 @@ class Workspace:
     def _swap(self, root: str, steps: Sequence[Step], temps: dict[Path, Path]) -> None:
         """Rename into place, archives on disk before their sources; each is looked at
         once more."""
-        for _, group in groupby(
-            steps, key=lambda step: step.path.name.endswith(ARCHIVE)
-        ):
+        for _, group in groupby(steps, key=_is_source):
             done = []
             for step in group:
                 self._target(str(step.path), root)
@@ -293,12 +277,11 @@ class Workspace:
         as it is."""
         temps: dict[Path, Path] = {}
         try:
-            after = [
-                step
+            back = [
+                step.inverse
                 for step in reversed(record.steps)
                 if journal.found(step) == "after"
             ]
-            back = [step.inverse for step in after]
             self._stage(back, temps)
             self._swap(record.root, back, temps)
             self._journals.of(record.root).unlink()
@@ -309,8 +292,8 @@ class Workspace:
         durable.remove_empty(record.made)
 
     def _recover(self) -> None:
-        """Those of other roots too, for a global file; but their trouble is not
-        ours."""
+        """Finish what killed writers left, those of other roots too, for a global file;
+        but their trouble is not ours."""
         for pending in self._journals.pending():
             self._trace("recover")
             own = pending == self._journals.own
@@ -325,50 +308,70 @@ class Workspace:
     def _recover_one(self, pending: Path, record: WriteRecord) -> None:
         folders = folders_of(record.steps)
         self._lock.sign("recover", folders, record.made)
-        temps = [path for path in map(Path, record.temps) if path.parent in folders]
-        durable.discard(path for path in temps if durable.MARK in path.name)
-        durable.sweep(folders)
-        refused = [
-            step for step in record.steps if not self._may_write(step, record.root)
-        ]
-        edited = journal.edited(record.steps, refused)
-        copies = {step.name: self._copy(step) for step in edited}
+        _discard_temps(record, folders)
+        # Texts of files that are somebody else's by now are kept in copies.
+        edited = journal.edited(record.steps, self._refused(record))
+        copies = {
+            step.name: self._copy(step) for step in edited if step.after is not None
+        }
+        # All others are finished as they were meant.
         others = [step for step in record.steps if step not in edited]
+        unfinished = [step for step in others if journal.found(step) == "before"]
         try:
-            self._finish(
-                record, [step for step in others if journal.found(step) == "before"], {}
-            )
+            self._finish(record, unfinished, {})
         except MemError:
-            if (
-                pending in self._journals.pending()
-            ):  # else it was taken back: that is settled, too
-                durable.discard(Path(copy) for copy in copies.values() if copy)
+            is_taken_back = pending not in self._journals.pending()
+            if not is_taken_back:  # which settles it, too
+                durable.discard(copies.values())
                 raise
-        self._told += [
-            f"finished an interrupted write of {step.name}" for step in others
-        ]
-        self._told += [
-            f"{KEPT} {name} is kept in {c}" for name, c in copies.items() if c
-        ]
+        for step in others:
+            self._told.append(f"finished an interrupted write of {step.name}")
+        for name, copy in copies.items():
+            self._told.append(f"{KEPT} {name} is kept in {copy}")
 
-    def _may_write(self, step: Step, root: str) -> bool:
-        """False where a link, or a journal that is not ours, leads out since the
-        crash."""
-        with suppress(RefusedError):
-            return bool(self._target(str(step.path), root))
-        return False
+    def _refused(self, record: WriteRecord) -> list[Step]:
+        """The steps that a link, or a journal that is not ours, leads out of our
+        folders since the crash."""
+        steps = []
+        for step in record.steps:
+            try:
+                self._target(str(step.path), record.root)
+            except RefusedError:
+                steps.append(step)
+        return steps
 
-    def _copy(self, step: Step) -> str:
-        """Where its owner finds a text that can no longer be written, "" for none."""
-        if step.after is None:
-            return ""
+    def _copy(self, step: Step) -> Path:
+        """Where its owner finds a text that can no longer be written."""
         copy = self._journals.aside(step.path.name)
-        self._journals.save(copy, step.after)
-        return str(copy)
+        self._journals.save(copy, step.after or b"")
+        return copy
 
-    def _said(self) -> list[str]:
-        told, self._told = self._told, []
-        return told
+    def _news(self) -> list[str]:
+        """What was done for a killed writer, said once."""
+        news = self._told
+        self._told = []
+        return news
+
+
+def _discard_temps(record: WriteRecord, folders: Sequence[Path]) -> None:
+    """Remove the temporary files of a writer that was killed."""
+    temps = [path for path in map(Path, record.temps) if path.parent in folders]
+    durable.discard(path for path in temps if durable.MARK in path.name)
+    durable.sweep(folders)
+
+
+def _is_source(step: Step) -> bool:
+    """Sorted by it archives come first: True is greater."""
+    return not step.path.name.endswith(ARCHIVE)
+
+
+def _mode(patch: Patch, path: Path) -> int:
+    """The permissions of the file; of a new one, less the umask."""
+    with refusing(patch.path):
+        if path.exists():
+            return stat.S_IMODE(path.stat().st_mode)
+    is_script = patch.after is not None and patch.after.startswith("#!")
+    return 0o777 if is_script else 0o666
 
 
 def _encoded(name: str, text: str | None) -> bytes | None:

@@ -109,6 +109,10 @@ def _sentences(text: str, found: list[Span]) -> list[Span]:
     return result
 
 
+_BLANK = "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u3164\uffa0"
+"""Letters and marks that show nothing, though Unicode counts them as printable."""
+
+
 def _is_plain(text: str) -> bool:
     """A quick look, sure when it says yes: printable, and no mark that joins or selects
     (UTF-8)."""
@@ -117,7 +121,8 @@ def _is_plain(text: str) -> bool:
     if text.isascii():
         return True
     data = text.encode()
-    return not any(mark in data for mark in (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0"))
+    marked = any(mark in data for mark in (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0"))
+    return not marked and not any(blank in text for blank in _BLANK)
 
 
 def strip_controls(text: str) -> str:
@@ -183,10 +188,10 @@ def fence_safe(text: str, tag: str = "recalled-memory") -> str:
 
 
 MARK = "> "
-_TAG = r"((?<!`)(`+)(?!`)(?:.{0,400}?[^`])\2(?!`))|(?<!\w)<(?=[A-Za-z/!|])"
+_TAG = r"((?<!`)(`+)(?!`)(?:.{0,400}?[^`])\2(?!`))|(?<!\w)<(?=[A-Za-z/!|?])"
 """Code, in group 1, or where a tag begins."""
 _TURN = (
-    r"(?i)<(?=[\s/|]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_"
+    r"(?i)<(?=[\s/|?!]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_"
     r"|command|instruction|reminder|recalled|context|result|message|output|parameter|private))"
 )
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
@@ -221,10 +226,11 @@ def quoted(text: str, mark: str = MARK) -> str:
 
 def escaped(line: str) -> str:
     """`line` whose tags are text: `<` becomes `&lt;`, but in code or after a word
-    (`List<int>`)."""
-    return (
-        regex(_TAG).sub(lambda found: found[1] or "&lt;", line) if "<" in line else line
-    )
+    (`List<int>`), where that is done to the tags of harnesses alone."""
+    if "<" not in line:
+        return line
+    plain = regex(_TAG).sub(lambda found: found[1] or "&lt;", line)
+    return regex(_TURN).sub("&lt;", plain)
 
 
 def _lines(lines: list[str]) -> Iterator[str]:

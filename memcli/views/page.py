@@ -65,6 +65,16 @@ def data(report: "BrowseReport", served: str = "") -> str:
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def doorway(address: str) -> Path:
+    """A file for you alone that leads to an address: its token would stand in the
+    arguments of the browser, which every user of the machine may read."""
+    name = f"door-{digest(address.encode(), 8)}.html"
+    place = private_dir(cache_dir() / "browse") / name
+    text = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+    write_output(place, text, root=None, mode=0o600)
+    return place
+
+
 def shown(address: str) -> bool:
     """Open an address in the person's browser, where there is a screen for one."""
     return has_screen() and webbrowser.open(address)

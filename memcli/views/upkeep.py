@@ -202,6 +202,7 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
         **dict.fromkeys(
             ("health", "notes", "never", "found", "spent", "unwritten"), ...
         ),
+        "doubts": {**report.doubts._asdict(), "share": report.doubts.share},
         "llm": report.spent,
         "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
         "history": report.history if history else ...,
@@ -225,6 +226,8 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
             "",
             *_metric(name, metric, advised=not (few and metric.raise_with in GROWTH)),
         ]
+    if doubted := report.doubts.lines():
+        lines += ["", *folded(doubted, more=2)]
     if few and counts["live"]:
         more = f"{FEW} entries and more make these figures meaningful: mem add, mem extract"
         lines += ["", *folded([more], more=2)]

@@ -9,7 +9,9 @@ from memcli.storage.files import state_dir
 from memcli.storage.state import SessionLog, Turns
 from tests.conftest import Project
 
-KEYS = set("version score band metrics counts llm nudge problems sparse_only".split())
+KEYS = set(
+    "version score band metrics counts llm nudge problems sparse_only doubts".split()
+)
 METRICS = set("freshness coverage coherence efficiency reachability".split())
 COUNTS = set("entries live files tokens level type kind status".split())
 THEME = [
@@ -145,3 +147,38 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) 
     )
     project.mem("add", "Something new was learned")
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 0, "due": False}
+
+
+def test_a_file_half_wrong_is_not_green(project: Project) -> None:
+    """What nobody confirmed in 90 days, opposites, names that are gone, proposals that
+    wait: each is named with its command, and bounds the score."""
+    project.write("src/cart.py", "def total():\n    return 1\n")
+    project.write(
+        "MEMORY.md",
+        project.entry("Cart", "The sum stands in `src/cart.py`.", id="gone-1"),
+    )
+    project.commit()
+    project.git("rm", "-q", "src/cart.py")
+    project.commit()
+    old = {"created_at": "2026-07-01", "session_id": "s-1", "reinforcement_count": 0}
+    texts = [
+        project.entry("Email", "I never got that email.", id="old-1", **old),
+        project.entry("Tests", "You never run the tests.", id="old-2", **old),
+        project.entry("Log", "Always log the proxy password.", id="yes-1"),
+        project.entry("No log", "Never log the proxy password.", id="no-1"),
+        *(
+            project.entry(f"Fine {i}", f"{THEME[i]}, seen {i}.", id=f"fine-{i}")
+            for i in range(3)
+        ),
+    ]
+    project.write("tasks/a.md", "".join(texts))
+    project.mem("doctor", "--stale")  # reads what the code has
+    found = found_by(project)
+    doubts = found["doubts"]
+    assert doubts["unconfirmed"] == ["old-1", "old-2"] and doubts["gone"] == ["gone-1"]
+    assert [set(pair) for pair in doubts["contradictions"]] == [{"yes-1", "no-1"}]
+    assert doubts["share"] == 0.5 and found["score"] <= 50 and found["band"] != "green"
+    text = project.mem("health").out
+    assert "in doubt: 50%" in text and "mem edit ID --confirm" in text
+    assert project.mem("edit", "old-1", "--confirm").code == 0
+    assert found_by(project)["doubts"]["unconfirmed"] == ["old-2"]

@@ -156,7 +156,7 @@ class _Run:
             self._write(root, 0)
             clone = self.folder / f"p{number}-clone"
             subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
-            self._app(root).__exit__()
+            self._app(root).__exit__(None, None, None)
             for place in (root, clone):
                 self._threads.append(
                     threading.Thread(target=self._push_all, args=(place,))
@@ -211,7 +211,7 @@ class _Run:
         except Exception as error:
             self._fail(f"push: {type(error).__name__}: {error}")
         finally:
-            app.__exit__()
+            app.__exit__(None, None, None)
         return False
 
     def _fail(self, what: str) -> None:
@@ -248,7 +248,7 @@ class _Run:
         except Exception as error:
             self._fail(f"read: {type(error).__name__}: {error}")
         finally:
-            app.__exit__()
+            app.__exit__(None, None, None)
         return set()
 
     def settle(self, number: int) -> None:

@@ -272,3 +272,25 @@ def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> Non
             all(one.start <= i < one.end for i in one.key_turns)
             and 0 <= one.surprise <= 1
         )
+
+
+@pytest.mark.parametrize(("text", "least"), [
+    ("Wait, what? I had no idea that refunds go through the old queue. This changes everything.", 1.0),
+    ("Wait, what?", 0.7),
+    ("Das ändert alles, die Frist gilt ja gar nicht.", 1.0),
+    ("完全没想到会这样", 1.0),
+])  # fmt: skip
+def test_what_a_person_calls_a_surprise_is_a_key_moment(
+    text: str, least: float
+) -> None:
+    """Whatever its words share with those before; the same from an agent is none."""
+    before = (
+        human("Look at the refunds queue."),
+        agent("Refunds go through the queue."),
+    )
+    (segment,) = segments((*before, human(text), agent("Yes."), EDIT))
+    assert segment.surprise >= least and 2 in segment.key_turns
+    (plain,) = segments(
+        (*before, human("Go on with the refunds queue."), agent(text), EDIT)
+    )
+    assert plain.surprise < 0.7

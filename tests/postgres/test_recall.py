@@ -52,6 +52,7 @@ def filled(project: Project, entries: int, seed: int = 1) -> None:
     project.write("institutional.md", "# Norms\n\nEvery deploy has a token.\n")
 
 
+NEAR = 0.02  # scores that differ by less may change places
 TASKS = (
     "cart payment retry",
     "invoice refund order stock supplier",
@@ -63,9 +64,9 @@ TASKS = (
 def test_the_ranking_is_the_local_one(
     project: Project, shared: Shared, embedded: bool, request: pytest.FixtureRequest
 ) -> None:
-    """With one project in the shared index, hits and order are those of the local
-    index, and scores but for how long a text is on average: that is told from the
-    candidates."""
+    """With one project in the shared index, hits and scores are those of the local
+    index, but for how long a text is on average: that is told from the candidates, so
+    hits that hardly differ may change places."""
     if embedded:
         request.getfixturevalue("vectors")
     filled(project, 120)
@@ -74,8 +75,13 @@ def test_the_ranking_is_the_local_one(
         local_mode, local = scores(project, task)
         shared_mode, brought = scores(project, task, "--shared")
         assert local_mode == shared_mode == ("blend" if embedded else "bm25")
-        assert list(local) == list(brought), task
-        assert local == pytest.approx(brought, abs=0.02), task
+        shared_by_both = local.keys() & brought.keys()
+        for hits in (local, brought):
+            last = min(hits.values())
+            sure = {title for title, score in hits.items() if score > last + NEAR}
+            assert sure <= shared_by_both, task
+        for title in shared_by_both:
+            assert local[title] == pytest.approx(brought[title], abs=NEAR), task
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import math
 import random
 from array import array
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,15 +27,21 @@ def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None
     assert all(abs(a - b) <= 0.5 + 1e-6 for a, b in zip(got, wanted, strict=True))
 
 
-signed = st.binary(min_size=8, max_size=8)
+signed = st.binary(min_size=arithmetic.DIM, max_size=arithmetic.DIM)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1023), signed), min_size=1, max_size=9))
 def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> None:
-    """However negative the values are."""
+    """However negative the values are: the same length, the same bytes but for a half
+    that is rounded."""
     weight = sum(weight for weight, _ in parts)
     total = sum(arithmetic.lanes(*part) for part in parts)
-    assert arithmetic.unlaned(total, weight, 8) == arithmetic.weighted_sum(parts)
+    length, vector = arithmetic.unlaned(total, weight)
+    wanted = arithmetic.weighted_sum(parts)
+    assert length == pytest.approx(math.hypot(*wanted))
+    for got, value in zip(values(vector), wanted, strict=True):
+        exact = value / length * 127 if length else 0.0
+        assert abs(got - exact) <= 0.5 + 1e-6
 
 
 def test_what_is_alike_is_found_as_by_looking_at_all() -> None:

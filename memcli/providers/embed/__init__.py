@@ -38,7 +38,9 @@ K = TypeVar("K")
 
 SCALE = 127
 DIM = 256  # the dimension of static word vectors, and of the sums of them
-MOST_LANED = 2**32 // 256
+LANE = 8  # bytes
+BITS = 40  # of a fraction; the byte above them is a value
+_ONES = int.from_bytes((b"\1" + bytes(LANE - 1)) * DIM, "little")
 SPREADS = 6  # standard deviations by which sign bits may mislead
 FULL = float(SCALE * SCALE)  # the product of a vector with itself
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
@@ -107,19 +109,27 @@ def nearest(distance: Mapping[K, float], most: int) -> list[K]:
 
 
 def lanes(weight: int, vector: bytes) -> int:
-    """A weighted vector as one number, 32 bits for each value raised by 128: the sum of
+    """A weighted vector as one number, 64 bits for each value raised by 128: the sum of
     such numbers is the vectors' sum."""
-    spread = bytearray(4 * len(vector))
-    spread[::4] = vector.translate(_RAISED)
+    spread = bytearray(LANE * len(vector))
+    spread[::LANE] = vector.translate(_RAISED)
     return int.from_bytes(spread, "little") * weight
 
 
-def unlaned(total: int, weight: int, dimension: int) -> list[int]:
-    """The values of a sum of `lanes` whose weights add up to `weight`, at most
-    `MOST_LANED`."""
-    data = total.to_bytes(4 * dimension, "little")
+def unlaned(total: int, weight: int) -> tuple[float, bytes]:
+    """(length, unit vector in signed bytes) of a sum of `lanes` of `DIM` values whose
+    weights add up to `weight`. All values are scaled at once: a byte of each lane of a
+    product is the value, rounded."""
     raised = 128 * weight
-    return [value - raised for value in unpack(f"<{dimension}I", data)]
+    sums = unpack(f"<{DIM}Q", total.to_bytes(LANE * DIM, "little"))
+    length = math.dist(sums, (raised,) * DIM)
+    if not length:
+        return 0.0, bytes(DIM)
+    factor = round(SCALE * (1 << BITS) / length)
+    half = 1 << (BITS - 1)
+    positive = 1 << (BITS + 8)  # beyond the byte that is read, so that no lane borrows
+    scaled = total * factor + _ONES * (half + positive - raised * factor)
+    return length, scaled.to_bytes(LANE * DIM, "little")[BITS // 8 :: LANE]
 
 
 def alike(

@@ -11,14 +11,13 @@ import sqlite3
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from operator import mul
 from pathlib import Path
 from typing import Any
 
 from memcli.errors import ProviderError
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
-from memcli.providers.embed import DIM, SCALE, Matrix, quantise, weighted_sum
+from memcli.providers.embed import DIM, SCALE, Matrix, lanes, unlaned, weighted_sum
 
 MODEL = f"mem-{DIM}-1"
 """Another number with each new table: vectors of an index name it."""
@@ -174,11 +173,10 @@ def _of_piece(weight: int, data: bytes) -> WordVector:
 
 
 def _of_pieces(pieces: Sequence[tuple[int, bytes]]) -> WordVector:
-    signed = ((weight, unpacked(data)) for weight, data in pieces)
-    total = weighted_sum(signed) or [0.0] * DIM
-    length = math.sqrt(sum(map(mul, total, total)))
+    total = sum([lanes(weight, unpacked(data)) for weight, data in pieces])
+    length, vector = unlaned(total, sum([weight for weight, _ in pieces]))
     weight = min(round(length / SCALE), MOST_WEIGHT)
-    return WordVector(weight=weight, vector=quantise(total))
+    return WordVector(weight=weight, vector=vector)
 
 
 def marked(word: str) -> str:

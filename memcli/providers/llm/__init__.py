@@ -4,7 +4,7 @@ says so."""
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from memcli.errors import ProviderError
 
@@ -19,18 +19,16 @@ class Ask(NamedTuple):
     prompt: str
     shared: str = ""
     schema: Mapping[str, Any] | None = None  # the JSON schema of the reply
-    by_item: bool = (
-        False  # the items of lists are left to the caller, who drops odd ones
-    )
+    by_item: bool = False  # the caller judges the items of lists, and drops odd ones
     max_tokens: int = 4000
-    purpose: str = ""  # A word for the ledger: the scope or the verb that asks
+    purpose: str = ""  # a word for the ledger: the scope or the verb that asks
     timeout: float = TIMEOUT  # seconds the answer may take, retries included
     budget: float = 0.0  # USD that are left, 0 where nobody counts
 
 
 class Usage(NamedTuple):
-    """Tokens of one call, as the provider counted them; `input` is what no cache has to
-    do with."""
+    """Tokens of one call, as the provider counted them; `input` is what was neither
+    read from a cache nor written to one."""
 
     input: int = 0
     cache_read: int = 0
@@ -86,25 +84,39 @@ class Scripted:
         self._used: set[int] = set()
 
     def close(self) -> None:
-        pass
+        """Nothing is open."""
 
     def ask(self, ask: Ask) -> Reply:
+        """The first line that fits and was not used, else the last one that fits."""
         words = f"{ask.purpose}\0{ask.prompt}"
-        lines = enumerate(self._lines)
-        named = {
-            i: line for i, line in lines if isinstance(line, dict) and "match" in line
-        }
-        fitting = [i for i, line in named.items() if str(line["match"]) in words]
-        fitting = fitting or [i for i in range(len(self._lines)) if i not in named]
+        fitting = [
+            place
+            for place, line in enumerate(self._lines)
+            if _is_rule(line) and str(line["match"]) in words
+        ]
         if not fitting:
-            what = f"the scripted model has no reply{f' for {ask.purpose}' if ask.purpose else ''}"
+            lines = enumerate(self._lines)
+            fitting = [place for place, line in lines if not _is_rule(line)]
+        if not fitting:
+            asked = f" for {ask.purpose}" if ask.purpose else ""
+            what = f"the scripted model has no reply{asked}"
             raise ProviderError(what, "add a line to the file of llm_replies")
-        at = next((at for at in fitting if at not in self._used), fitting[-1])
-        self._used.add(at)
-        line = self._lines[at]
-        if at in named and line.get("error"):
+        unused = (place for place in fitting if place not in self._used)
+        place = next(unused, fitting[-1])
+        self._used.add(place)
+        return _scripted_reply(self._lines[place])
+
+
+def _is_rule(line: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(line, dict) and "match" in line
+
+
+def _scripted_reply(line: object) -> Reply:
+    reply = line
+    if _is_rule(line):
+        if line.get("error"):
             raise ProviderError(str(line["error"]), "the scripted replies say so")
-        reply = line.get("reply", "") if at in named else line
-        return Reply(
-            reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-        )
+        reply = line.get("reply", "")
+    if isinstance(reply, str):
+        return Reply(reply)
+    return Reply(json.dumps(reply, ensure_ascii=False))

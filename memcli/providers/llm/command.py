@@ -17,21 +17,41 @@ from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.ledger import excerpt
 from memcli.storage.durable import write_output
 from memcli.storage.files import kill_group, read_file
+from memcli.text.matching import verbose
 
-OPTIONS = "--print --output-format json --strict-mcp-config --no-session-persistence --tools".split()
-OPTIONS += [""]
+CLAUDE_OPTIONS = """
+    --print
+    --output-format json
+    --strict-mcp-config
+    --no-session-persistence
+    --tools
+""".split()
+CLAUDE_OPTIONS.append("")
 """One answer and nothing else: no tools, no servers, no transcript to learn from."""
-SAFE = [
-    "--safe-mode"
-]  # nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks
+SAFE = ["--safe-mode"]
+"""Nothing of the user's own: no CLAUDE.md, skills, plug-ins, hooks."""
 OLDER = ["--setting-sources", "", "--disable-slash-commands", "--settings"]
-OLDER += ['{"disableAllHooks": true}']
-_KEYRING = rb"""auth_credentials_store\s*=\s*["'](keyring|auto)"""
-OFF = ("hooks", "apps", "plugins", "shell_tool", "multi_agent", "goals")
-CODEX = """exec --skip-git-repo-check --ephemeral --json -s read-only -c web_search=disabled
-    -c project_doc_max_bytes=0 -c model_reasoning_effort=low -c skills.include_instructions=false
-    -c include_environment_context=false -c include_permissions_instructions=false""".split()
-CODEX += [part for name in OFF for part in ("--disable", name)]
+OLDER.append('{"disableAllHooks": true}')
+"""The same for a version without `--safe-mode`."""
+CODEX_OPTIONS = """
+    exec
+    --skip-git-repo-check
+    --ephemeral
+    --json
+    -s read-only
+    -c web_search=disabled
+    -c project_doc_max_bytes=0
+    -c model_reasoning_effort=low
+    -c skills.include_instructions=false
+    -c include_environment_context=false
+    -c include_permissions_instructions=false
+    --disable hooks
+    --disable apps
+    --disable plugins
+    --disable shell_tool
+    --disable multi_agent
+    --disable goals
+""".split()
 COUNTS = {
     "input": "input_tokens",
     "cache_read": "cache_read_input_tokens",
@@ -39,14 +59,10 @@ COUNTS = {
     "output": "output_tokens",
 }
 """What a result calls the counts of `Usage`."""
-INSIDE = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-)  # inside a session no other is started
-MARK = {
-    "MEM_HOOK": "off",
-    "MAX_THINKING_TOKENS": "0",
-}  # should hooks be called all the same
+INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+"""Set inside a session, in which no other is started: taken out."""
+SET = {"MEM_HOOK": "off", "MAX_THINKING_TOKENS": "0"}
+"""Should hooks be called all the same; and an answer without long thought."""
 
 
 _folder = partial(
@@ -63,9 +79,8 @@ class AgentCommand:
 
     def __init__(self, model: str, environ: Mapping[str, str]) -> None:
         self.model = model
-        self._environ = {
-            key: value for key, value in environ.items() if key not in INSIDE
-        } | MARK
+        kept = {key: value for key, value in environ.items() if key not in INSIDE}
+        self._environ = kept | SET
         self._running: subprocess.Popen[str] | None = None
 
     def close(self) -> None:
@@ -131,12 +146,13 @@ class Claude(AgentCommand):
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
         """The result that the command prints as JSON."""
-        command = [program, *OPTIONS, *self._safe, "--model", self.model]
+        command = [program, *CLAUDE_OPTIONS, *self._safe, "--model", self.model]
         if ask.budget:
             command += ["--max-budget-usd", f"{ask.budget:.4f}"]
         if ask.system.strip():
             command += ["--system-prompt", ask.system]
-        return _reply(*self._run(command, question(ask), folder, ask.timeout))
+        status, out, err = self._run(command, question(ask), folder, ask.timeout)
+        return _reply(status, out, err)
 
 
 class Codex(AgentCommand):
@@ -149,47 +165,27 @@ class Codex(AgentCommand):
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
         """The last message, which the command writes to a file; tokens by its
         events."""
-        said = Path(folder, "reply.txt")
-        told = Path(folder, "instructions.md")
-        write_output(told, ask.system, root=None)
-        named = () if self.model.startswith("claude") else ("-m", self.model)
+        answer = Path(folder, "reply.txt")
+        instructions = Path(folder, "instructions.md")
+        write_output(instructions, ask.system, root=None)
         login = self._leave_home(Path(folder, "home")) / "auth.json"
-        given = (
-            "-c",
-            f"model_instructions_file={json.dumps(str(told))}",
-            "-o",
-            str(said),
-        )
-        command = [program, *CODEX, *given, *named, "-"]
+        command = [program, *CODEX_OPTIONS]
+        command += ["-c", f"model_instructions_file={json.dumps(str(instructions))}"]
+        command += ["-o", str(answer)]
+        if not self.model.startswith("claude"):
+            command += ["-m", self.model]
+        command.append("-")
         try:
             status, out, err = self._run(command, question(ask), folder, ask.timeout)
         finally:
-            if (
-                login.is_file() and not login.is_symlink()
-            ):  # renewed, not through the link
+            # A login that was renewed is no link any more: it goes back to its home.
+            if login.is_file() and not login.is_symlink():
                 shutil.copyfile(login, self._home / login.name)
-        used = [found[1] for found in re.finditer(r'"usage": ?(\{[^{}]*\})', out)]
-        counts = json.loads(used[-1]) if used else {}
-        cached, output = (
-            counts.get(k, 0) for k in ("cached_input_tokens", "output_tokens")
-        )
-        usage = Usage(
-            input=max(counts.get("input_tokens", 0) - cached, 0),
-            cache_read=cached,
-            cache_write=0,
-            output=output,
-        )
-        if status or not said.is_file():
-            what = (
-                f"the codex command failed ({status}): {excerpt(err) or excerpt(out)}"
-            )
+        if status or not answer.is_file():
+            why = excerpt(err) or excerpt(out)
+            what = f"the codex command failed ({status}): {why}"
             raise ProviderError(what, "try it by hand: codex exec hello")
-        return Reply(
-            text=_unfenced(read_file(said).data.decode("utf-8", "replace")),
-            usage=usage,
-            stop="",
-            cost=0.0,
-        )
+        return Reply(text=_unfenced(_text(answer)), usage=_used_by_codex(out), cost=0.0)
 
     @cached_property
     def _home(self) -> Path:
@@ -198,19 +194,36 @@ class Codex(AgentCommand):
     def _leave_home(self, to: Path) -> Path:
         """A home with the login and the settings alone: AGENTS.md and skills stay
         out."""
-        kept = [
-            path
-            for name in ("auth.json", "config.toml")
-            if (path := self._home / name).exists()
-        ]
+        paths = (self._home / "auth.json", self._home / "config.toml")
+        kept = [path for path in paths if path.exists()]
         to.mkdir()
-        if not any(
-            re.search(_KEYRING, read_file(path).data) for path in kept
-        ):  # goes by the home
+        # A login that is kept in a keyring is found by the name of the home.
+        if not any(_keyring().search(_text(path)) for path in kept):
             for path in kept:
                 (to / path.name).symlink_to(path)
             self._environ["CODEX_HOME"] = str(to)
         return to
+
+
+@verbose
+def _keyring() -> str:
+    return r"""auth_credentials_store \s* = \s* ["'] (?: keyring | auto )"""
+
+
+def _text(path: Path) -> str:
+    return read_file(path).data.decode("utf-8", "replace")
+
+
+def _used_by_codex(out: str) -> Usage:
+    """The tokens that the last event with a count of them tells."""
+    events = re.findall(r'"usage": ?(\{[^{}]*\})', out)
+    counts = json.loads(events[-1]) if events else {}
+    cached = counts.get("cached_input_tokens", 0)
+    return Usage(
+        input=max(counts.get("input_tokens", 0) - cached, 0),
+        cache_read=cached,
+        output=counts.get("output_tokens", 0),
+    )
 
 
 def question(ask: Ask) -> str:
@@ -218,10 +231,9 @@ def question(ask: Ask) -> str:
     words."""
     parts = [ask.shared, ask.prompt]
     if ask.schema is not None:
-        asked = (
-            "Answer with one JSON value that fits this JSON schema, and nothing else:"
-        )
-        parts.append(f"{asked}\n{json.dumps(ask.schema, ensure_ascii=False)}")
+        schema = json.dumps(ask.schema, ensure_ascii=False)
+        asked = "Answer with one JSON value that fits this JSON schema"
+        parts.append(f"{asked}, and nothing else:\n{schema}")
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -229,22 +241,25 @@ def _reply(status: int, out: str, err: str) -> Reply:
     result = _result(out)
     if result is None:
         what = f"failed ({status})" if status else "gave no result"
-        said = excerpt(err) or excerpt(out) or "it said nothing"
-        raise ProviderError(
-            f"the claude command {what}: {said}", "try it by hand: claude -p hello"
-        )
+        why = excerpt(err) or excerpt(out) or "it said nothing"
+        hint = "try it by hand: claude -p hello"
+        raise ProviderError(f"the claude command {what}: {why}", hint)
     text = result.get("result")
-    cost = result.get("total_cost_usd")
-    usage = _usage(result.get("usage"))
-    paid = float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e6 else None
-    if result.get("is_error") or status or not isinstance(text, str):
-        return Reply(
-            text="",
-            usage=usage,
-            stop=f"is an error: {excerpt(str(text or result.get('subtype')))}",
-            cost=paid,
-        )
-    return Reply(text=_unfenced(text), usage=usage, stop="", cost=paid)
+    stop = ""
+    if status or result.get("is_error") or not isinstance(text, str):
+        stop = f"is an error: {excerpt(str(text or result.get('subtype')))}"
+    return Reply(
+        text="" if stop else _unfenced(str(text)),
+        usage=_usage(result.get("usage")),
+        stop=stop,
+        cost=_paid(result.get("total_cost_usd")),
+    )
+
+
+def _paid(cost: object) -> float | None:
+    if isinstance(cost, (int, float)) and 0 <= cost < 1e6:
+        return float(cost)
+    return None
 
 
 def _usage(counts: object) -> Usage:
@@ -258,18 +273,19 @@ def _usage(counts: object) -> Usage:
 
 
 def _unfenced(text: str) -> str:
-    # Chat models like to put a code fence around the whole of a reply.
+    """The text alone; chat models like to put a code fence around a whole reply."""
     fenced = re.fullmatch(r"\s*```(?:json)?\n(.*?)\n?```\s*", text, re.DOTALL)
     return fenced[1] if fenced and "```" not in fenced[1] else text
 
 
 def _result(out: str) -> Mapping[str, Any] | None:
+    """The last result among the events that were printed."""
     try:
         found = json.loads(out)
     except (ValueError, RecursionError):
         return None
     events = found if isinstance(found, list) else [found]
-    results = [
-        e for e in events if isinstance(e, dict) and e.get("type", "result") == "result"
-    ]
-    return results[-1] if results else None
+    for event in reversed(events):
+        if isinstance(event, dict) and event.get("type", "result") == "result":
+            return event
+    return None

@@ -10,7 +10,6 @@ from memcli.errors import ProviderError
 from memcli.memory.words import each_text
 from memcli.providers.llm import Ask, Provider, Reply, Usage
 from memcli.text.controls import strip_controls, strip_private
-from memcli.text.matching import table
 from memcli.text.secrets import redact_secrets
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool}
@@ -91,31 +90,38 @@ def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
 
 
 def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
+    """In what a value is not as its schema says; "" when it is."""
     wanted = schema.get("type")
-    odd = wanted and not isinstance(value, TYPES[wanted])
-    if odd or (isinstance(value, bool) and wanted not in (None, "boolean")):
+    if wanted and not _is_of_type(value, wanted):
         return f"is no {wanted}"
     if "enum" in schema and value not in schema["enum"]:
         return "is none of " + ", ".join(map(str, schema["enum"]))
     if isinstance(value, (int, float)):
-        least = schema.get("minimum", value)
-        most = schema.get("maximum", value)
-        return "" if least <= value <= most else f"is not from {least} to {most}"
-    if isinstance(value, dict):
-        if missing := [key for key in schema.get("required", ()) if key not in value]:
-            return f"has no {missing[0]}"
-        more = [key for key in value if key not in schema.get("properties", {})]
-        if more and schema.get("additionalProperties") is False:
-            return f"has a key that was not asked for: {excerpt(more[0])!r}"
+        lowest = schema.get("minimum", value)
+        highest = schema.get("maximum", value)
+        is_between = lowest <= value <= highest
+        return "" if is_between else f"is not from {lowest} to {highest}"
+    return _odd_key(value, schema) if isinstance(value, dict) else ""
+
+
+def _is_of_type(value: Any, wanted: str) -> bool:
+    if isinstance(value, bool):  # which to Python is an integer
+        return wanted == "boolean"
+    return isinstance(value, TYPES[wanted])
+
+
+def _odd_key(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    for key in schema.get("required", ()):
+        if key not in value:
+            return f"has no {key}"
+    if schema.get("additionalProperties") is False:
+        for key in value:
+            if key not in schema.get("properties", {}):
+                return f"has a key that was not asked for: {excerpt(key)!r}"
     return ""
 
 
-HIGHEST = (
-    15,
-    75,
-)  # of other models; prices.txt: list prices of October 2026, USD for 1e6 tokens
-# factors on the price of input, for a cache of five minutes
-CACHE_WRITE = 1.25
+CACHE_WRITE = 1.25  # factors on the price of input, for a cache of five minutes
 CACHE_READ = 0.1
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
 
@@ -140,23 +146,42 @@ class Ledger(NamedTuple):
 
 def cost(model: str, usage: Usage) -> float:
     """What a call did cost, never less than the bill."""
-    rows = map(str.split, table("providers/llm/prices.txt").splitlines())
-    read, written = next(
-        (map(float, price) for name, *price in rows if name in model), HIGHEST
-    )
-    tokens = (
-        usage.input + usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
-    )
-    return (tokens * read + usage.output * written) / 1e6
+    prices = (price for name, price in PRICES.items() if name in model)
+    read, written = next(prices, HIGHEST)
+    cached = usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
+    return ((usage.input + cached) * read + usage.output * written) / 1e6
+
+
+PRICES = {
+    "scripted": (0, 0),
+    "haiku-5": (0.5, 2.5),
+    "haiku": (1, 5),
+    "sonnet-5": (2, 10),
+    "sonnet": (3, 15),
+    "opus-5-5": (4, 20),
+    "opus-4-0": (15, 75),
+    "opus-4-1": (15, 75),
+    "opus-4-2025": (15, 75),
+    "opus": (5, 25),
+    "fable": (10, 50),
+    "mythos": (10, 50),
+}
+"""List prices of October 2026 for what is read and written, in USD for 1e6 tokens, by a
+part of the model's name: the first one that fits."""
+HIGHEST = (15, 75)  # of models that are not listed
 
 
 def most(ask: Ask) -> Usage:
     """What a question may use at most."""
-    rest, shared = (
-        int(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + 1
-        for text in (f"{ask.system}{ask.prompt}{ask.schema or ''}", ask.shared)
+    return Usage(
+        input=_tokens(f"{ask.system}{ask.prompt}{ask.schema or ''}"),
+        cache_write=_tokens(ask.shared),
+        output=ask.max_tokens,
     )
-    return Usage(input=rest, cache_read=0, cache_write=shared, output=ask.max_tokens)
+
+
+def _tokens(text: str) -> int:
+    return int(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + 1
 
 
 class Guarded:
@@ -169,38 +194,36 @@ class Guarded:
         self._provider = provider
         self._limits = limits
         self._ledger = ledger
-        self._earlier: tuple[float, int] | None = None
+        self._earlier: tuple[float, int] | None = None  # USD and calls of others today
         self._used = 0.0
         self._calls = 0
 
     def ask(self, ask: Ask) -> Reply:
-        system, shared, prompt = map(scrubbed, (ask.system, ask.shared, ask.prompt))
-        ask = ask._replace(system=system, shared=shared, prompt=prompt)
+        """The whole reply, valid by its schema, at a cost that is left."""
+        ask = ask._replace(
+            system=scrubbed(ask.system),
+            shared=scrubbed(ask.shared),
+            prompt=scrubbed(ask.prompt),
+        )
         name = self._provider.name
         model = self._provider.model
-        self._require(
-            0.0 if name == "codex" else cost(model, most(ask))
-        )  # a subscription
-        left = (
-            self._limits["max_cost"],
-            self._limits["max_cost_day"] - (self._earlier or (0,))[0],
-        )
-        ask = ask._replace(budget=max(min(left) - self._used, 0.0))
+        is_prepaid = name == "codex"  # by a subscription
+        left = self._require(0.0 if is_prepaid else cost(model, most(ask)))
         try:
-            reply = self._provider.ask(ask)
+            reply = self._provider.ask(ask._replace(budget=left))
         except TimeoutError:  # it may have been answered, and be paid for
-            reply = Reply("", most(ask), f"took longer than {ask.timeout:.0f} s")
+            stop = f"took longer than {ask.timeout:.0f} s"
+            reply = Reply(text="", usage=most(ask), stop=stop)
         spent = cost(model, reply.usage) if reply.cost is None else reply.cost
         self._used += spent
-        self._ledger.note(
-            Call(
-                purpose=ask.purpose,
-                provider=name,
-                model=model,
-                usage=reply.usage,
-                cost=spent,
-            )
+        call = Call(
+            purpose=ask.purpose,
+            provider=name,
+            model=model,
+            usage=reply.usage,
+            cost=spent,
         )
+        self._ledger.note(call)
         if reply.stop:
             raise ReplyError(f"{name}: the reply {reply.stop}")
         if ask.schema is not None:
@@ -210,23 +233,30 @@ class Guarded:
     def close(self) -> None:
         self._provider.close()
 
-    def _require(self, amount: float) -> None:
-        self._earlier = earlier, calls = self._earlier or self._ledger.spent()
-        calls += self._calls
-        counts = {
-            "max_cost": self._used,
-            "max_cost_day": self._used + earlier,
-            "max_calls": calls,
-        }
-        for key, limit in self._limits.items():
-            count = counts[key]
-            if count + (1 if key == "max_calls" else amount) > limit:
-                what = f"{key} is {limit:g} USD, {count:.4f} are spent, this may cost {amount:.4f}"
-                if key == "max_calls":
-                    what = f"max_calls is {limit:g}, and so many calls were made today"
-                hint = f"raise it with --set {key}=…, or ask for less"
-                raise ProviderError(f"not asked: {what}", hint)
+    def _require(self, amount: float) -> float:
+        """USD that are left for this run. Raises ProviderError where a call of so many
+        might take more."""
+        if self._earlier is None:
+            self._earlier = self._ledger.spent()
+        earlier, calls = self._earlier
+        spent = {"max_cost": self._used, "max_cost_day": self._used + earlier}
+        for key, count in spent.items():
+            limit = self._limits[key]
+            if count + amount > limit:
+                what = f"{key} is {limit:g} USD, {count:.4f} are spent"
+                raise _not_asked(key, f"{what}, this may cost {amount:.4f}")
+        most_calls = self._limits["max_calls"]
+        if calls + self._calls + 1 > most_calls:
+            what = f"max_calls is {most_calls:g}, and so many calls were made today"
+            raise _not_asked("max_calls", what)
         self._calls += 1
+        left = min(self._limits[key] - count for key, count in spent.items())
+        return max(left, 0.0)
+
+
+def _not_asked(key: str, what: str) -> ProviderError:
+    hint = f"raise it with --set {key}=…, or ask for less"
+    return ProviderError(f"not asked: {what}", hint)
 
 
 @lru_cache(maxsize=8)  # the shared part is the same in many questions

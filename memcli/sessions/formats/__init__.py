@@ -1,1 +1,1 @@
-"""One file a transcript format."""
+"""One file for each format of sessions, named after the agent that writes it."""

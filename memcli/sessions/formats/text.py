@@ -1,48 +1,166 @@
-"""Markdown or plain text in which each turn stands under a speaker; aider's history.
-The first mark of a file decides which count: a chat about chats is not cut at what it
-quotes."""
+"""Markdown or plain text in which each turn stands under a speaker. The first mark of
+a file decides which count: a chat about chats is not cut at what it quotes."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
+from memcli.sessions.formats.protocol import Format
 from memcli.sessions.gather import Gather, Line, TurnPlace
 from memcli.text import controls
-from memcli.text.matching import pattern, stanzas
+from memcli.text.matching import verbose
 
-_TABLE = "sessions/formats/text"
-_USER = stanzas(f"{_TABLE}.patterns")["<user>"].split("|")
-_STYLES = ("specstory", "numbered", "screen", "named")
-_ROLES: Final = {
-    **dict.fromkeys((*_USER, "prompt", "typed", "entire"), "user"),
-    **dict.fromkeys(("tool", "tool result", "tool output", "output"), "tool"),
+USERS: Final = ("user", "human", "you", "you said", "me")
+AGENTS: Final = (
+    "assistant", "agent", "ai", "bot", "claude", "claude code", "chatgpt",
+    "chatgpt said", "gpt", "codex", "copilot", "gemini", "cursor",
+)  # fmt: skip
+TOOLS: Final = ("tool", "tool result", "tool output")
+ROLES: Final = {
+    **dict.fromkeys((*USERS, "prompt", "typed", "entire"), "user"),
+    **dict.fromkeys((*TOOLS, "output"), "tool"),
     "system": "system",
 }
-_EMPTY = "_No text content captured for this message._"
-_ECHO = "<command-message>"
-_HINT = "mark who speaks, with User: and Assistant: for example"
-AIDER = "# aider chat started at "
-_MARKS = {AIDER: "session", "#### ": "user", "> ": "tool"}
-_ASKED = re.compile(r"/(?:ask|architect|code|context)\s+(?=\S)")
+"""Speaker -> role; all others are the agent."""
+EMPTY: Final = "_No text content captured for this message._"
+ECHO: Final = "<command-message>"
+LONGEST_MARK: Final = 400
+
+_NAMES = "|".join(map(re.escape, (*USERS, *AGENTS, *TOOLS, "system")))
+_ASIDE = r"(?: \s? \( [^()\n]{1,60} \) | \s? \[ [^\[\]\n]{1,60} \] )?"
+"""What stands beside a name: a time, a model."""
+
+
+@verbose(ignore_case=True)
+def _specstory() -> str:
+    """`_**User (2026-03-04 10:00:00Z)**_`."""
+    return r"""
+        _\*\* (?P<name> user | human | agent | assistant )
+        (?P<aside> (?: \s? \( [^()\n]{0,90} \) ){0,3} ) \*\*_ \s* $
+    """
+
+
+@verbose(ignore_case=True)
+def _numbered() -> str:
+    """`## 3. User (10:00)`, or `## Prompt 3`, under which stand person and agent."""
+    return rf"""
+        \#{{1,6}} \s{{1,4}}
+        (?: \d{{1,6}} [.)] \s{{1,4}} (?P<name> {_NAMES} )
+          | (?P<entire> prompt ) [ ] \d{{1,5}} )
+        (?P<aside> (?: \s? \( [^()\n]{{1,60}} \) )? ) \s? :? \s* $
+    """
+
+
+@verbose
+def _screen() -> str:
+    """What is copied from the screen of an agent: its signs before each turn."""
+    return r"""
+        (?: (?P<typed> [❯>] ) | (?P<answer> [⏺●] ) | (?P<output> \s{1,4} ⎿ ) )
+        (?: \s (?P<rest> .* ) | $ )
+    """
+
+
+@verbose(ignore_case=True, dot_all=True)
+def _named() -> str:
+    """A name as a heading, in bold, or before a colon."""
+    return rf"""
+        \s{{0,3}} (?: \[ [^\[\]\n]{{1,40}} \] \s? )?
+        (?: \#{{1,6}} \s{{1,4}} (?: [^\w\s]{{1,4}} \s )? (?: \*\* )?
+            (?P<name> {_NAMES} | prompt (?=:) | response (?=:) )
+            (?P<aside> {_ASIDE} ) (?: \*\* )? \s? :? (?: \*\* )? \s* $
+          | (?: \*\* | __ ) (?P<bold> {_NAMES} ) {_ASIDE}
+            (?: : (?: \*\* | __ ) | (?: \*\* | __ ) \s? : | (?: \*\* | __ ) \s* $ )
+            \s? (?P<after> .* )
+          | (?P<plain> {_NAMES} ) {_ASIDE} \s? [:：] (?: \s (?P<rest> .* ) | \s* $ ) )
+    """
+
+
+STYLES: Final[dict[str, Callable[[], re.Pattern[str]]]] = {
+    "specstory": _specstory,
+    "numbered": _numbered,
+    "screen": _screen,
+    "named": _named,
+}
+"""The ways to mark a speaker, in the order in which they are tried."""
+
+
+@verbose(ignore_case=True)
+def _about() -> str:
+    """A line above the turns that names the session or its folder."""
+    return r"""
+        \s* (?: [-*] \s )? (?: \*\* )?
+        (?: (?P<session> Session[ ]ID ) | (?P<folder> Project[ ]directory | Directory | cwd ) )
+        (?: \*\* )? : (?: \*\* )? \s+ `? (?P<value> [^`\n]{1,500} ) `? \s* $
+      | <!--[ ] .{0,40} \b Session[ ] (?P<id> [\w-]{8,100} ) [ ]
+    """
+
+
+@verbose
+def _time() -> str:
+    """A time beside a name."""
+    return r"\d{4}-\d\d-\d\d [T _] \d\d:\d\d (?: :\d\d (?: \.\d+ )? )? Z?"
+
+
+@verbose(lines=True)
+def _read_along() -> str:
+    """Where what an agent read along with a prompt begins."""
+    return r"^ Called[ ]the[ ] \w+ [ ]tool[ ]with[ ]the[ ]following[ ]input:"
+
+
+@verbose(dot_all=True)
+def _blocks() -> str:
+    """The blocks of SpecStory within an answer."""
+    return r"""
+        ( <tool-use[ ] .*? (?: </tool-use> | \Z ) | <think> .*? (?: </think> | \Z ) )
+    """
+
+
+@verbose
+def _call() -> str:
+    """How a block of SpecStory names the tool."""
+    return r"""
+        <tool-use[ ]data-tool-type="(?P<type>\w*)"[ ]
+        data-tool-name="(?P<tool>[^"]{1,100})"
+    """
+
+
+@verbose
+def _summary() -> str:
+    """The line that says which tool was used, and on which file."""
+    return r"""
+        (?: <summary> )? Tool[ ]use:[ ] \*\* (?P<tool> [^*\n]{1,100} ) \*\*
+        (?: [ ]` (?P<file> [^`\n]+ ) ` )?
+    """
+
+
+@verbose(lines=True)
+def _subject() -> str:
+    """The file or command that a tool was given."""
+    return r"""
+        (?: Run[ ]command | Read[ ]file | Edit[ ]file | Write[ ]file | File ) :[ ]
+        (.+?) (?: </summary> )? \s* $
+      | ^ ` ( [^`\n]+ ) ` \s* $
+    """
+
+
+@verbose(dot_all=True)
+def _fenced_text() -> str:
+    """The text in a code fence."""
+    return r"\n (?: ``` | ~~~ ) \w* \n (.*?) \n (?: ``` | ~~~ )"
 
 
 def read(lines: Iterable[Line], into: Gather) -> None:
     """Turns by speaker. Raises DataError where there are none."""
-    page = _Export(into)
+    page = Marked(into)
     page.read(lines)
     if not page.style:
-        raise DataError("no speaker can be told", _HINT)
+        hint = "mark who speaks, with User: and Assistant: for example"
+        raise DataError("no speaker can be told", hint)
 
 
-def read_aider(lines: Iterable[Line], into: Gather) -> None:
-    """`#### ` is the person, `> ` a tool, all else the agent; in a code fence nothing
-    is a mark."""
-    _History(into).read(lines)
-
-
-class _Export:
+class Page:
     """The turn that is being read, of bounded size."""
 
     def __init__(self, into: Gather) -> None:
@@ -51,189 +169,177 @@ class _Export:
         self.fence = ""
         self.kept: list[str] = []
         self.size = 0
-        self.at: TurnPlace | None = None
-        self.style = self.block = self.before = self.begun = ""
-        self.echo: str | None = (
-            None  # the time of a command's echo, when nothing was said after it
-        )
+        self.place: TurnPlace | None = None
 
     def read(self, lines: Iterable[Line]) -> None:
+        """Read to the end."""
         for line in lines:
-            self.line(
-                line, controls.strip_controls(line.data.decode("utf-8-sig", "replace"))
-            )
+            text = line.data.decode("utf-8-sig", "replace")
+            self.line(line, controls.strip_controls(text))
             self.into.end = line.end
         self.flush()
 
     def keep(self, text: str) -> None:
+        """Another line of the turn."""
         if self.size < 4 * sum(speakers.SAID):
             self.kept.append(text)
             self.size += len(text)
 
     def flush(self) -> None:
+        """The turn is at its end."""
         text = "\n".join(self.kept).strip()
-        if text and self.at is not None:
-            self.turn(text, self.at)
+        if text and self.place is not None:
+            self.turn(text, self.place)
         self.kept = []
         self.size = 0
-        self.at = None
+        self.place = None
 
     def line(self, line: Line, text: str) -> None:
+        """Take one line."""
+        raise NotImplementedError
+
+    def turn(self, text: str, place: TurnPlace) -> None:
+        """Take one turn."""
+        raise NotImplementedError
+
+
+class Marked(Page):
+    """A text with marks of one style."""
+
+    def __init__(self, into: Gather) -> None:
+        super().__init__(into)
+        self.style = ""
+        self.block = ""
+        """The tag of the block of SpecStory that is open."""
+        self.before = ""
+        """The last line that was not empty."""
+        self.echo: str | None = None
+        """The time of a command's echo, while nothing was said after it."""
+
+    def line(self, line: Line, text: str) -> None:
+        """Take one line."""
         if not self._in_block(text):
-            if found := self._mark(text):
-                text = self._begin(found, line, text)
+            if mark := self._mark(text):
+                text = self._begin(mark, line, text)
             else:
                 self.fence = speakers.fenced(self.fence, text)
         if text.strip():
             self.before = text
-        self.at = self.at or TurnPlace(line.number, line.offset, key=f"@{line.offset}")
+        self.place = self.place or line.place()
         self.keep(text)
 
     def _in_block(self, text: str) -> bool:
         if self.style == "specstory" and not self.block:
-            begun = [
-                name for name in ("tool-use", "think") if text.startswith(f"<{name}")
-            ]
-            self.block = "".join(begun)
+            tags = (tag for tag in ("tool-use", "think") if text.startswith(f"<{tag}"))
+            self.block = next(tags, "")
         inside = self.block != ""
-        self.block = "" if f"</{self.block}>" in text else self.block
+        if f"</{self.block}>" in text:
+            self.block = ""
         return inside
 
     def _mark(self, text: str) -> re.Match[str] | None:
         """The mark of a speaker: outside of fences, but one that no fence can hold is
         believed."""
-        if self.fence and not (
-            self.style == "specstory" and self.before.strip() == "---"
-        ):
+        after_rule = self.style == "specstory" and self.before.strip() == "---"
+        if self.fence and not after_rule:
             return None
         if self.style:
-            return pattern(_TABLE, self.style).match(text[:400])
-        if not text.strip():
-            return None
-        for style in _STYLES:
-            found = pattern(_TABLE, style).match(text[:400])
-            if found and (
-                style != "screen" or found["answer"] or found["typed"] == "❯"
-            ):
+            return STYLES[self.style]().match(text[:LONGEST_MARK])
+        return self._first_mark(text) if text.strip() else None
+
+    def _first_mark(self, text: str) -> re.Match[str] | None:
+        for style, pattern in STYLES.items():
+            mark = pattern().match(text[:LONGEST_MARK])
+            # A quoted line of a mail begins like a prompt.
+            decides = style != "screen" or text.startswith(("❯", "⏺", "●"))
+            if mark and decides:
                 self.style = style
                 self.kept = self.kept if style == "named" else []
-                return found
-        if about := pattern(_TABLE, "about").match(text):
-            folder = (about["key"] or "").lower() in (
-                "project directory",
-                "directory",
-                "cwd",
-            )
-            name = about["id"] or about["value"]
-            self.into.where(cwd=name) if folder else self.into.where(session=name)
+                return mark
+        about = _about().match(text)
+        if about and about["folder"]:
+            self.into.where(cwd=about["value"])
+        elif about:
+            self.into.where(session=about["id"] or about["value"])
         return None
 
-    def _begin(self, found: re.Match[str], line: Line, text: str) -> str:
+    def _begin(self, mark: re.Match[str], line: Line, text: str) -> str:
+        """Begin the turn of a mark; what stands behind the mark."""
         self.flush()
-        self.fence, groups = "", found.groupdict()
-        aside = groups.get("aside") or ""
-        time = pattern(_TABLE, "time").search(aside)
-        when = speakers.when(re.sub("[ _]", "T", time[0])) if time else ""
-        self.at = TurnPlace(
-            line=line.number, offset=line.offset, time=when, key=f"@{line.offset}"
-        )
-        name = next(
-            filter(None, map(groups.get, ("name", "bold", "plain"))), "assistant"
-        ).lower()
-        name = next(
-            (each for each in ("typed", "entire", "output") if groups.get(each)), name
-        )
-        self.speaker = _ROLES.get(name, "assistant")
+        self.fence = ""
+        groups = mark.groupdict(default="")
+        aside = groups.get("aside", "")
+        time = _time().search(aside)
+        stamp = re.sub("[ _]", "T", time[0]) if time else ""
+        self.place = line.place(speakers.when(stamp))
+        signs = [sign for sign in ("typed", "entire", "output") if groups.get(sign)]
+        names = [groups.get(group, "") for group in ("name", "bold", "plain")]
+        name = next(filter(None, [*signs, *names]), "").lower()
+        self.speaker = ROLES.get(name, "assistant")
         if "sidechain" in aside and self.speaker == "user":
             self.speaker = "assistant"
-        said = groups.get("after") or groups.get("rest") or ""
-        return said + text[400:] if said else ""
+        behind = groups.get("after") or groups.get("rest")
+        return behind + text[LONGEST_MARK:] if behind else ""
 
-    def turn(self, text: str, at: TurnPlace) -> None:
-        text = text.removesuffix("---").strip() if self.style == "specstory" else text
-        if text in ("", _EMPTY):
+    def turn(self, text: str, place: TurnPlace) -> None:
+        """Take one turn."""
+        if self.style == "specstory":
+            text = text.removesuffix("---").strip()
+        if text in ("", EMPTY):
             return
         if self.speaker == "tool":
-            self.into.result("", text, at)
-        elif self.speaker == "system" or (
-            self.speaker == "user" and self._is_template(text, at)
-        ):
-            self.into.put_in(text, at)
-        elif self.style == "specstory" and self.speaker == "assistant":
-            self._answer(text, at)
+            self.into.result("", text, place)
+        elif self.speaker == "system":
+            self.into.put_in(text, place)
+        elif self.speaker == "user":
+            self._prompt(text, place)
+        elif self.style == "specstory":
+            self._answer(text, place)
         else:
-            if self.style == "numbered" and self.speaker == "user":
-                text = pattern(_TABLE, "read along").split(text, maxsplit=1)[0]
-            self.into.said(self.speaker, text, at)
+            self.into.said("assistant", text, place)
 
-    def _is_template(self, text: str, at: TurnPlace) -> bool:
+    def _prompt(self, text: str, place: TurnPlace) -> None:
+        if self._is_template(text, place):
+            self.into.put_in(text, place)
+            return
+        if self.style == "numbered":
+            text = _read_along().split(text, maxsplit=1)[0]
+        self.into.said("user", text, place)
+
+    def _is_template(self, text: str, place: TurnPlace) -> bool:
         """Whether a person's turn is the text of the slash command that was echoed
         before it."""
-        echo, self.echo = self.echo, at.time if _ECHO in text else None
+        echo = self.echo
+        self.echo = place.time if ECHO in text else None
         if echo is None or self.echo is not None:
             return False
-        return (echo != "" and echo == at.time) or text.startswith(("#", "<"))
+        return (echo != "" and echo == place.time) or text.startswith(("#", "<"))
 
-    def _answer(self, text: str, at: TurnPlace) -> None:
+    def _answer(self, text: str, place: TurnPlace) -> None:
         self.echo = None
-        parts = re.split(
-            r"(?s)(<tool-use .*?(?:</tool-use>|\Z)|<think>.*?(?:</think>|\Z))", text
-        )
-        for number, part in enumerate(parts):
-            place = at.nth(number)
+        for number, part in enumerate(_blocks().split(text)):
+            at = place.nth(number)
             if part.startswith("<tool-use"):
-                self._tool(part, place)
-            elif not part.startswith("<think>") and part.strip():
-                if call := pattern(_TABLE, "tool").match(part.strip()):
-                    self.into.called(
-                        call[1], {"file_path": call[2]} if call[2] else {}, place
-                    )
-                else:
-                    self.into.said("assistant", part, place)
+                self._tool(part, at)
+            elif part.startswith("<think>") or not part.strip():
+                continue
+            elif summary := _summary().match(part.strip()):
+                given = {"file_path": summary["file"]} if summary["file"] else {}
+                self.into.called(summary["tool"], given, at)
+            else:
+                self.into.said("assistant", part, at)
 
-    def _tool(self, text: str, at: TurnPlace) -> None:
-        called = pattern(_TABLE, "call").match(text)
-        summary = pattern(_TABLE, "tool").search(text)
-        tool = called[2] if called else summary[1] if summary else "unknown"
-        subject = pattern(_TABLE, "subject").search(text)
-        key = "command" if called and called[1] == "shell" else "file_path"
+    def _tool(self, text: str, place: TurnPlace) -> None:
+        call = _call().match(text)
+        summary = call or _summary().search(text)
+        tool = summary["tool"] if summary else "unknown"
+        subject = _subject().search(text)
+        key = "command" if call and call["type"] == "shell" else "file_path"
         given = {key: subject[1] or subject[2]} if subject else {}
-        self.into.called(tool, given, at, at.key)
-        body = re.search(r"(?s)\n(?:```|~~~)\w*\n(.*?)\n(?:```|~~~)", text)
-        self.into.result(tool, body[1] if body else "", at.nth(1), call=at.key)
+        self.into.called(tool, given, place, place.key)
+        output = _fenced_text().search(text)
+        result = output[1] if output else ""
+        self.into.result(tool, result, place.nth(1), call=place.key)
 
 
-class _History(_Export):
-    def line(self, line: Line, text: str) -> None:
-        text = "> " if text == ">" else text
-        mark = next(
-            (each for each in _MARKS if text.startswith(each) and not self.fence), ""
-        )
-        speaker = _MARKS.get(mark, "assistant")
-        said = text[len(mark) :]
-        if speaker == "session":  # its time has no zone; it is taken for UTC
-            self.flush()
-            self.into.close()
-            self.begun = speakers.when(said.strip())
-            self.into.where(session="aider-" + re.sub(r"\W+", "", said)[:40])
-            return
-        if (self.at is None or speaker != self.speaker) and (said.strip() or mark):
-            self.flush()
-            self.speaker = speaker
-            self.at = TurnPlace(
-                line=line.number,
-                offset=line.offset,
-                time=self.begun,
-                key=f"@{line.offset}",
-            )
-        self.fence = speakers.fenced(self.fence, text)
-        self.keep(said)
-
-    def turn(self, text: str, at: TurnPlace) -> None:
-        asked = _ASKED.match(text) if self.speaker == "user" else None
-        if self.speaker == "tool":
-            self.into.result("aider", text, at)
-        elif self.speaker == "user" and not asked and text[0] in "/!":
-            self.into.put_in(text, at)
-        else:
-            self.into.said(self.speaker, text[asked.end() :] if asked else text, at)
+FORMAT: Final = Format(name="text", title="markdown or text with speakers", read=read)

@@ -2,8 +2,7 @@
 
 Across languages: the first sentence of a translated section is to find its English
 section among 600 of documents that no pair was mined from. On question sets: nDCG@10
-of the vectors alone and of half vectors, half BM25. The table of an installed wordllama
-is scored the same way when TABLE is `wordllama`.
+of the vectors alone and of half vectors, half BM25.
 """
 
 import json
@@ -32,27 +31,14 @@ class Table:
 
     def __init__(self, path: str) -> None:
         self.cache: dict[str, np.ndarray | None] = {}
-        if path == "wordllama":
-            from memcli.providers.embed.local import Local
-
-            self.local = Local(lambda: Path("/tmp/vectors-wordllama"))
-            self.known = None
-            return
         with np.load(path) as data:
             self.table = data["table"]
             self.known = {str(piece): i for i, piece in enumerate(data["pieces"])}
 
     def word(self, word: str) -> np.ndarray | None:
         if word not in self.cache:
-            if self.known is None:
-                own = self.local.words([word])[word]
-                vector = (
-                    np.frombuffer(own.vector, np.int8).astype(np.float32) * own.weight
-                )
-                self.cache[word] = vector / 127 / 16
-            else:
-                ids = cut(word.lower(), self.known)
-                self.cache[word] = self.table[ids].sum(0) if ids else None
+            ids = cut(word.lower(), self.known)
+            self.cache[word] = self.table[ids].sum(0) if ids else None
         return self.cache[word]
 
     def embed(

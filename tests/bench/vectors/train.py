@@ -1,5 +1,5 @@
 """Train vectors of pieces on mined pairs: `python train.py MINED.jsonl OUT.npz`.
-`--from STAGE OUT.npz` goes on from what is there.
+`--again OUT.npz` trains on what is prepared.
 
 The vector of a text is the sum of the vectors of its pieces. Two texts that belong
 together shall be nearer than any two others of a batch (InfoNCE, both ways). The start
@@ -9,20 +9,19 @@ is random, so that the same word is like itself and nothing else.
 import hashlib
 import json
 import re
-import sqlite3
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
-from tests.bench.vectors.vocabulary import MARK, cut, vocabulary
+from tests.bench.vectors.vocabulary import cut, vocabulary
 
 SEED = 20261123
 DIM = 256
@@ -33,49 +32,18 @@ HELD = {"electron": 1, "apache2-doc": 3, "libreoffice-help": 20}
 """Of these sources one document in so many is kept for scoring: none of it is trained on."""
 
 
-class Stage(NamedTuple):
-    """A stretch of training; the rate falls to nothing at step `horizon`."""
-
-    steps: int
-    horizon: int
-    rate: float
-    pull: float  # of an English piece towards where it was at the start of the stage
-    shares: dict[str, float]  # of the kinds of pairs
-
-
-STAGES = (
-    Stage(
-        steps=2000,
-        horizon=4000,
-        rate=0.01,
-        pull=0.0,
-        shares={
-            "message": 0.36,
-            "cross": 0.18,
-            "foreign": 0.04,
-            "english": 0.22,
-            "other": 0.08,
-            "meaning": 0.12,
-        },
-    ),
-    Stage(
-        steps=1500,
-        horizon=1500,
-        rate=0.004,
-        pull=0.005,
-        shares={
-            "message": 0.26,
-            "cross": 0.18,
-            "foreign": 0.02,
-            "english": 0.26,
-            "other": 0.05,
-            "meaning": 0.23,
-        },
-    ),
-)
-LEARNED = 0.7
-"""Before the last stage an English piece is its stem's random vector and so much of what
-was learned: words of one stem meet, and a word stays most like itself."""
+STEPS = 2000
+HORIZON = 4000  # the step at which the rate would be nothing
+RATE = 0.01
+SHARES = {
+    "message": 0.36,
+    "cross": 0.18,
+    "foreign": 0.04,
+    "english": 0.22,
+    "other": 0.08,
+    "meaning": 0.12,
+}
+"""How often a batch is of each kind of pair."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
@@ -196,10 +164,8 @@ def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
 class Trainer:
     """The table, and Adam for the rows of a batch alone."""
 
-    def __init__(self, table: np.ndarray, pulled: np.ndarray, pull: float) -> None:
-        self.table = table.copy()
-        self.start = table
-        self.pull = (pulled * pull).astype(np.float32)[:, None]
+    def __init__(self, table: np.ndarray) -> None:
+        self.table = table
         self.first = np.zeros_like(table)
         self.second = np.zeros_like(table)
         self.times = np.zeros(len(table), np.int32)
@@ -250,8 +216,7 @@ class Trainer:
         times = self.times[rows][:, None]
         first = first / (1 - 0.9**times)
         second = second / (1 - 0.999**times)
-        changed = self.table[rows] - rate * first / (np.sqrt(second) + 1e-8)
-        self.table[rows] = changed + self.pull[rows] * (self.start[rows] - changed)
+        self.table[rows] -= rate * first / (np.sqrt(second) + 1e-8)
         return float(loss)
 
 
@@ -261,40 +226,11 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return logits
 
 
-def is_english(piece: str) -> bool:
-    """Whether a piece may begin an English word."""
-    return piece[:1] == MARK and piece[1:].isascii() and piece[1:].isalpha()
-
-
-def stems(pieces: list[str]) -> list[int]:
-    """For each piece the first one of the same stem (Porter's, as SQLite has it)."""
-    db = sqlite3.connect(":memory:")
-    db.execute("CREATE VIRTUAL TABLE words USING fts5(word, tokenize='porter ascii')")
-    db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(words, instance)")
-    rows = [(i, piece[1:]) for i, piece in enumerate(pieces) if is_english(piece)]
-    db.executemany("INSERT INTO words (rowid, word) VALUES (? + 1, ?)", rows)
-    found = list(range(len(pieces)))
-    first: dict[str, int] = {}
-    for stem, number in db.execute("SELECT term, doc - 1 FROM stems ORDER BY doc"):
-        found[number] = first.setdefault(stem, number)
-    return found
-
-
 def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Random vectors; a frequent piece says less (Arora et al. 2017)."""
     weight = 1e-3 / (1e-3 + counts / counts.sum())
     table = rng.standard_normal((len(counts), DIM)) / np.sqrt(DIM)
     return (table * weight[:, None]).astype(np.float32)
-
-
-def mixed(table: np.ndarray, pieces: list[str], rng: np.random.Generator) -> np.ndarray:
-    """What was learned, with the stems of English pieces in it, as long as before."""
-    length = np.linalg.norm(table, axis=1, keepdims=True) + 1e-9
-    stem = rng.standard_normal(table.shape)[stems(pieces)] / np.sqrt(DIM)
-    both = stem + LEARNED * table / length
-    both *= length / np.linalg.norm(both, axis=1, keepdims=True)
-    english = np.array([is_english(piece) for piece in pieces])
-    return np.where(english[:, None], both, table).astype(np.float32)
 
 
 def main() -> None:
@@ -321,38 +257,22 @@ def main() -> None:
     train(out)
 
 
-def train(out: Path, first: int = 0) -> None:
-    """From what is prepared, through the stages."""
+def train(out: Path) -> None:
+    """From what is prepared."""
     with np.load(f"{out}.prepared.npz") as data:
         ids, starts, counts = data["ids"], data["starts"], data["counts"]
         pieces = [str(piece) for piece in data["pieces"]]
         named = {key: data[key] for key in data if key.startswith("pairs ")}
     pairs = {tuple(key[6:].split(" ")): found for key, found in named.items()}
     rng = np.random.default_rng(SEED)
-    table = at_random(counts, rng)
-    if first:
-        with np.load(out) as data:
-            table = data["table"]
-    english = np.array([is_english(piece) for piece in pieces])
-    for number, stage in enumerate(STAGES):
-        if number < first:
-            continue
-        rng = np.random.default_rng(SEED + number)
-        if number == len(STAGES) - 1:
-            table = mixed(table, pieces, rng)
-        trainer = Trainer(table, english, stage.pull)
-        batches = Batches(ids, starts, len(pieces), pairs, stage.shares, rng)
-        for step in range(stage.steps):
-            warm = min(1.0, (step + 1) / 100)
-            rate = stage.rate * warm * max(0.02, 1 - step / stage.horizon)
-            batches.note(trainer.step(*batches.draw(), rate))
-            if step % 200 == 199:
-                print(f"stage {number}, {step + 1} steps: {batches.said()}", flush=True)
-                np.savez(
-                    f"{out}.now.npz", table=trainer.table, pieces=pieces, counts=counts
-                )
-        table = trainer.table
-    np.savez(f"{out}.done.npz", table=table, pieces=pieces, counts=counts)
+    trainer = Trainer(at_random(counts, rng))
+    batches = Batches(ids, starts, len(pieces), pairs, rng)
+    for step in range(STEPS):
+        rate = RATE * min(1.0, (step + 1) / 100) * (1 - step / HORIZON)
+        batches.note(trainer.step(*batches.draw(), rate))
+        if step % 200 == 199:
+            print(f"{step + 1} steps: {batches.said()}", flush=True)
+    np.savez(out, table=trainer.table, pieces=pieces, counts=counts)
 
 
 class Batches:
@@ -364,7 +284,6 @@ class Batches:
         starts: np.ndarray,
         size: int,
         pairs: dict[tuple[str, ...], np.ndarray],
-        shares: dict[str, float],
         rng: np.random.Generator,
     ) -> None:
         self.ids, self.starts, self.size = ids, starts, size
@@ -374,7 +293,7 @@ class Batches:
         totals: Counter[str] = Counter()
         for key in self.keys:
             totals[key[0]] += roots[key]
-        chance = [shares[key[0]] * roots[key] / totals[key[0]] for key in self.keys]
+        chance = [SHARES[key[0]] * roots[key] / totals[key[0]] for key in self.keys]
         self.chance = np.array(chance) / sum(chance)
         self.kind = ""
         self.losses: dict[str, float] = {}
@@ -410,7 +329,7 @@ class Batches:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--from":
-        train(Path(sys.argv[3]), int(sys.argv[2]))
+    if sys.argv[1] == "--again":
+        train(Path(sys.argv[2]))
     else:
         main()

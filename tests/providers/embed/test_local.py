@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memcli.errors import ProviderError
 from memcli.memory.words import word_forms
-from memcli.providers.embed import DIM, cosines, local
+from memcli.providers.embed import DIM, cosines, local, quantise
 from memcli.providers.embed.local import CRUMB, MARK, MOST_WEIGHT, TABLE, Local, cut
 
 NOTICES = Path(local.__file__).parents[3] / "docs" / "notices.md"
@@ -90,7 +90,7 @@ def test_words_of_ten_languages_meet(table: Local, english: str, others: str) ->
         forms = {e: list(word_forms(w)) for e, w in every.items()}
         vectors = {e: table.embed([" ".join(f)])[0] for e, f in forms.items()}
         (own,) = table.words([english]).values()
-        quantised = {e: local.quantise(vector) for e, vector in vectors.items()}
+        quantised = {e: quantise(vector) for e, vector in vectors.items()}
         near = cosines(own.vector, quantised)
         assert max(near, key=lambda name: near[name]) == english, (word, near)
 

@@ -1,0 +1,98 @@
+"""What of a memory is not true, as far as it can be seen. Pure."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from memcli.index.view import Candidate
+from memcli.memory.words import count
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import contradictions
+
+UNCONFIRMED_DAYS = 90  # so long an entry of one session may stand without a second word
+
+
+class Doubts(NamedTuple):
+    """The ids of live entries that something speaks against, of `live` in all.
+
+    `unconfirmed`: one session left it, and in 90 days nobody used or said it again;
+    `contradictions`: pairs that say the opposite; `gone`: it names what the code has no
+    more. `proposals` wait for a yes; they are in no answer and speak against nothing."""
+
+    live: int = 0
+    unconfirmed: tuple[str, ...] = ()
+    contradictions: tuple[tuple[str, str], ...] = ()
+    gone: tuple[str, ...] = ()
+    proposals: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of live entries in doubt; of a pair one is."""
+        named = {*self.unconfirmed, *self.gone}
+        for first, second in self.contradictions:
+            if first not in named and second not in named:
+                named.add(first)
+        return round(len(named) / self.live, 4) if self.live else 0.0
+
+    @property
+    def most(self) -> float:
+        """The highest score that a memory with these doubts may have."""
+        return round(100 * (1 - self.share), 1)
+
+    def lines(self) -> list[str]:
+        """A line for each doubt, with the command that settles it."""
+        told = {
+            "entries were never confirmed in 90 days: mem edit ID --confirm, or mem retire ID": self.unconfirmed,
+            "pairs say the opposite: mem compact --check names them": self.contradictions,
+            "entries name what the code has no more: mem doctor --stale": self.gone,
+        }
+        lines = [f"{len(ids)} {words}" for words, ids in told.items() if ids]
+        if lines:
+            head = f"in doubt: {self.share:.0%} of {self.live} live entries"
+            lines.insert(0, f"{head}, so the score is at most {self.most:g}")
+        if self.proposals:
+            waiting = count(self.proposals, "proposal waits", "proposals wait")
+            lines.append(f"{waiting} for your yes: mem inbox")
+        return lines
+
+
+def doubts_of(
+    live: Sequence[Candidate],
+    texts: Mapping[str, str],
+    ages: Mapping[str, int],
+    gone: Collection[str],
+    proposals: int,
+) -> Doubts:
+    """The doubts about live entries; `ages` are in days, by id, as those of `gone`."""
+    unconfirmed = (
+        entry.entry
+        for entry in live
+        if ages[entry.entry] >= UNCONFIRMED_DAYS and _stands_alone(entry)
+    )
+    return Doubts(
+        live=len(live),
+        unconfirmed=tuple(sorted(unconfirmed)),
+        contradictions=tuple(_opposed(live, texts)),
+        gone=tuple(sorted(gone)),
+        proposals=proposals,
+    )
+
+
+def _stands_alone(entry: Candidate) -> bool:
+    """Whether only the session that left it speaks for an entry."""
+    learned = bool(entry.values["written"] and entry.values.get("session_id"))
+    return learned and entry.kind != "episode" and not entry.values["count"]
+
+
+def _opposed(
+    live: Sequence[Candidate], texts: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    by_type = defaultdict[str, list[str]](list)
+    for entry in live:
+        if entry.kind != "episode" and entry.values["written"]:
+            by_type[entry.type].append(entry.entry)
+    pairs: list[tuple[str, str]] = []
+    for ids in by_type.values():
+        claims = [claim(texts[name]) for name in ids]
+        pairs += [(ids[i], ids[j]) for i, j in contradictions(claims)]
+    return sorted(pairs)

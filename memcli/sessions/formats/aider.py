@@ -1,0 +1,69 @@
+"""aider's history, in Markdown: `#### ` is the person, `> ` a tool, all else the
+agent; in a code fence nothing is a mark."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from memcli.sessions import speakers
+from memcli.sessions.formats.protocol import Format
+from memcli.sessions.formats.text import Page
+from memcli.sessions.gather import Gather, Line, TurnPlace
+from memcli.text.matching import verbose
+
+START: Final = "# aider chat started at "
+MARKS: Final = {"#### ": "user", "> ": "tool"}
+
+
+@verbose
+def _asked() -> str:
+    """A command that is only the way in which a person asks."""
+    return r"/ (?: ask | architect | code | context ) \s+ (?=\S)"
+
+
+def read(lines: Iterable[Line], into: Gather) -> None:
+    """Turns by mark, of each chat in the history."""
+    _History(into).read(lines)
+
+
+class _History(Page):
+    started = ""
+
+    def line(self, line: Line, text: str) -> None:
+        if text.startswith(START) and not self.fence:
+            self._begin(text.removeprefix(START))
+            return
+        text = "> " if text == ">" else text
+        marks = [] if self.fence else [mark for mark in MARKS if text.startswith(mark)]
+        mark = "".join(marks)
+        words = text.removeprefix(mark)
+        speaker = MARKS.get(mark, "assistant")
+        changes = self.place is None or speaker != self.speaker
+        if changes and (words.strip() or mark):
+            self.flush()
+            self.speaker = speaker
+            self.place = line.place(self.started)
+        self.fence = speakers.fenced(self.fence, text)
+        self.keep(words)
+
+    def _begin(self, time: str) -> None:
+        """A chat begins; its time has no zone, and is taken for UTC."""
+        self.flush()
+        self.into.close()
+        self.started = speakers.when(time.strip())
+        self.into.where(session="aider-" + re.sub(r"\W+", "", time)[:40])
+
+    def turn(self, text: str, place: TurnPlace) -> None:
+        if self.speaker == "tool":
+            self.into.result("aider", text, place)
+        elif self.speaker == "assistant":
+            self.into.said("assistant", text, place)
+        elif asked := _asked().match(text):
+            self.into.said("user", text[asked.end() :], place)
+        elif text.startswith(("/", "!")):
+            self.into.put_in(text, place)
+        else:
+            self.into.said("user", text, place)
+
+
+FORMAT: Final = Format(name="aider", title="aider", read=read)

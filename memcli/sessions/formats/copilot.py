@@ -1,0 +1,84 @@
+"""Copilot's command line: JSON lines, each an event with its data."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from memcli.sessions import speakers
+from memcli.sessions.formats.protocol import Format, Store
+from memcli.sessions.gather import (
+    Gather,
+    Line,
+    Record,
+    TurnPlace,
+    mapping,
+    records,
+    value_at,
+)
+
+KINDS: Final = ("session.", "user.", "assistant.", "tool.")
+
+
+def recognises(record: Record) -> bool:
+    """Whether a record is one of Copilot's events."""
+    known = str(record.get("type")).startswith(KINDS)
+    return known and isinstance(record.get("data"), dict)
+
+
+def read(lines: Iterable[Line], into: Gather) -> None:
+    """Turns in order; an event whose id was seen is passed over."""
+    for line, record in records(lines, into):
+        kind = str(record.get("type"))
+        data = mapping(record.get("data"))
+        if kind == "session.start":
+            folder = value_at(data, "context", "cwd")
+            into.where(session=data.get("sessionId"), cwd=folder)
+            continue
+        place = into.event(line, record, "id")
+        if place and kind in EVENTS:
+            EVENTS[kind](data, place, into)
+
+
+def _user(data: Record, place: TurnPlace, into: Gather) -> None:
+    text = speakers.texts(data.get("content"))
+    by_person = data.get("source") in (None, "", "user")
+    if by_person and not data.get("parentToolCallId"):
+        into.said("user", text, place)
+    else:
+        into.put_in(text, place)
+
+
+def _assistant(data: Record, place: TurnPlace, into: Gather) -> None:
+    into.said("assistant", speakers.texts(data.get("content")), place)
+
+
+def _call(data: Record, place: TurnPlace, into: Gather) -> None:
+    call = data.get("toolCallId")
+    into.called(data.get("toolName"), data.get("arguments"), place, call)
+
+
+def _result(data: Record, place: TurnPlace, into: Gather) -> None:
+    ends = [data.get("result"), data.get("error")]
+    words = [value_at(end, key) for end in ends for key in ("content", "message")]
+    text = next(filter(None, map(speakers.texts, [*words, *ends])), "")
+    failed = data.get("success") is False
+    into.result("", text, place, error=failed, call=data.get("toolCallId"))
+
+
+EVENTS: Final[dict[str, Callable[[Record, TurnPlace, Gather], None]]] = {
+    "user.message": _user,
+    "assistant.message": _assistant,
+    "tool.execution_start": _call,
+    "tool.execution_complete": _result,
+}
+
+FORMAT: Final = Format(
+    name="copilot",
+    title="Copilot CLI",
+    recognises=recognises,
+    read=read,
+    store=Store(
+        files=("*/events.jsonl",),
+        session=("data", "sessionId"),
+        folder=("data", "context", "cwd"),
+    ),
+)

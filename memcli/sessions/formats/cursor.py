@@ -1,0 +1,62 @@
+"""Cursor's command line: JSON lines of messages, without names or times."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from memcli.sessions import speakers
+from memcli.sessions.formats.blocks import Blocks
+from memcli.sessions.formats.protocol import Format, Store
+from memcli.sessions.gather import Gather, Line, Record, records, value_at
+from memcli.storage.sqlite import Owner
+from memcli.text.matching import verbose
+
+
+@verbose(dot_all=True)
+def _query() -> str:
+    """What a person typed, among what Cursor puts beside it."""
+    return r"<user_query> (.*?) (?: </user_query> | \Z )"
+
+
+def recognises(record: Record) -> bool:
+    """Whether a record is a message of Cursor."""
+    known = record.get("role") in ("user", "assistant") and "uuid" not in record
+    return known and isinstance(value_at(record, "message", "content"), list)
+
+
+def read(lines: Iterable[Line], into: Gather) -> None:
+    """Turns in order. Of a person's message only the query is theirs, where one is
+    marked."""
+    blocks = Blocks(into)
+    for line, record in records(lines, into):
+        if not recognises(record):
+            continue
+        parts = record["message"]["content"]
+        content = [part for part in parts if value_at(part, "text") != "[REDACTED]"]
+        if record["role"] == "assistant":
+            blocks.assistant(content, line.place())
+            continue
+        text = speakers.texts(content)
+        if "<user_query>" in text:
+            text = "\n".join(_query().findall(text))
+        blocks.user(text, line.place())
+
+
+def _owner(path: Path, store: Path, wanted: Sequence[str]) -> Owner:
+    """The store has a folder for each folder, named by its path with dashes."""
+    names = {re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"): path for path in wanted}
+    folder = path.relative_to(store).parts[0].strip("-")
+    return Owner(path.stem, names.get(folder, ""))
+
+
+FORMAT: Final = Format(
+    name="cursor",
+    title="Cursor CLI",
+    recognises=recognises,
+    read=read,
+    store=Store(
+        files=("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
+        owner=_owner,
+    ),
+)
