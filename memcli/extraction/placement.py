@@ -3,7 +3,7 @@ Pure."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.extraction.drafts import FindingDraft, guarded
@@ -69,6 +69,8 @@ class Context(NamedTuple):
     today: str
     targets: Mapping[str, tuple[str, Place]]
     keep: int = 20
+    likeness: Callable[[str, Sequence[str]], Sequence[float]] = lambda about, texts: ()
+    """The cosines of words with texts; nothing where there are no vectors."""
 
 
 class PlacedFinding(NamedTuple):
@@ -197,9 +199,21 @@ class _Placement:
                 if one.entry.id == finding.retires_id:
                     self._retire(one, draft)
             return
+        if _says_instead(finding):
+            mine = claim(_body(draft))
+            live = [
+                one for one in live if not near_duplicate(mine, claim(one.entry.body))
+            ]
         texts = [f"{one.entry.title}\n{one.entry.body}" for one in live]
         instead = finding.body if _says_instead(finding) else ""
-        found = meant(f"{finding.retires} {instead}", texts, every=finding.retires_all)
+        near = self.context.likeness(f"{finding.retires} {instead}".strip(), texts)
+        found = meant(
+            finding.retires,
+            texts,
+            every=finding.retires_all,
+            instead=instead,
+            likeness=near,
+        )
         for place in found.clear:
             self._retire(live[place], draft)
         for place in found.likely:

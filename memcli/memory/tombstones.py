@@ -15,13 +15,22 @@ from memcli.memory.words import spaceless_runs, stem
 from memcli.named import NamedTuple
 from memcli.text.matching import table, verbose
 
-CLEAR = 0.5
-"""So much of what is said, by the rarity of its words, the entry that is meant has."""
-APART = 0.2
-"""So much more than the next one."""
-LIKELY = 0.34
-"""From here on an entry may be meant, and a person is asked."""
 MOST_LIKELY = 3
+
+
+class Bounds(NamedTuple):
+    """An entry is `clear`ly meant from this score on, when the next one is so much
+    `apart`; from `likely` on a person is asked."""
+
+    clear: float
+    apart: float
+    likely: float
+
+
+BY_WORDS = Bounds(clear=0.5, apart=0.2, likely=0.34)
+"""The score is the share of what is said, by the rarity of its words, that a text has."""
+BOTH = Bounds(clear=0.3, apart=0.1, likely=0.2)
+"""The score is half that share and half the cosine."""
 LOOKALIKES = str.maketrans("аеорсухіјѕԁһɡɩοανρτυικѵ", "aeopcyxijsdhgioavptuikv")
 """Letters of other alphabets that look like Latin ones."""
 
@@ -105,10 +114,18 @@ _ABOUT = frozenset(
 """Words of a request that name nothing."""
 
 
-def meant(about: str, texts: Sequence[str], *, every: bool = False) -> Meant:
-    """Which of these texts are meant by words about them; `every`: all that have what
-    is named. One that lacks an identifier of the words is never meant."""
-    wanted = words_of(about)
+def meant(
+    about: str,
+    texts: Sequence[str],
+    *,
+    every: bool = False,
+    instead: str = "",
+    likeness: Sequence[float] = (),
+) -> Meant:
+    """Which of these texts are meant by words about them, and by what holds `instead`;
+    `every`: all that have what is named. One that lacks an identifier of the words is never meant. `likeness` are
+    cosines of the words with the texts, where vectors are there: they count half."""
+    wanted = words_of(f"{about} {instead}")
     if not wanted or not texts:
         return Meant()
     known = [frozenset(words_of(text)) for text in texts]
@@ -122,8 +139,11 @@ def meant(about: str, texts: Sequence[str], *, every: bool = False) -> Meant:
         has_names = all(name in words or name in fold(texts[place]) for name in named)
         has_people = all(_has_name(texts[place], name) for name in people)
         share = sum(rarity[word] for word in wanted if word in words) / whole
+        if likeness:
+            share = 0.5 * share + 0.5 * max(0.0, likeness[place])
         shares.append(share if has_names and has_people else 0.0)
-    return _decided(shares, every=every, is_named=bool(named or people))
+    bounds = BOTH if likeness else BY_WORDS
+    return _decided(shares, bounds, every=every, is_named=bool(named or people))
 
 
 @verbose
@@ -137,15 +157,17 @@ def _has_name(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _decided(shares: Sequence[float], *, every: bool, is_named: bool) -> Meant:
+def _decided(
+    shares: Sequence[float], bounds: Bounds, *, every: bool, is_named: bool
+) -> Meant:
     order = sorted(range(len(shares)), key=lambda place: -shares[place])
     best = shares[order[0]]
     second = shares[order[1]] if len(order) > 1 else 0.0
-    likely = tuple(place for place in order if shares[place] >= LIKELY)
+    likely = tuple(place for place in order if shares[place] >= bounds.likely)
     if every:
-        least = 0.0 if is_named else CLEAR
+        least = 0.0 if is_named else bounds.clear
         return Meant(clear=tuple(place for place in order if shares[place] > least))
-    if best >= CLEAR and best - second >= APART:
+    if best >= bounds.clear and best - second >= bounds.apart:
         return Meant(clear=(order[0],))
     return Meant(likely=likely[:MOST_LIKELY])
 

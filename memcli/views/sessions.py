@@ -30,7 +30,13 @@ _WHO = {
     "agent": "another agent",
     "injected": "harness",
 }
-_DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
+_DONE = {
+    "learned": "+",
+    "reinforced": "=",
+    "restored": "<",
+    "noted": "+",
+    "retired": "-",
+}
 
 
 def extract_keys(done: AfterSession) -> Keys:
