@@ -299,7 +299,7 @@ _mem() {
         ;;
     export)
         case $prev in
-        --target) _mem_words "claude agents-md json obsidian" ;;
+        --target) _mem_words "claude agents-md json" ;;
         --out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;

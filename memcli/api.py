@@ -106,17 +106,22 @@ class Memory:
         from memcli.commands import recall as command
         from memcli.recall.answer import RecallRequest
 
-        wanted: dict[str, Any] = dict(options)
-        sizes = {key: wanted.pop(key, None) for key in ("limit", "max_tokens")}
-        ranked = wanted.pop("ranked", False)
-        session = wanted.pop("session", "")
-        given = {"task" if key == "task_name" else key: v for key, v in wanted.items()}
-        plain = ("since", "until", "archived", "no_global")
-        values: Any = {k: v if k in plain else _names(v) for k, v in given.items()}
-        with self._app(
-            *(f"{key}={n}" for key, n in sizes.items() if n is not None)
-        ) as app:
-            request = RecallRequest(task, Filters(**values), ranked, session=session)
+        given: dict[str, Any] = dict(options)
+        sizes = {key: given.pop(key, None) for key in ("limit", "max_tokens")}
+        sets = [f"{key}={size}" for key, size in sizes.items() if size is not None]
+        ranked = given.pop("ranked", False)
+        session = given.pop("session", "")
+        filters: dict[str, Any] = {
+            key: given.pop(key)
+            for key in ("since", "until", "archived", "no_global")
+            if key in given
+        }
+        for key, names in given.items():
+            filters["task" if key == "task_name" else key] = _names(names)
+        request = RecallRequest(
+            task, Filters(**filters), ranked_only=ranked, session=session
+        )
+        with self._app(*sets) as app:
             return command.recall(app, request)
 
     def add(

@@ -91,13 +91,18 @@ class App:
 
         root = self.project.root
         home = self.project.home
-        stems = [home / "MEMORY", home / "institutional"]
-        single = [
-            stem.with_suffix(end) for stem in stems for end in (".md", ".archive.md")
-        ]
-        now = moment(self.project.now)
-        allowed = [root] if root is not None else []
-        return Workspace(root, state_dir(), now, allowed=allowed, single=single)
+        return Workspace(
+            root,
+            state_dir(),
+            moment(self.project.now),
+            allowed=[root] if root is not None else [],
+            single=[
+                home / "MEMORY.md",
+                home / "MEMORY.archive.md",
+                home / "institutional.md",
+                home / "institutional.archive.md",
+            ],
+        )
 
     def write(
         self,
@@ -178,8 +183,8 @@ class App:
     def problems(self) -> list[Problem]:
         """Every problem of the files in the index and of those that were refused, in
         order."""
-        told = [*self.project.listing.problems, *self.index.problems]
-        return sorted(told, key=lambda problem: (problem.path, problem.line))
+        problems = [*self.project.listing.problems, *self.index.problems]
+        return sorted(problems, key=lambda problem: (problem.path, problem.line))
 
     def refresh(
         self,

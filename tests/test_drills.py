@@ -12,7 +12,7 @@ import pytest
 
 from memcli.app import App, Options
 from tests.conftest import Project
-from tests.drills import crash, crowd
+from tests.drills import crash, crowd, play
 
 HERE = Path(__file__).parents[1]
 QUICK = ("add", "compact", "undo", "extract", "merge-driver")
@@ -122,3 +122,24 @@ def test_two_homes_that_are_killed_while_they_sync_hold_the_same() -> None:
     """Nothing that was written in either is lost, and no count is counted twice."""
     said = drilled("homes", "--edits", "8", "--syncs", "12", "--seed", "3")
     assert said.startswith("2 homes, 8 edits each, 12 syncs") and " 0 faults" in said
+
+
+def test_a_play_keeps_its_lessons_and_no_idle_turn() -> None:
+    """Twelve sessions over the four stages, through hooks, git and the commands."""
+    said = drilled("play", "--sessions", "12")
+    assert "4 of 4 lessons live, 0 idle turns kept, 0 archive blocks twice" in said
+
+
+def test_the_checker_of_plays_sees_what_is_wrong(tmp_path: Path) -> None:
+    """A lesson that is gone, an idle turn that is kept, a block that stands twice."""
+    stage = play.Stage(tmp_path)
+    entry = "---\nid: a\ntype: directive\nstatus: active\n---\n## Email\n"
+    idle = f"{entry}I never got that email.\n\n"
+    (stage.root / "MEMORY.md").write_text(idle)
+    (stage.root / "MEMORY.archive.md").write_text(idle * 2)
+    wrong = play.faults(stage, play.LESSONS[:1])
+    assert [line.partition(":")[0] for line in wrong] == [
+        "kept",
+        "twice",
+        "1 lessons of 1 are not live",
+    ]

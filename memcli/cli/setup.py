@@ -12,7 +12,7 @@ from memcli.cli.options import argument, command, flag, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
 from memcli.views import exchange, json, sessions, text, upkeep
-from memcli.views.text import count, how_to_begin, put, say
+from memcli.views.text import how_to_begin, put, say
 
 OWN = "Further"
 
@@ -233,8 +233,7 @@ def import_(
 @command("export")
 def export(
     mem: App,
-    target: str = option("TARGET", "claude, agents-md, json or obsidian."),
-    folder: str = argument("[DIR]", "With obsidian: the folder for the notes.", ""),
+    target: str = option("TARGET", "claude, agents-md or json."),
     out: str = option(
         "FILE", "Write there; of a file that exists only our section changes."
     ),
@@ -246,8 +245,7 @@ def export(
     """Hand the memory to tools that read a file.
 
     For claude and agents-md a marked section with norms, rules and the strongest
-    lessons; for json every live entry; for obsidian a note an entry. The proxy store is
-    never exported."""
+    lessons; for json every live entry. The proxy store is never exported."""
     from memcli.commands import export as command
 
     quiet = mem.options.quiet
@@ -267,14 +265,6 @@ def export(
     if not target:
         hint = f"mem export --target {' | '.join(command.TARGETS)}"
         raise UsageError("export: no target is named", hint)
-    if target in command.TARGETS and (target == "obsidian") != bool(folder):
-        raise UsageError(
-            "export: --target obsidian and a folder go together", "mem export --help"
-        )
-    if target == "obsidian":
-        many, changed = command.save_notes(mem, folder)
-        put(f"{count(many, 'note')} in {folder}, {changed} new or changed")
-        return
     report = command.export(mem, target)
     written = exchange.export_text(report, raw=raw)
     text.count_problems(report.problems, quiet=quiet)

@@ -15,11 +15,11 @@ from memcli.install import git_hooks
 from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written, read_known
-from memcli.project.levels_on_disk import FOLDERS, PRIVATE, marks
+from memcli.project.levels_on_disk import PRIVATE, marks
 from memcli.project.listing import FoundFile
 from memcli.storage.files import read_text, refuse_links
 
-TARGETS = ("claude", "agents-md", "json", "obsidian")
+TARGETS = ("claude", "agents-md", "json")
 RULES = ("policy", "architecture", "preference")
 """The kinds that say how things are done here, whatever their priority; all others are
 lessons."""
@@ -121,41 +121,6 @@ def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
             yield ExportNote(
                 group=shelf, title=entry.title, facts=facts, text=entry.body
             )
-
-
-def save_notes(app: App, folder: str) -> tuple[int, int]:
-    """Write each entry in view as a note for Obsidian; how many there are, how many
-    changed."""
-    from memcli.storage.durable import write_output
-
-    project = app.project
-    path = Path(os.path.abspath(app.project.cwd / os.path.expanduser(folder)))
-    files, _ = _files(project, view.Filters())
-    found = [(project.root or project.home) / name for name in FOLDERS]
-    holds = any(
-        Path(project.path_of(file.path)).is_relative_to(path) for file, _ in files
-    )
-    if holds or any(path.is_relative_to(each) for each in found):
-        raise UsageError(f"{folder}: holds memory files", "name a folder of its own")
-    own = [
-        entry
-        for file, found in files
-        if file.place.store == "memory"
-        for entry in found
-    ]
-    unique = {entry.id: entry for entry in reversed(own) if entry.written}
-    made = handout.notes(list(unique.values()))
-    root = project.root
-    refuse_links(path, root if root is not None and path.is_relative_to(root) else path)
-    path.mkdir(parents=True, exist_ok=True)
-    changed = 0
-    for name, text in made.items():
-        with nothing_written(name):
-            before = read_text(path / name, path) if (path / name).exists() else None
-        if before != text:
-            write_output(path / name, text, root=path)
-            changed += 1
-    return len(made), changed
 
 
 def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:

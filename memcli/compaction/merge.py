@@ -19,7 +19,7 @@ from memcli.memory.grammar import BLANKS, derived_id, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import ARCHIVE
 from memcli.memory.words import is_day
-from memcli.text.matching import pattern
+from memcli.text.matching import verbose
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _FRONT = re.compile(r"---[ \t]*\r?\n.*?(?<=\n)---[ \t]*\r?(?:\n|\Z)", re.DOTALL)
@@ -313,19 +313,38 @@ def _with_body(block: _Block, source: _Block) -> _Block:
     return block._replace(front=block.front + missing, rest=source.rest)
 
 
+@verbose(lines=True)
+def _comment() -> str:
+    """A comment in front matter."""
+    return r"""
+        ^ [ \t]* \# .*                    # a line of its own
+      | ^ [^'"\[{\n]*? [ \t] (\# .*)      # behind a plain value
+      | : [ \t]+
+        (?: '[^'\n]*' | "[^"\n]*" | \[ [^]'"\n]* \] )   # behind quotes or a list
+        [ \t]+ \# .*
+    """
+
+
+def _comments(block: _Block) -> set[str]:
+    """The words of the comments in the front matter."""
+    return {
+        found[0].partition("#")[2].strip() for found in _comment().finditer(block.front)
+    }
+
+
 def _with_values(
     values: Values, base: _Block | None, ours: _Block, theirs: _Block
 ) -> _Block:
     """The front matter of a side that loses no comment, with what it lacks spliced
     in."""
-    comments = pattern("compaction/merge", "comment")
-    old, mine, other = (
-        {found[0].partition("#")[2].strip() for found in comments.finditer(block.front)}
-        for block in (base or ours, ours, theirs)
-    )
-    sides = [ours] * (other <= mine or other == old) + [theirs] * (
-        mine <= other or mine == old
-    )
+    old = _comments(base or ours)
+    mine = _comments(ours)
+    other = _comments(theirs)
+    sides: list[_Block] = []
+    if other <= mine or other == old:
+        sides.append(ours)
+    if mine <= other or mine == old:
+        sides.append(theirs)
     if not sides:
         raise Unmergeable("both sides changed the comments of one entry")
     for block in sides:
@@ -355,33 +374,50 @@ def _spliced(block: _Block, changes: Values) -> _Block:
 
 def _merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
     """Front matter of both sides; without a base, two insertions of one entry."""
-    if base is None:
-        # What both bring with them was counted before their ways parted, say by a
-        # squashed merge.
-        both = [key for key in COUNTS if key in ours and key in theirs]
-        base = {
-            key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
-            for key in both
-        }
-    newer = (
-        _date_rank(ours.get("last_reinforced")),
-        _date_rank(theirs.get("last_reinforced")),
-    )
-    preferred = (
-        "" if newer[0] == newer[1] else "ours" if newer[0] > newer[1] else "theirs"
-    )
+    base = _counted_by_both(ours, theirs) if base is None else base
+    preferred = _reinforced_later(ours, theirs)
     merged = {
         key: _merge_value(key, base.get(key), ours.get(key), theirs.get(key), preferred)
         for key in dict.fromkeys([*ours, *theirs])
     }
-    status = merged.get("status")  # the reason goes with the status it explains
-    sides = [values for values in (ours, theirs) if _same(values.get("status"), status)]
-    if len(sides) == 1:
-        merged["retired_because"] = sides[0].get("retired_because")
-    left = ours if _same(ours.get("archived_at"), merged.get("archived_at")) else theirs
-    if not _same(ours.get("archived_at"), theirs.get("archived_at")):
-        merged |= {key: left[key] for key in ARCHIVE_KEYS if key in left}
+    merged |= _reasons(ours, theirs, merged)
     return {key: value for key, value in merged.items() if value is not None}
+
+
+def _counted_by_both(ours: Values, theirs: Values) -> Values:
+    """What both bring with them was counted before their ways parted, say by a squashed
+    merge."""
+    return {
+        key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
+        for key in COUNTS
+        if key in ours and key in theirs
+    }
+
+
+def _reinforced_later(ours: Values, theirs: Values) -> str:
+    """The side with the later `last_reinforced`, "" where they are equal."""
+    mine = _date_rank(ours.get("last_reinforced"))
+    other = _date_rank(theirs.get("last_reinforced"))
+    if mine == other:
+        return ""
+    return "ours" if mine > other else "theirs"
+
+
+def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
+    """The values that explain another, from the side that has it: why an entry is
+    retired, and why it was archived then."""
+    reasons: dict[str, Any] = {}
+    sides = [side for side in (ours, theirs) if _agrees(side, merged, "status")]
+    if len(sides) == 1:
+        reasons["retired_because"] = sides[0].get("retired_because")
+    sides = [side for side in (ours, theirs) if _agrees(side, merged, "archived_at")]
+    if len(sides) == 1:
+        reasons |= {key: sides[0][key] for key in ARCHIVE_KEYS if key in sides[0]}
+    return reasons
+
+
+def _agrees(side: Values, merged: Values, key: str) -> bool:
+    return _same(side.get(key), merged.get(key))
 
 
 def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:

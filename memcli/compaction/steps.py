@@ -24,7 +24,7 @@ from memcli.compaction.stages import end_stage
 from memcli.memory.changes import copied_values, drop_copy, kept_in
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.values import Entry, archive_of, sessions_of
+from memcli.memory.values import PASSING_LEVELS, Entry, archive_of, sessions_of
 from memcli.providers import embed as vector
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
@@ -265,31 +265,44 @@ def has_faded(
 
 
 def _promote_recurring(work: Compaction) -> None:
-    by_type = defaultdict[str, list[Held]](list)
     project = {
         held.entry.id for held in work.held if held.source.place.level == "project"
     }
+    by_type = defaultdict[str, list[Held]](list)
     for held in work.held:
-        low = (
-            held.source.place[:2] in (("job", "memory"), ("task", "memory"))
-            and held.live
-        )
-        if low and held.entry.kind != "episode" and held.entry.id not in project:
+        if _may_rise(held) and held.entry.id not in project:
             by_type[held.entry.type].append(held)
     for _, group in sorted(by_type.items()):
-        unique = _by_place(group)
-        claims = [work.claim_of(held) for held in unique]
-        families = [
-            [unique[i] for i in c.members] for c in clusters(claims) if not c.guarded
-        ]
-        families += [[h] for h in unique if not any(h in family for family in families)]
-        for family in families:
-            jobs = {held.source.place.job for held in family if held.source.place.job}
-            sessions = {
-                session for held in family for session in sessions_of(held.entry)
-            }
-            if len(jobs) >= RECURS or len(sessions) >= RECURS:
+        for family in _families(work, _by_place(group)):
+            if _recurs(family):
                 _promote(work, family)
+
+
+def _may_rise(held: Held) -> bool:
+    """Whether an entry may be copied up to the project: from a job's or task's
+    memory."""
+    place = held.source.place
+    low = place.level in PASSING_LEVELS and place.store == "memory"
+    return low and held.live and held.entry.kind != "episode"
+
+
+def _families(work: Compaction, members: list[Held]) -> list[list[Held]]:
+    """The groups of entries that say the same; what is like no other is one alone."""
+    claims = [work.claim_of(held) for held in members]
+    families = [
+        [members[at] for at in cluster.members]
+        for cluster in clusters(claims)
+        if not cluster.guarded
+    ]
+    related = {held.spot for family in families for held in family}
+    return families + [[held] for held in members if held.spot not in related]
+
+
+def _recurs(family: Sequence[Held]) -> bool:
+    """Whether entries come from enough distinct jobs or sessions."""
+    jobs = {held.source.place.job for held in family} - {""}
+    sessions = {session for held in family for session in sessions_of(held.entry)}
+    return max(len(jobs), len(sessions)) >= RECURS
 
 
 def _by_place(unique: Iterable[Held]) -> list[Held]:
@@ -360,21 +373,30 @@ def _settle_contradictions(
     out."""
     for first, second, detail in list(_opposites(work)):
         pair = [first, second]
-        key = frozenset(held.entry.id for held in pair)
-        verdict = verdicts.get(key) if mode == "resolve" else None
-        if not (first.live and second.live) or (
-            verdict and _resolve(work, pair, verdict)
-        ):
+        ids = frozenset(held.entry.id for held in pair)
+        verdict = verdicts.get(ids) if mode == "resolve" else None
+        if not (first.live and second.live):
+            continue
+        if verdict is not None and _resolve(work, pair, verdict):
             continue
         unsure = verdict is not None and verdict.what == "unsure"
         work.tell("unsure" if unsure else "contradiction", pair, detail)
-        marked = any(i in held.names("contradicts") for held in pair for i in key)
-        if mode == "decay" and not marked:
-            for held, other in (pair, pair[::-1]):
-                lowered = round(held.original.importance * DECAY, 4)
-                named = [*held.names("contradicts"), other.entry.id]
-                held.set(importance=lowered, contradicts=named)
-            work.note("decayed", pair)
+        if mode == "decay":
+            _decay(work, pair)
+
+
+def _decay(work: Compaction, pair: list[Held]) -> None:
+    """Lower the importance of two entries that say the opposite, unless they are marked
+    so already."""
+    first, second = pair
+    named = {*first.names("contradicts"), *second.names("contradicts")}
+    if named & {first.entry.id, second.entry.id}:
+        return
+    for held, other in ((first, second), (second, first)):
+        lowered = round(held.original.importance * DECAY, 4)
+        opposite = [*held.names("contradicts"), other.entry.id]
+        held.set(importance=lowered, contradicts=opposite)
+    work.note("decayed", pair)
 
 
 def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
@@ -401,25 +423,35 @@ def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {entry.id: entry for entry in (verdict.first, verdict.second)}
     same = all(
-        shown[h.entry.id].body == h.entry.body and h.source.writable for h in pair
+        shown[held.entry.id].body == held.entry.body and held.source.writable
+        for held in pair
     )
-    if verdict.what == "new" and same:
+    if not same:
+        return False
+    if verdict.what == "new":
         work.tell("both hold", pair)
         return True
-    if verdict.what == "unsure" or verdict.keep not in shown or not same:
+    if verdict.what == "unsure" or verdict.keep not in shown:
         return False
-    winner, loser = pair if pair[0].entry.id == verdict.keep else pair[::-1]
-    if work.edited([loser] if verdict.what == "reinforce" else pair):
-        return True
+    first, second = pair
+    winner = first if first.entry.id == verdict.keep else second
+    loser = second if winner is first else first
+    changed = [loser] if verdict.what == "reinforce" else pair
+    if not work.edited(changed):
+        _supersede(work, winner, loser, verdict)
+    return True
+
+
+def _supersede(work: Compaction, winner: Held, loser: Held, verdict: Pair) -> None:
     if verdict.what == "reinforce":
         work.changes.strengthen(winner.spot, work.now.isoformat())
     elif verdict.what == "update":
         work.changes.supersede(winner.spot, verdict.body)
-    lost = {
-        "status": "retired",
-        "superseded_by": winner.entry.id,
-        "retired_because": "superseded",
-    }
-    work.leave([loser], "superseded", **lost)
+    work.leave(
+        [loser],
+        "superseded",
+        status="retired",
+        superseded_by=winner.entry.id,
+        retired_because="superseded",
+    )
     work.note("superseded", [winner, loser], verdict.what)
-    return True

@@ -26,7 +26,11 @@ WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Where a branch is taken to have come from; the first one that exists and is not HEAD
 itself."""
-_ORDER = "added restored moved changed reinforced weakened retired merged archived removed".split()
+_ORDER = (
+    "added", "restored", "moved", "changed", "reinforced", "weakened", "retired",
+    "merged", "archived", "removed",
+)  # fmt: skip
+"""In which a report tells what became of entries."""
 
 
 class EntryDiff(NamedTuple):
@@ -103,42 +107,42 @@ def diff(app: App, revisions: str = "") -> DiffReport:
         hint = "run it inside one, or name it with --root"
         raise UsageError("there is no git repository here", hint)
     base, head = _ends(root, revisions)
-    places = {name: placed(project, name) for name in _changed(root, base, head)}
-    changed = [
-        n
-        for n, where in places.items()
-        if where and "proxy" not in (where.store, where.of)
-    ]
-    # What comes back from an archive leaves it as it is, so that no difference would
-    # show it.
-    names = sorted(
-        {*changed, *(archive_of(n) for n in changed if not n.endswith(ARCHIVE))}
-    )
+    names = _names(project, _changed(root, base, head))
     problems: list[Problem] = []
-    before, after = (
-        _version(project, names, commit, problems) for commit in (base, head)
-    )
-    order = {what: at for at, what in enumerate(_ORDER)}
-    found = sorted(
-        changes(before, after), key=lambda c: (c.path, order[c.what], c.title, c.id)
-    )
-    fresh = frozenset(one.id for one in found if one.what in ("added", "changed"))
-    fresh |= {
-        unit for name in names for unit in _units(after, name) - _units(before, name)
-    }
-    commits = [each for each in (base, head) if each]
-    short = [_git(root, "rev-parse", "--short", each).strip() for each in commits]
-    told = review(root, base, head, list(_standing(project, head)), fresh)
-    prose = tuple(_prose(before, after))
-    faults = tuple(dict.fromkeys(problems))
+    before = _version(project, names, base, problems)
+    after = _version(project, names, head, problems)
+    found = sorted(changes(before, after), key=_place_in_report)
+    fresh = {change.id for change in found if change.what in ("added", "changed")}
+    for name in names:
+        fresh |= _units(after, name) - _units(before, name)
+    standing = list(_standing(project, head))
+    shown = [
+        _git(root, "rev-parse", "--short", end).strip() for end in (base, head) if end
+    ]
     return DiffReport(
-        base=short[0],
-        head=[*short, WORKING][1],
-        findings=told,
+        base=shown[0],
+        head=shown[1] if head else WORKING,
+        findings=review(root, base, head, standing, frozenset(fresh)),
         changes=tuple(found),
-        prose=prose,
-        problems=faults,
+        prose=tuple(_prose(before, after)),
+        problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _names(project: Project, changed: Iterable[str]) -> list[str]:
+    """The memory files among those that changed, and their archives: what comes back
+    from an archive leaves it as it is, so that no difference would show it."""
+    names = set()
+    for name in changed:
+        place = placed(project, name)
+        if place and "proxy" not in (place.store, place.of):
+            names.add(name)
+            names.add(name if name.endswith(ARCHIVE) else archive_of(name))
+    return sorted(names)
+
+
+def _place_in_report(change: EntryDiff) -> tuple[str, int, str, str]:
+    return change.path, _ORDER.index(change.what), change.title, change.id
 
 
 def _units(side: BranchVersion, name: str) -> set[str]:
@@ -184,14 +188,19 @@ def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
     """The commit where the histories part (else the base), and the other end ("":
     files)."""
-    first, dots, last = revisions.partition("..." if "..." in revisions else "..")
+    separator = "..." if "..." in revisions else ".."
+    first, dots, last = revisions.partition(separator)
     head = _commit(root, last or "HEAD") if dots else ""
-    base = now = _commit(root, first or "HEAD")
-    if not first:
-        known = (_commit(root, name, needed=False) for name in DEFAULTS)
-        base = next((commit for commit in known if commit and commit != now), now)
-    parted = _git(root, "merge-base", base, head or _commit(root, "HEAD"))
-    return (parted.split() or [base])[0], head
+    base = _commit(root, first) if first else _default_base(root)
+    parted = _git(root, "merge-base", base, head or _commit(root, "HEAD")).split()
+    return parted[0] if parted else base, head
+
+
+def _default_base(root: Path) -> str:
+    """The commit of the main branch; where that is this one, the last commit."""
+    last = _commit(root, "HEAD")
+    known = (_commit(root, name, needed=False) for name in DEFAULTS)
+    return next((commit for commit in known if commit not in ("", last)), last)
 
 
 def _changed(root: Path, base: str, head: str) -> list[str]:
@@ -309,24 +318,29 @@ def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
         yield from _kept(old[key], new[key])
     come = [new[key] for key in sorted(new.keys() - old.keys())]
     for key in sorted(old.keys() - new.keys()):
-        to = next((one for one in come if one.entry.id == key[0]), None)
+        same = (side for side in come if side.entry.id == key[0])
+        to = next(same, None)
         if to is None:
             yield _gone(old[key], after)
         else:
             come.remove(to)
             yield to.is_now("moved", f"from {key[1]}")
             yield from _kept(old[key], to)
-    for one in come:
-        name = one.entry.id
-        promoted = one.entry.extra.get("promoted_from")
-        copies = [path for entry, path in old if entry == name]
-        if name in before.archived:
-            yield one.is_now("restored", "from the archive")
-        elif copies:
-            yield one.is_now("added", f"copy of the one in {copies[0]}")
-        else:
-            many = len(promoted) if isinstance(promoted, list) else 0
-            yield one.is_now("added", f"promoted from {many} entries" if many else "")
+    for side in come:
+        yield _came(side, before)
+
+
+def _came(side: BranchSide, before: BranchVersion) -> EntryDiff:
+    name = side.entry.id
+    if name in before.archived:
+        return side.is_now("restored", "from the archive")
+    copies = [path for entry, path in before.entries if entry == name]
+    if copies:
+        return side.is_now("added", f"copy of the one in {copies[0]}")
+    promoted = side.entry.extra.get("promoted_from")
+    if promoted and isinstance(promoted, list):
+        return side.is_now("added", f"promoted from {len(promoted)} entries")
+    return side.is_now("added", "")
 
 
 def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
@@ -345,39 +359,43 @@ def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
 def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
     old = before.entry
     new = after.entry
-    said = {"reinforcement_count", "written"}
+    told = {"reinforcement_count", "written"}
     if old.status != new.status and "retired" in (old.status, new.status):
-        said |= {"status", "retired_because"}
-        gone = new.status == "retired"
-        because = str(new.extra.get("retired_because") or "") if gone else ""
-        yield after.is_now("retired" if gone else "restored", because)
+        told |= {"status", "retired_because"}
+        if new.status == "retired":
+            because = str(new.extra.get("retired_because") or "")
+            yield after.is_now("retired", because)
+        else:
+            yield after.is_now("restored", "")
     was = old.reinforcement_count
     now = new.reinforcement_count
     if was != now:
-        said.add("last_reinforced")
+        told.add("last_reinforced")
         yield after.is_now("reinforced" if now > was else "weakened", f"{was} → {now}")
-    core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in said]
+    if keys := _changed_keys(old, new, told):
+        yield after.is_now("changed", ", ".join(keys))
+
+
+def _changed_keys(old: Entry, new: Entry, told: set[str]) -> list[str]:
+    """The keys whose values differ, but those that were told."""
+    core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in told]
     keys = [key for key in core if getattr(old, key) != getattr(new, key)]
-    extra = sorted({*old.extra, *new.extra} - said - {"priority"})
+    extra = sorted({*old.extra, *new.extra} - told - {"priority"})
     keys += [key for key in extra if old.extra.get(key) != new.extra.get(key)]
     if old.body.replace("\r\n", "\n") != new.body.replace("\r\n", "\n"):
         keys.append("body")
-    if keys:
-        yield after.is_now("changed", ", ".join(keys))
+    return keys
 
 
 def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
     for name in sorted({*before.files, *after.files}):
         if name.endswith(ARCHIVE):
             continue
-        files = (side.files.get(name) or parse("", name) for side in (before, after))
-        old, new = (
-            Counter((s.title, s.body) for s in sections(memory)) for memory in files
-        )
+        old = _passages(before, name)
+        new = _passages(after, name)
         gone = old - new
         come = new - old
-        both = Counter(title for title, _ in gone) & Counter(title for title, _ in come)
-        changed = both.total()
+        changed = (_titles(gone) & _titles(come)).total()
         if gone or come:
             yield ProseDiff(
                 path=name,
@@ -385,6 +403,15 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
                 removed=gone.total() - changed,
                 changed=changed,
             )
+
+
+def _passages(side: BranchVersion, name: str) -> Counter[tuple[str, str]]:
+    memory = side.files.get(name) or parse("", name)
+    return Counter((section.title, section.body) for section in sections(memory))
+
+
+def _titles(passages: Iterable[tuple[str, str]]) -> Counter[str]:
+    return Counter(title for title, _ in passages)
 
 
 KEPT = 8  # so many commits stay laid out
@@ -445,15 +472,9 @@ def _laid_out(root: Path, commit: str) -> Path:
         return folder
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
-    listed = (
-        row.partition("\t")
-        for row in _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
-    )
-    wanted = [
-        (commit, name)
-        for mode, _, name in listed
-        if mode[:3] == "100" and _is_read(name)
-    ]
+    rows = _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
+    names = (row.partition("\t")[2] for row in rows if row.startswith("100"))
+    wanted = [(commit, name) for name in names if _is_read(name)]
     for (_, name), text in zip(wanted, blobs(root, wanted), strict=True):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text, encoding="utf-8", newline="")

@@ -1,29 +1,59 @@
-"""Memory as a marked section of CLAUDE.md or AGENTS.md, and as linked notes for
-Obsidian. Pure."""
+"""Memory as a marked section of CLAUDE.md or AGENTS.md. Pure."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from memcli.install.git_hooks import EXPORT
-from memcli.memory.values import Entry, listed
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text import matching
-from memcli.text.controls import for_prompt, strip_controls, strip_private
-from memcli.text.secrets import redact_secrets
+from memcli.text.controls import for_prompt
+from memcli.text.matching import verbose
 
 BEGIN = EXPORT.begin()
 END = EXPORT.end
 HEAD = matching.table("exchange/handout.md").rstrip("\n").split("\n")
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
+SHARES = {"norms": 2, "rules": 2, "lessons": 1}
+"""Norms take half of the room, rules half of the rest, lessons what is left."""
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
 ENTRY_LINES = 12
-LINKS = ("supports", "contradicts", "superseded_by", "merged_from", "promoted_from")
 
-_pattern = partial(matching.pattern, "exchange/exporter")
+
+@verbose(lines=True)
+def _fence() -> str:
+    """The opening or closing fence of code."""
+    return r"^ [ \t]* ( `{3,} | ~{3,} )"
+
+
+@verbose(lines=True)
+def _fence_line() -> str:
+    """A fence with all that stands on its line, as CommonMark has it."""
+    return r"""
+        ^ [ ]{0,3} (?:
+            (?P<ticks> `{3,}+ ) (?P<info> [^`\n]*+ )
+          | (?P<tildes> ~{3,}+ ) (?P<words> [^\n]*+ )
+        ) $
+    """
+
+
+@verbose
+def _span() -> str:
+    """Code between single backticks."""
+    return r"( (?<![`\\]) ` (?!`) [^`\n]++ ` (?!`) )"
+
+
+@verbose
+def _import() -> str:
+    """The sign that makes a path an import of that file."""
+    return r"(?<!\w) @ (?= [\w~./\\-] )"
+
+
+@verbose(lines=True)
+def _hashes() -> str:
+    """The mark of a heading."""
+    return r"^ (\#{1,6}) (?= [ \t] )"
 
 
 class ExportNote(NamedTuple):
@@ -49,18 +79,45 @@ def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
     """The notes that fit, best first: norms in half of the room, rules in half of the
     rest."""
     frame = [BEGIN, *HEAD, "", _more(10**6), END]
-    body = list[str]()
+    body: list[str] = []
     shown = 0
-    for group, share in (("norms", 2), ("rules", 2), ("lessons", 1)):
-        mine = [note for note in notes if note.group == group]
-        left = size - _size(frame) - _size(body)
-        room = (lines - len(frame) - len(body)) // share
-        found, count = _group(group, mine, room, left // share)
-        body = body + found * bool(count)
-        shown = shown + count
+    for group, share in SHARES.items():
+        used = [*frame, *body]
+        part = _Part(
+            group,
+            lines=(lines - len(used)) // share,
+            size=(size - _size(used)) // share,
+        )
+        for note in notes:
+            if note.group == group:
+                part.add(note)
+        if part.shown:
+            body += part.text
+            shown += part.shown
     more = len(notes) - shown
     tail = ["", _more(more)] if more else []
-    return Handout("\n".join([BEGIN, *HEAD, *body, *tail, END]) + "\n", shown, more)
+    text = "\n".join([BEGIN, *HEAD, *body, *tail, END])
+    return Handout(text=f"{text}\n", shown=shown, more=more)
+
+
+class _Part:
+    """The notes of one group, as many as find room."""
+
+    def __init__(self, group: str, *, lines: int, size: int) -> None:
+        self.text = ["", TITLES[group], ""]
+        self.lines = lines - len(self.text)
+        self.size = size - _size(self.text)
+        self.shown = 0
+
+    def add(self, note: ExportNote) -> None:
+        """Add a note, if it fits."""
+        is_norm = note.group == "norms"
+        text = _norm(note, self.lines, self.size) if is_norm else _entry(note)
+        if text and len(text) <= self.lines and _size(text) <= self.size:
+            self.text += text
+            self.lines -= len(text)
+            self.size -= _size(text)
+            self.shown += 1
 
 
 def _size(lines: Sequence[str]) -> int:
@@ -71,53 +128,36 @@ def _more(number: int) -> str:
     return f"({number} more: `mem list`)"
 
 
-def _group(
-    group: str, notes: Sequence[ExportNote], lines: int, size: int
-) -> tuple[list[str], int]:
-    out = ["", TITLES[group], ""]
-    shown = 0
-    size -= _size(out)
-    for note in notes:
-        room = (lines - len(out), size)
-        found = _norm(note, *room) if group == "norms" else _entry(note)
-        if found and len(found) <= room[0] and _size(found) <= size:
-            out = out + found
-            shown = shown + 1
-            size = size - _size(found)
-    return out, shown
-
-
 def _entry(note: ExportNote) -> list[str]:
     body = cut_words(body_of(note.text, note.title).strip(), ENTRY_TOKENS)
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:
         lines = [*lines[: ENTRY_LINES - 1], "…"]
-    fences = _pattern("fence").findall("\n".join(lines))
+    fences = _fence().findall("\n".join(lines))
     if len(fences) % 2:
         lines.append(fences[-1])
     safe = safe_text("\n".join(lines)) if lines else ""
     title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
-    return [
-        f"- **{title}** ({note.facts})",
-        *(f"  {line}" for line in safe.split("\n") if safe),
-    ]
+    shown = [f"  {line}" for line in safe.split("\n")] if safe else []
+    return [f"- **{title}** ({note.facts})", *shown]
 
 
 def _norm(note: ExportNote, room: int, size: int) -> list[str]:
-    text = safe_text(note.text)
-    text = (
-        _pattern("hashes")
-        .sub(lambda found: "#" * min(6, len(found[1]) + 3), text)
-        .strip()
-    )
+    text = _hashes().sub(_below_ours, safe_text(note.text)).strip()
     missing = f"({note.title}: more stands in the file)"
     kept: list[str] = []
     for part in filter(None, re.split(r"\n[ \t]*\n", text)):
-        lines = [*kept, *([""] if kept else []), *part.split("\n")]
+        between = [""] if kept else []
+        lines = [*kept, *between, *part.split("\n")]
         if len(lines) >= room or _size([*lines, missing]) > size:
             return [*kept, missing] if kept else []
         kept = lines
     return kept
+
+
+def _below_ours(mark: re.Match[str]) -> str:
+    """A heading deeper than those of the section."""
+    return "#" * min(6, len(mark[1]) + 3)
 
 
 def safe_text(text: str) -> str:
@@ -137,61 +177,29 @@ def fenced(text: str) -> Iterator[tuple[int, int]]:
     has them."""
     start = 0
     fence = ""
-    for mark in _pattern("mark").finditer(text):
-        own = mark[1] or mark[3]
-        info = mark[2] or mark[4]
+    for line in _fence_line().finditer(text):
+        mark = line["ticks"] or line["tildes"]
+        info = line["info"] or line["words"] or ""
         if not fence:
-            start = mark.start()
-            fence = own
-        elif own.startswith(fence) and not (info or "").strip():
-            yield start, mark.end()
+            start = line.start()
+            fence = mark
+        elif mark.startswith(fence) and not info.strip():
+            yield start, line.end()
             fence = ""
 
 
 def _without_imports(text: str) -> str:
     """Text without `@path`, but in code spans, where the backticks tell for sure what
     is one."""
-    sure = all(ticks == "`" for ticks in _pattern("ticks").findall(text))
-    sure = sure and all(line.count("`") % 2 == 0 for line in text.split("\n"))
-    parts = _pattern("span").split(text) if sure else [text]
-    return "".join(
-        part if i % 2 else _pattern("at").sub("&#64;", part)
-        for i, part in enumerate(parts)
-    )
+    parts = _span().split(text) if _has_sure_spans(text) else [text]
+    outside = [_import().sub("&#64;", part) for part in parts[::2]]
+    parts[::2] = outside
+    return "".join(parts)
 
 
-def notes(entries: Sequence[Entry]) -> dict[str, str]:
-    """The text of each note by its file name."""
-    names: dict[str, str] = {}
-    for entry in entries:
-        name = _note_name(entry.title, entry.id[:8])
-        taken = name.casefold() in map(str.casefold, names.values())
-        names[entry.id] = _note_name(entry.title, entry.id) if taken else name
-    return {f"{names[entry.id]}.md": _note_text(entry, names) for entry in entries}
-
-
-def _note_name(title: str, id: str) -> str:
-    words = (
-        _pattern("unsafe")
-        .sub(" ", redact_secrets(strip_controls(title)))[:80]
-        .strip(". ")
-    )
-    return f"{words} {_pattern('unsafe').sub(' ', strip_controls(id))[:40]}".strip(". ")
-
-
-def _note_text(entry: Entry, names: dict[str, str]) -> str:
-    values: dict[str, object] = {
-        "id": entry.id, "type": entry.type, "kind": entry.kind, "status": entry.status,
-        "importance": entry.importance, "created": entry.created_at,
-        "tags": [tag.replace(" ", "-") for tag in listed(entry, "tags")],
-    }  # fmt: skip
-    for key in LINKS:
-        known = (names[id] for id in listed(entry, key) if id in names)
-        values[key] = [f"[[{name}]]" for name in known]
-    rows = [
-        f"{k}: {json.dumps(v, ensure_ascii=False)}"
-        for k, v in values.items()
-        if v not in ("", [])
-    ]
-    body = redact_secrets(strip_controls(strip_private(entry.body))).strip()
-    return "\n".join(["---", *map(redact_secrets, rows), "---", body, ""])
+def _has_sure_spans(text: str) -> bool:
+    """Whether all backticks are single, none is escaped, and each has its pair on its
+    line."""
+    runs = matching.regex(r"(?:(?<!\\)\\++)?`++").findall(text)
+    paired = all(line.count("`") % 2 == 0 for line in text.split("\n"))
+    return paired and all(run == "`" for run in runs)

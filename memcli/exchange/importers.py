@@ -4,7 +4,6 @@ memory."""
 import os
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +12,79 @@ from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
 from memcli.memory.words import is_day
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.matching import pattern, table
+from memcli.text.matching import regex, table, verbose
 
 TITLE = 100
-_pattern = partial(pattern, "exchange/importers")
 _MARKS = "#>*-+ \t"
+
+
+@verbose(lines=True, dot_all=True)
+def _front_matter() -> str:
+    """The front matter at the beginning of a text."""
+    return r"\A \ufeff? --- [ \t]* \r?\n (.*?) ^ --- [ \t]* \r? (?: \n | \Z )"
+
+
+@verbose(lines=True)
+def _key_line() -> str:
+    """A key with its value, in front matter that is no YAML."""
+    return r"^ ( [\w-]++ ) : ( [^\n]*+ ) $"
+
+
+@verbose
+def _heading() -> str:
+    """The heading at the beginning of a section."""
+    return r"\A \s* \#{1,6} [ \t]+ [^\n]* \n?"
+
+
+@verbose(dot_all=True)
+def _own_section() -> str:
+    """What `mem` put into a file."""
+    return r"""
+        <!--[ ]mem:[ ] (export[ ])? begin \b .*?
+        <!--[ ]mem:[ ] (?: export[ ] )? end [ ]--> [ \t]* \n?
+    """
+
+
+@verbose(dot_all=True)
+def _comment() -> str:
+    """A comment, with the end of its line."""
+    return r"<!-- .*? --> [ \t]* \n?"
+
+
+@verbose(lines=True)
+def _import_line() -> str:
+    """A line that imports another file."""
+    return r"^ [ \t]* (?: [-*] [ \t]+ )? @ [\w~./-]+ [ \t]* $"
+
+
+@verbose
+def _item() -> str:
+    """The mark of a list item."""
+    return r"(?: [-*+] | \d{1,3} [.)] ) [ \t]+"
+
+
+@verbose(lines=True)
+def _pointer() -> str:
+    """A list item that begins with a link to a file."""
+    return r"^ [ \t]* [-*] [ \t]* \[ [^\]\n]* \] \( ( [^)\n]+ ) \) [^\n]* (?: \n | \Z )"
+
+
+@verbose(ignore_case=True)
+def _strict() -> str:
+    """The words of a policy."""
+    return r"""
+        \b (?: never | always | must(?:n't)? | do[ ]not | don't | cannot | required?
+          | forbidden | mandatory | only ) \b
+    """
+
+
+@verbose(ignore_case=True)
+def _wish() -> str:
+    """The words of a preference."""
+    return r"""
+        \b (?: prefer | avoid | should | use | keep | write | run | make | add | put
+          | name | follow | ensure | check ) \b
+    """
 
 
 class ImportDraft(NamedTuple):
@@ -54,29 +121,29 @@ class Section(NamedTuple):
 def split_front(text: str) -> tuple[dict[str, Any], str]:
     """The values of a text's front matter, and the rest; what is no YAML is read line
     by line."""
-    found = _pattern("front matter").match(text)
-    if found is None:
+    front = _front_matter().match(text)
+    if front is None:
         return {}, text.removeprefix("\ufeff")
-    block = found[1].replace("\r\n", "\n")
+    block = front[1].replace("\r\n", "\n")
     try:
         values = dict(front_matter.read(block).values)
     except front_matter.Malformed:
-        rows = _pattern("key").findall(block)
+        rows = _key_line().findall(block)
         values = {key: value.strip(" \t").strip("'\"") for key, value in rows}
-    return values, text[found.end() :]
+    return values, text[front.end() :]
 
 
 def split_sections(text: str, name: str) -> list[Section]:
     """The sections of a text without their headings; what stands above the first has no
     path."""
     parts = []
-    for one in parser.sections(parser.parse(text, name)):
-        path = (
-            tuple(one.title.split(" > ")) if _pattern("heading").match(one.body) else ()
-        )
-        body = _pattern("heading").sub("", one.body, count=1).strip("\r\n")
+    for section in parser.sections(parser.parse(text, name)):
+        heading = _heading().match(section.body)
+        path = tuple(section.title.split(" > ")) if heading else ()
+        body = section.body[heading.end() :] if heading else section.body
         if body.strip():
-            parts.append(Section(path, body, one.date))
+            part = Section(path=path, text=body.strip("\r\n"), date=section.date)
+            parts.append(part)
     return parts
 
 
@@ -101,19 +168,20 @@ def shortened(title: str) -> str:
 
 def words(value: object) -> tuple[str, ...]:
     """A list, or a text with commas, as texts without blanks around them."""
-    items = (
-        value
-        if isinstance(value, (list, tuple))
-        else str(value or "").strip("[]").split(",")
-    )
-    known = (str(item) for item in items if isinstance(item, (str, int, float)))
-    return tuple(text for item in known if (text := item.strip().strip("'\"")))
+    if not isinstance(value, (list, tuple)):
+        value = str(value or "").strip("[]").split(",")
+    known = (str(item) for item in value if isinstance(item, (str, int, float)))
+    texts = (text.strip().strip("'\"") for text in known)
+    return tuple(filter(None, texts))
 
 
-FORMS = RULES, CLAUDE = "agents-md", "claude"
+RULES = "agents-md"
+CLAUDE = "claude"
+FORMS = (RULES, CLAUDE)
 NAMES = table("exchange/rule_files.txt").split()
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions")
 TYPES = ("user", "feedback", "project", "reference")
+OWN_ENDS = ("<!-- mem: end -->", "<!-- mem: export end -->")
 RULE_WORDS = 4  # A list item of fewer words is no rule by itself
 
 
@@ -123,35 +191,39 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
-    ends = ("<!-- mem: end -->", "<!-- mem: export end -->")
-    body = _cut(
-        "comment", _cut("own section", body.replace("\r\n", "\n"), *ends), "-->"
-    )
-    for part in split_sections(_pattern("import line").sub("", body), name):
-        made = [_rule(name, part, item) for item in _items(part.text)] or [
-            _whole(name, part)
-        ]
-        yield from (each._replace(created=part.date, paths=paths) for each in made)
+    body = body.replace("\r\n", "\n")
+    body = _cut(_own_section(), body, *OWN_ENDS)
+    body = _import_line().sub("", _cut(_comment(), body, "-->"))
+    for part in split_sections(body, name):
+        items = [_rule(name, part, item) for item in _items(part.text)]
+        for draft in items or [_whole(name, part)]:
+            yield draft._replace(created=part.date, paths=paths)
 
 
-def _cut(kind: str, text: str, *ends: str) -> str:
-    """`text` without what is of a kind; behind the last of its `ends` nothing is looked
+def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
+    """`text` without what matches; behind the last of its `ends` nothing is looked
     at."""
     last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
+    if not last:
+        return text
     rest = text[last:].lstrip(" \t")
-    last = len(text) - len(rest) + rest.startswith("\n") if last else 0
-    return _pattern(kind).sub("", text[:last]) + text[last:]
+    if rest.startswith("\n"):
+        rest = rest[1:]
+    looked_at = text[: len(text) - len(rest)]
+    return pattern.sub("", looked_at) + rest
 
 
 def _items(text: str) -> list[str]:
-    if _pattern("opening fence").search(text):
+    """The items of a text that is a list of rules and nothing else."""
+    if regex(r"(?m)^ {0,3}(`{3,}|~{3,})").search(text):
         return []
     items: list[list[str]] = []
     for line in text.split("\n"):
-        mark = _pattern("item").match(line)
+        mark = _item().match(line)
+        goes_on = bool(items) and line[:1].isspace()
         if mark:
             items.append([line[mark.end() :]])
-        elif line.strip() and (not items or not line[:1].isspace()):
+        elif line.strip() and not goes_on:
             return []
         elif items:
             items[-1].append(line.removeprefix("  "))
@@ -163,7 +235,7 @@ def _rule(name: str, part: Section, item: str) -> ImportDraft:
     title, text = headline(item)
     heading = part.path[-1] if part.path else ""
     key = (RULES, name, heading, item)
-    kind = "policy" if _pattern("strict").search(item) else "preference"
+    kind = "policy" if _strict().search(item) else "preference"
     return ImportDraft(
         source=f"{RULES}:{name}",
         key=key,
@@ -177,8 +249,9 @@ def _rule(name: str, part: Section, item: str) -> ImportDraft:
 def _whole(name: str, part: Section) -> ImportDraft:
     title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
     prose = re.sub(r"`[^`]*`", "", part.text)
-    kind = "preference" if _pattern("wish").search(prose) else "fact"
-    kind = "policy" if _pattern("strict").search(prose) else kind
+    kind = "preference" if _wish().search(prose) else "fact"
+    if _strict().search(prose):
+        kind = "policy"
     key = (RULES, name, " > ".join(part.path), part.text)
     tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
     return ImportDraft(
@@ -211,8 +284,8 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             yield _topic(name, values, body.strip())
             continue
         if name == "MEMORY.md":
-            body = _pattern("pointer").sub(
-                lambda at: "" if at[1] in known else at[0], body
+            body = _pointer().sub(
+                lambda line: "" if line[1] in known else line[0], body
             )
         for part in split_sections(body, name):
             title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
@@ -233,17 +306,22 @@ def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
     more = _more(values)
-    named = str(values["name"])
+    title = str(values["name"])
     described = str(values.get("description") or "")
+    is_slug = " " not in title
     kind = str(more["type"])
-    title = named if " " in named or not described else described
     day = str(more.get("modified") or values.get("date") or "")[:10]
     return ImportDraft(
-        source=f"{CLAUDE}:{name}", key=(CLAUDE, name, body), title=shortened(title), text=body or described,
+        source=f"{CLAUDE}:{name}",
+        key=(CLAUDE, name, body),
+        title=shortened(described if is_slug and described else title),
+        text=body or described,
         kind="preference" if kind == "feedback" else "fact",
         created=day if is_day(day) else "",
-        session=str(more.get("originSessionId") or ""), tags=(kind,), private=kind == "user",
-    )  # fmt: skip
+        session=str(more.get("originSessionId") or ""),
+        tags=(kind,),
+        private=kind == "user",
+    )
 
 
 class ImportSource(NamedTuple):
@@ -258,85 +336,86 @@ class ImportSource(NamedTuple):
 def read(path: Path, form: str = "") -> ImportSource:
     """All of `path`, in the format named or found. Raises UsageError."""
     if not path.exists():
-        raise UsageError(
-            f"{path}: there is no such file or folder", "name what is to be imported"
-        )
-    if (
-        path.name == "MEMORY.md"
-        and path.parent.name == "memory"
-        and form in ("", CLAUDE)
-    ):
+        what = f"{path}: there is no such file or folder"
+        raise UsageError(what, "name what is to be imported")
+    is_index = path.name == "MEMORY.md" and path.parent.name == "memory"
+    if is_index and form in ("", CLAUDE):
         path = path.parent
-    files: dict[str, str] = {}
+    files, problems = _texts(path, form)
+    form = form or _form(path, files)
+    if form not in FORMS or not (files or problems):
+        hint = f"name it with --from: {', '.join(FORMS)}"
+        raise UsageError(f"{path}: no known format", hint)
+    if form == CLAUDE:
+        drafts = tuple(topics(files))
+    else:
+        drafts = tuple(d for name in files for d in rules(name, files[name]))
+    return ImportSource(form=form, drafts=drafts, problems=tuple(problems))
+
+
+def _texts(path: Path, form: str) -> tuple[dict[str, str], list[Problem]]:
+    """The text of each file by its name, and what could not be read."""
+    texts: dict[str, str] = {}
     problems = []
     for file, name in _files(path, form):
         try:
-            files[name] = read_text(file, path if path.is_dir() else "")
+            texts[name] = read_text(file, path if path.is_dir() else "")
         except Unreadable as error:
-            problems.append(
-                Problem(
-                    path=str(file),
-                    line=error.line,
-                    message=str(error),
-                    severity="unreadable",
-                )
+            problem = Problem(
+                path=str(file),
+                line=error.line,
+                message=str(error),
+                severity="unreadable",
             )
-    form = form or _form(path, files)
-    if form not in FORMS or not (files or problems):
-        raise UsageError(
-            f"{path}: no known format", f"name it with --from: {', '.join(FORMS)}"
-        )
-    each = (draft for name, text in files.items() for draft in rules(name, text))
-    return ImportSource(
-        form, tuple(topics(files) if form == CLAUDE else each), tuple(problems)
-    )
+            problems.append(problem)
+    return texts, problems
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:
+    """The files of a path, each with its name in it."""
     if not path.is_dir():
         return [(path, path.name)]
-    if form in ("", RULES):
-        found = list(_rule_files(path))
-        if found or form:
-            return found
-    if (path / "memory" / "MEMORY.md").is_file() and form in ("", CLAUDE):
-        path = path / "memory"
-    return [
-        (file, file.relative_to(path).as_posix()) for file in _below(path, (".md",))
-    ]
+    files = _rule_files(path) if form in ("", RULES) else []
+    if not files and form != RULES:
+        if (path / "memory" / "MEMORY.md").is_file():
+            path = path / "memory"
+        files = _below(path, (".md",))
+    return [(file, file.relative_to(path).as_posix()) for file in files]
 
 
-def _rule_files(path: Path) -> Iterator[tuple[Path, str]]:
+def _rule_files(path: Path) -> list[Path]:
     inside = path.as_posix().endswith(FOLDERS)
     folders = [path] if inside else [path / folder for folder in FOLDERS]
-    names = [path / name for name in NAMES] + [path / ".github" / NAMES[-1]]
+    names = [*(path / name for name in NAMES), path / ".github" / NAMES[-1]]
     files = [name for name in names if name.is_file()]
     for folder in folders:
         files += _below(folder, (".mdc", ".md"))
-    return ((file, file.relative_to(path).as_posix()) for file in dict.fromkeys(files))
+    return list(dict.fromkeys(files))
 
 
 def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    found = []
+    files = []
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         paths = (Path(base, name) for name in sorted(names) if name.endswith(suffixes))
-        found += [path for path in paths if not path.is_symlink()]
-    return found
+        files += [path for path in paths if not path.is_symlink()]
+    return files
 
 
-def _form(path: Path, files: dict[str, str]) -> str:
-    for name in files:
-        folder = path.parent if path.is_file() else path / os.path.dirname(name)
-        in_folder = folder.as_posix().endswith(FOLDERS)
-        if name.rpartition("/")[2] in NAMES or name.endswith(".mdc") or in_folder:
-            return RULES
+def _form(path: Path, files: Mapping[str, str]) -> str:
+    """The format that files are of, by their names, else by what stands in them."""
+    if any(_is_rule_file(path, name) for name in files):
+        return RULES
     for name, text in files.items():
-        index = (
-            name == "MEMORY.md"
-            and path.is_dir()
-            and not parser.parse(text, name).entries
-        )
-        if index or is_topic(split_front(text)[0]):
+        if is_topic(split_front(text)[0]):
+            return CLAUDE
+        is_index = name == "MEMORY.md" and path.is_dir()
+        if is_index and not parser.parse(text, name).entries:
             return CLAUDE
     return ""
+
+
+def _is_rule_file(path: Path, name: str) -> bool:
+    folder = path.parent if path.is_file() else path / os.path.dirname(name)
+    known = os.path.basename(name) in NAMES or name.endswith(".mdc")
+    return known or folder.as_posix().endswith(FOLDERS)

@@ -2,7 +2,6 @@
 want."""
 
 import os
-import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from memcli.project import git
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import contradictions
 from memcli.text.controls import find_injections
+from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
 
 SECONDS = 20
@@ -40,9 +40,9 @@ class BranchFinding(NamedTuple):
     lines."""
 
     what: str
-    name: str
-    detail: str
-    entries: tuple[Resting, ...]
+    name: str = ""
+    detail: str = ""
+    entries: tuple[Resting, ...] = ()
 
 
 Standing = Sequence[tuple[str, Entry]]  # entries with the file that each stands in
@@ -65,20 +65,15 @@ def review(
             for anchor in anchors_of(entry.extra, entry.body):
                 named[anchor].append((path, entry))
     tree = Codebase(top, root, time.monotonic() + SECONDS, head)
-    found = [
-        BranchFinding(
-            what=what,
-            name=anchor.text,
-            detail=detail,
-            entries=tuple(_resting(named[anchor])),
-        )
-        for anchor, what, detail in _taken(tree, base, head, sorted(named))
-    ]
+    branch = _Branch(tree, base, head)
+    findings = []
+    for anchor in sorted(named):
+        if loss := branch.loss_of(anchor):
+            entries_of = tuple(_resting(named[anchor]))
+            findings.append(loss._replace(entries=entries_of))
     if time.monotonic() > tree.deadline:
-        found.append(
-            BranchFinding(what="untold", name="", detail=f"{SECONDS}", entries=())
-        )
-    return (*found, *_opposed(entries, fresh), *_unwanted(entries, fresh))
+        findings.append(BranchFinding(what="untold", detail=f"{SECONDS}"))
+    return (*findings, *_opposed(entries, fresh), *_unwanted(entries, fresh))
 
 
 def _resting(entries: Iterable[tuple[str, Entry]]) -> Iterator[Resting]:
@@ -88,38 +83,64 @@ def _resting(entries: Iterable[tuple[str, Entry]]) -> Iterator[Resting]:
     )
 
 
-def _taken(
-    tree: Codebase, base: str, head: str, anchors: Sequence[Anchor]
-) -> Iterator[tuple[Anchor, str, str]]:
-    ends = [base, head] if head else [base]
-    status = (tree.git("diff", "--name-status", "-M70%", "-z", *ends) or "").split("\0")
-    moved = dict[str, str]()
-    gone = set[str]()
-    at = 0
-    while at + 1 < len(status):
-        if status[at][:1] == "R":
-            moved[status[at + 1]] = status[at + 2]
-            at += 1
-        elif status[at] == "D":
-            gone.add(status[at + 1])
-        at += 2
-    shares = {p: s for p, s in tree.shares(*ends) if s >= REWRITTEN and not is_prose(p)}
-    words = _removed_words(tree, ends)
-    for anchor in anchors:
+class _Branch:
+    """What a branch does to the names and files of a code base."""
+
+    def __init__(self, tree: Codebase, base: str, head: str) -> None:
+        self.tree = tree
+        self.base = base
+        self.ends = [base, head] if head else [base]
+        self.moved: dict[str, str] = {}
+        self.gone: set[str] = set()
+        self._read_status()
+        self.shares = {
+            path: share
+            for path, share in tree.shares(*self.ends)
+            if share >= REWRITTEN and not is_prose(path)
+        }
+        self.words = _removed_words(tree, self.ends)
+
+    def loss_of(self, anchor: Anchor) -> BranchFinding | None:
+        """What the branch takes from an anchor."""
         if anchor.kind == "name":
-            if anchor.text in words and not tree.holds(anchor.text):
-                yield anchor, "removes", ""
+            removed = anchor.text in self.words and not self.tree.holds(anchor.text)
         elif anchor.kind == "script":
-            if _had_target(tree, base, anchor) and not tree.has(anchor):
-                yield anchor, "removes", ""
+            removed = self._had_target(anchor) and not self.tree.has(anchor)
         else:
-            old = next((p for p in (*gone, *moved) if _is(anchor, p)), "")
-            if old and not tree.has(anchor):
-                yield anchor, "moves" if old in moved else "removes", moved.get(old, "")
-            elif share := max(
-                (s for p, s in shares.items() if _is(anchor, p)), default=0
-            ):
-                yield anchor, "rewrites", f"{share:.0%}"
+            return self._loss_of_path(anchor)
+        return BranchFinding(what="removes", name=anchor.text) if removed else None
+
+    def _loss_of_path(self, anchor: Anchor) -> BranchFinding | None:
+        name = anchor.text
+        taken = (path for path in (*self.gone, *self.moved) if _is(anchor, path))
+        old = next(taken, "")
+        if old and not self.tree.has(anchor):
+            if old in self.moved:
+                return BranchFinding(what="moves", name=name, detail=self.moved[old])
+            return BranchFinding(what="removes", name=name)
+        shares = [share for path, share in self.shares.items() if _is(anchor, path)]
+        if not shares:
+            return None
+        return BranchFinding(what="rewrites", name=name, detail=f"{max(shares):.0%}")
+
+    def _read_status(self) -> None:
+        """Which files the branch moved and which it removed: a letter, then the path;
+        of one that moved the new path as well."""
+        out = self.tree.git("diff", "--name-status", "-M70%", "-z", *self.ends) or ""
+        fields = iter(out.split("\0"))
+        for status in fields:
+            path = next(fields, "")
+            if status.startswith("R"):
+                self.moved[path] = next(fields, "")
+            elif status == "D":
+                self.gone.add(path)
+
+    def _had_target(self, anchor: Anchor) -> bool:
+        names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
+        inner = os.path.relpath(self.tree.root, self.tree.top)
+        paths = (os.path.normpath(os.path.join(inner, name)) for name in names)
+        texts = (self.tree.git("show", f"{self.base}:{path}") for path in paths)
+        return any(has_target(anchor.text, text or "") for text in texts)
 
 
 def _is(anchor: Anchor, path: str) -> bool:
@@ -128,48 +149,41 @@ def _is(anchor: Anchor, path: str) -> bool:
 
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
-    out = tree.git("diff", "-U0", "--no-renames", *ends) or ""
-    words = set[str]()
+    diff = tree.git("diff", "-U0", "--no-renames", *ends) or ""
+    words: set[str] = set()
     prose = False
-    for line in out.splitlines():
+    for line in diff.splitlines():
         if line.startswith("--- "):
             prose = is_prose(line)
         elif line.startswith("-") and not prose:
-            words.update(re.findall(r"[A-Za-z_$][\w$]{3,}", line))
+            words.update(regex(r"[A-Za-z_$][\w$]{3,}").findall(line))
     return words
-
-
-def _had_target(tree: Codebase, base: str, anchor: Anchor) -> bool:
-    names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
-    inner = os.path.relpath(tree.root, tree.top)
-    paths = (os.path.normpath(os.path.join(inner, name)) for name in names)
-    return any(
-        has_target(anchor.text, tree.git("show", f"{base}:{p}") or "") for p in paths
-    )
 
 
 def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
     live = [(path, entry) for path, entry in entries if entry.status != "retired"]
-    # a heading that only names the entry is no part of what it claims
-    said = [claim(body_of(one.body, one.title).strip() or one.body) for _, one in live]
-    for i, j in contradictions(said):
-        pair = sorted((live[i], live[j]), key=lambda one: one[1].id not in fresh)
+    claims = [claim(_claimed(entry)) for _, entry in live]
+    for first, second in contradictions(claims):
+        pair = [live[first], live[second]]
+        pair.sort(key=lambda standing: standing[1].id not in fresh)
         (_, new), (_, old) = pair
-        if new.id in fresh and new.id != old.id and new.type == old.type:
-            yield BranchFinding(
-                what="opposes", name="", detail="", entries=tuple(_resting(pair))
-            )
+        differ = new.id != old.id and new.type == old.type
+        if differ and new.id in fresh:
+            yield BranchFinding(what="opposes", entries=tuple(_resting(pair)))
+
+
+def _claimed(entry: Entry) -> str:
+    """The text without a heading that only names the entry."""
+    return body_of(entry.body, entry.title).strip() or entry.body
+
+
+UNWANTED = {"secret": find_secrets, "order": find_injections}
 
 
 def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
     for path, entry in entries:
-        if entry.id in fresh:
-            for what, find in (("secret", find_secrets), ("order", find_injections)):
-                if spans := find(entry.body):
-                    kinds = ", ".join(sorted({span.kind for span in spans}))
-                    yield BranchFinding(
-                        what=what,
-                        name="",
-                        detail=kinds,
-                        entries=tuple(_resting([(path, entry)])),
-                    )
+        for what, find in UNWANTED.items() if entry.id in fresh else ():
+            if spans := find(entry.body):
+                kinds = ", ".join(sorted({span.kind for span in spans}))
+                resting = tuple(_resting([(path, entry)]))
+                yield BranchFinding(what=what, detail=kinds, entries=resting)

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
+from memcli.index import weights
 from memcli.index.lexical import quoted
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
@@ -96,7 +97,7 @@ class RecordContents:
     def scores(self, term: str, *among: str) -> list[tuple[int, float]]:
         """BM25 of one term for each part, or `among` these; a person's words weigh
         more."""
-        query = "SELECT rowid, -bm25(words, 1.4, 1.0) FROM words WHERE words MATCH ?"
+        query = f"SELECT rowid, -bm25(words, {weights.PERSON}, 1.0) FROM words WHERE words MATCH ?"
         return self.rows(
             query + f" AND +rowid {ONE_OF}" * bool(among), quoted(term), *among
         )

@@ -13,14 +13,11 @@ from typing import Final
 from memcli.history.change import says_so
 from memcli.history.docs import PARTS, Doc, DocPlace
 from memcli.history.record import HistoryRecord
-from memcli.index import lexical
+from memcli.index import lexical, weights
 from memcli.memory.words import stem, stems
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
-NEAR: Final = (
-    4  # exchanges around the best one of a session that count as one stretch with it
-)
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
 POOL: Final = 16  # how many of the best stretches are hits
 FEW: Final = 800
@@ -33,21 +30,6 @@ MEASURED = 400
 WEIGHED = 200
 COMPARED_TEXT: Final = 3000  # characters of a hit that are compared
 COMPARED: Final = 10  # how many of the best hits are compared with each other
-FULL: Final = 24.0
-"""Points of BM25 above the background that are as strong as any need be. Measured: of
-unrelated prompts the best hit has 12 in 4 of 100, of tasks that were decided about 28
-and more."""
-_LONG: Final = 0.35
-"""How much a part is held to be less for being long. FTS5's own .75 puts a bare subject
-before the message that gives the reason: of questions about commits 6 of 26 had the
-answer first, and 17."""
-_WHOLE: Final = (
-    0.5  # share of a stretch's score that all of it has; its best exchange has the rest
-)
-_ALIKE: Final = 0.2
-_CLOSE: Final = 0.4
-"""Two stretches are about one thing from this cosine on; the newer goes first from this
-share of the best score on."""
 _NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
 Points = Mapping[int, Mapping[int, float]]
 
@@ -103,7 +85,7 @@ def search(
     totals = {rowid: sum(points.values()) for rowid, points in parts.items()}
     lengths = record.lengths(nlargest(MEASURED, totals, key=totals.__getitem__))
     fair = {
-        rowid: (1.3 + 0.9 * n) / (2.2 - 1.2 * _LONG * (1 - n))
+        rowid: (1.3 + 0.9 * n) / (2.2 - 1.2 * weights.LENGTH * (1 - n))
         for rowid, n in lengths.items()
     }
     best = nlargest(WEIGHED, fair, key=lambda rowid: totals[rowid] * fair[rowid])
@@ -119,7 +101,9 @@ def search(
     hits = _once(
         [_hit(record, each, places[each.id], asked, background) for each in found]
     )
-    near = [hit for hit in hits[:COMPARED] if hit.score >= _CLOSE * hits[0].score]
+    near = [
+        hit for hit in hits[:COMPARED] if hit.score >= weights.CLOSE * hits[0].score
+    ]
     alike = _alike(near, record.common(), {stem(term) for term in asked.terms})
     gone = record.superseding([hit.doc for hit in hits])
     events = {f"s:{by}" for hit in hits for by in replaced.get(hit.doc.event, ())}
@@ -136,7 +120,7 @@ def search(
         if new in places_of
     ]
     alike += _by_entries(hits, replaced)
-    return asked, _newer_first(hits, alike)
+    return asked, _newer_first(hits, list(dict.fromkeys(alike)))
 
 
 def _scored(
@@ -154,9 +138,9 @@ def _scored(
 
     terms = lexical.build(task, rarity).terms
     known = sorted((n, term) for n, term in zip(rarity(terms), terms, strict=True) if n)
-    weights = [lexical.idf(n, total) for n, _ in known]
+    rarities = [lexical.idf(n, total) for n, _ in known]
     # A word that occurs nowhere says little: a task's own names, or another language.
-    every = sum(weights) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
+    every = sum(rarities) + 0.25 * (len(terms) - len(known)) * lexical.idf(0, total)
     parts: dict[int, dict[int, float]] = defaultdict(dict)
     read = 0
     pairs = ""
@@ -176,11 +160,11 @@ def _scored(
         if number >= 3 and (n > common or read > SCORED):
             break
         read += n
-        factor = weights[number] / max(math.log((total - n + 0.5) / (n + 0.5)), 1e-6)
+        factor = rarities[number] / max(math.log((total - n + 0.5) / (n + 0.5)), 1e-6)
         among = [] if n <= FEW else [pairs if number < 3 else json.dumps(list(parts))]
         for rowid, points in record.scores(term, *among):
             parts[rowid][number] = points * factor
-    return Asked(tuple(term for _, term in known), tuple(weights), every), parts
+    return Asked(tuple(term for _, term in known), tuple(rarities), every), parts
 
 
 def _stretches(
@@ -214,14 +198,14 @@ def _of_unit(
     while left:
         head = left[0]
         turn = places[left[0]].turn
-        near = [doc for doc in left if abs(places[doc].turn - turn) <= NEAR]
-        left = [doc for doc in left if abs(places[doc].turn - turn) > NEAR]
+        near = [doc for doc in left if abs(places[doc].turn - turn) <= weights.STRETCH]
+        left = [doc for doc in left if abs(places[doc].turn - turn) > weights.STRETCH]
         points: dict[int, float] = {}
         for doc in near:
             _raise(points, docs[doc])
         total = sum(points.values())
         mask = sum(1 << term for term in points)
-        score = (1 - _WHOLE) * best[head][0] + _WHOLE * total
+        score = (1 - weights.WHOLE) * best[head][0] + weights.WHOLE * total
         yield _Stretch(
             unit=places[head].unit,
             turn=turn,
@@ -251,7 +235,9 @@ def _hit(
     best = next(at for at, doc in enumerate(docs) if doc.turn == each.turn)
     met = each.mask.bit_count()
     strength = (
-        (each.points - background) / FULL if met > 1 or len(asked.terms) == 1 else 0.0
+        (each.points - background) / weights.FULL
+        if met > 1 or len(asked.terms) == 1
+        else 0.0
     )
     return HistoryHit(
         docs=docs,
@@ -307,7 +293,8 @@ def _alike(
         if near[other].doc.date > near[at].doc.date
         and near[other].doc.unit != near[at].doc.unit
         and (both := words[at] & words[other])
-        and sum(rarity(w) ** 2 for w in both) >= _ALIKE * sizes[at] * sizes[other]
+        and sum(rarity(w) ** 2 for w in both)
+        >= weights.ALIKE * sizes[at] * sizes[other]
         and says_so(_text(near[other]), both, asked)
     ]
 

@@ -1,12 +1,9 @@
 """What follows a finished session: learn from it, strengthen what it used, compact.
 What was learned stays when a later step fails: that is told, not undone."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import cache, partial
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
 
 from memcli.app import App
 from memcli.commands import compact
@@ -18,22 +15,12 @@ from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.compaction.stages import move, stage_ends, stages_now
 from memcli.errors import MemError
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
-from memcli.hooks.before_tool import runs
 from memcli.hooks.rehearsal import Rehearsal
+from memcli.hooks.uses import note_uses
 from memcli.memory.changes import Event
-from memcli.memory.prominence import USED, long_words
 from memcli.project.context import write_blocker
-from memcli.project.git import names_of
-from memcli.project.globs import covers
-from memcli.sessions.model import Turn
-from memcli.sessions.tools import tool_call
-from memcli.similarity.claims import claim
-from memcli.similarity.differences import negated_terms
-from memcli.storage.state import SessionLog
 
 T = TypeVar("T")
-_TICK = timedelta(seconds=1)  # what is told is dated to the second
-_SENTENCES = re.compile(r"(?<=[.;!?])\s+|\n")
 
 
 def run(
@@ -139,7 +126,7 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, 
     if learned.known or turns is None:
         return ()
     spoken = "\n".join(turn.text for turn in turns if turn.role != "tool")
-    note_uses(app, session, spoken, turns)
+    note_uses(app, session, turns)
     with app.state() as history:
         recalled = history.recalled(session)
     if not recalled:
@@ -154,87 +141,3 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, 
         app, ReinforceRequest(session=session, mode=mode, spoken=said, succeeded=flows)
     )
     return (*done.reinforced, *done.rated)
-
-
-class Deed(NamedTuple):
-    """A call of a tool: when, the files it changed (from the root), the commands, its
-    words."""
-
-    at: datetime
-    files: tuple[str, ...]
-    commands: tuple[str, ...]
-    words: str
-
-
-def note_uses(app: App, session: str, said: str, turns: Sequence[Turn]) -> None:
-    """Note which of the entries that a session was told it used."""
-    heard = "\n".join(turn.text for turn in turns if turn.role == "user")
-    with app.state() as state:
-        log = SessionLog(state)
-        told = dict[str, datetime]()
-        for each in log.told(session):
-            told.setdefault(
-                each.entry, datetime.fromisoformat(each.at).astimezone(UTC) + _TICK
-            )
-        deeds = list(_deeds(turns, app.project.root or app.project.cwd)) if told else []
-        used = set()
-        for copy in app.index.entries.copies(told) if told else ():
-            text = f"{copy.title}\n{copy.text}"
-            later = [deed for deed in deeds if deed.at > told[copy.entry]]
-            known = "\n".join(
-                [heard, *(deed.words for deed in deeds if deed not in later)]
-            )
-            if is_used(copy.entry, text, said, known) or is_followed(
-                text, copy.values, later
-            ):
-                used.add(copy.entry)
-        with state.transaction():
-            log.wait(session, used, app.project.now.isoformat())
-
-
-def is_used(entry_id: str, text: str, said: str, heard: str) -> bool:
-    """Whether an agent used an entry: it says its id, or words from there that it had
-    not heard."""
-    own = long_words(text) - long_words(heard)
-    taken = bool(own) and len(own & long_words(said)) >= USED * len(own)
-    return taken or entry_id[:8] in said
-
-
-def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> bool:
-    """Whether what was done is what an entry is about: a file where it forbids nothing;
-    a command also where it names it in a sentence without a negation, never where in
-    one with one."""
-    kinds: tuple[list[str], list[str]] = [], []
-    for sentence in _SENTENCES.split(text):
-        kinds[bool(negated_terms(claim(sentence)))].append(sentence)
-    (asking, refusing), globs = (
-        kinds,
-        [values.get(key) or () for key in ("paths", "commands")],
-    )
-
-    def is_advised(deed: Deed) -> bool:
-        if any(runs(deed.commands, (), each) for each in refusing):
-            return False
-        if any(runs(deed.commands, (), each) for each in asking):
-            return True
-        about = any(covers(globs[0], name) for name in deed.files)
-        return not refusing and (about or runs(deed.commands, globs[1], ""))
-
-    return any(map(is_advised, deeds))
-
-
-def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
-    names = cache(partial(names_of, root))
-    for turn in turns:
-        if turn.role == "assistant" and turn.tool and turn.time:
-            call = tool_call(turn.input, turn.cwd or str(root))
-            files = tuple(name for path in call.files for name in names(path))
-            at = datetime.fromisoformat(turn.time)
-            words = f"{turn.text} {' '.join(map(str, turn.input.values()))}"
-            if any(call):
-                yield Deed(
-                    at=at.replace(tzinfo=at.tzinfo or UTC),
-                    files=files,
-                    commands=call.commands,
-                    words=words,
-                )

@@ -4,7 +4,7 @@ Figures are of the development halves in docs/benchmarks.md, over memory files o
 repositories, turns, facts, functions and long sessions; `python -m tests.bench.choose`
 measures what a change of each does. What moved nothing in most of them went: the share
 of a text that meets the task, the share of a title as a signal, what kind of thing is
-asked for, a least relevance of lenders."""
+asked for, a least relevance of lenders, less for sections of a few words."""
 
 from typing import Final
 
@@ -25,8 +25,6 @@ SHORT: Final = 400  # characters from which on a text meets words by its length
 LONG: Final = 0.7  # and how much less: of long sessions 42 first instead of 19
 
 # What a section of prose has of its file, and an entry of what stands beside it.
-SCRAP: Final = 150  # characters below which a section says little by itself
-SCRAPPY: Final = 0.3
 OF_FILE: Final = 0.6  # what the mean of its file adds: right file first, 3 of 100
 LENT: Final = 1.2  # what a best neighbour adds where the task names the title
 FARTHER: Final = 0.5  # of the neighbour after it
@@ -39,3 +37,18 @@ RULED_OUT: Final = 0.001  # the record of a decision that does not hold ranks la
 # From which cosine on a text is near by its vector alone: a text of word salad is not.
 NEAR: Final = {"local": 0.28, "other": 0.30}
 NEAR_STEP: Final = 0.03  # so much more for every doubling beyond 500 texts
+
+# History: exchanges and commits.
+PERSON: Final = 1.4  # a word of the person, one of others 1
+LENGTH: Final = 0.35  # how much a part counts less for being long; FTS5's .75 puts a
+# bare subject before the message that gives the reason (6 of 26 first, and 17)
+STRETCH: Final = 4  # exchanges on either side that count as one with the best
+WHOLE: Final = 0.5  # share of a stretch's score that all of it has, not its best alone
+ALIKE: Final = 0.2  # cosine of words from which two are about one thing
+CLOSE: Final = 0.4  # share of the best score from which a later one may lead
+FULL: Final = 24.0  # points above the background that are as strong as any need be
+GATE: Final = 0.15  # strength from which on a hit is shown: 4 of 100 unrelated have 12
+COVERED: Final = 0.5  # share of the task from which on it is shown all the same
+CLEAR: Final = 0.75  # strength from which on standing entries give way
+SAID: Final = 0.6  # share of its words that is said already: it is not told again
+CURATED: Final = 1.1  # what an entry's match counts beside a match of history

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
     from memcli.providers.embed.local import Local
 
-LOOKED_AT = 20_000  # so many chunks that meet the words are weighed by the server
+COUNTED = 20_000  # a word that stands in more chunks counts as one that does in so many
+LOOKED_AT = 5000  # so many chunks that meet the words are weighed by the server
 BROUGHT = 2  # entries that it brings for each that the local ranking keeps
 NEIGHBOURS = 2  # how far to each side of an entry others stand beside it
 
@@ -127,7 +128,7 @@ class SharedIndex:
             [(counts,)] = self._ask(
                 "SELECT mem.counts(%(terms)s, %(most)s, %(filters)s)",
                 terms=unknown,
-                most=LOOKED_AT,
+                most=COUNTED,
                 filters=self._filters,
             )
             self._counts |= dict(zip(unknown, counts, strict=True))

@@ -16,8 +16,9 @@ from memcli.errors import UsageError
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.named import NamedTuple
 from memcli.storage.files import Unreadable, decode, read_file
+from memcli.text.matching import verbose
 
-MOST_BYTES = 65_536  # A longer file is not read
+MOST_BYTES = 65_536  # a longer file is not read
 MOST_DOTS = 100  # of a key: time grows with the square of them
 MOST_KEYS = 200  # of a file: each unknown one costs a search for what was meant
 Where = Callable[[str], str]  # the place of a key: "path:line"
@@ -145,11 +146,8 @@ def _judged(origin: str, key: str, raw: Any) -> Any:
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
     """The user's configuration file."""
     base = environ.get("XDG_CONFIG_HOME", "")
-    return (
-        (Path(base) if os.path.isabs(base) else home / ".config")
-        / "mem"
-        / "config.toml"
-    )
+    folder = Path(base) if os.path.isabs(base) else home / ".config"
+    return folder / "mem" / "config.toml"
 
 
 class TomlFile(NamedTuple):
@@ -173,35 +171,35 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
     raised."""
     if not os.path.lexists(path):
         return TomlFile(str(path))
-    place = str(path)
-    hint = "mend that line"
-    text = ""
     try:
-        text = decode(read_file(path, root or "", most=MOST_BYTES).data).removeprefix(
-            "\ufeff"
-        )
-        return TomlFile(str(path), _parsed(text), text)
+        data = read_file(path, root or "", most=MOST_BYTES).data
+        text = decode(data).removeprefix("\ufeff")
+        return TomlFile(str(path), values=_parsed(text), text=text)
     except Unreadable as error:
-        place += f":{error.line}" * ("UTF-8" in str(error))
-        what = str(error)
+        place = f"{path}:{error.line}" if "UTF-8" in str(error) else str(path)
         hint = "save it as UTF-8 TOML, readable for you"
+        fault = Fault(where=place, what=str(error), hint=hint)
     except UsageError as error:
-        what = error.what
-        hint = error.hint
+        fault = Fault(where=str(path), what=error.what, hint=error.hint)
     except (ValueError, RecursionError) as error:
-        found = re.search(r"line (\d+)", str(error))
-        place = f"{path}:{found[1] if found else 1}"
+        line = re.search(r"line (\d+)", str(error))
+        place = f"{path}:{line[1] if line else 1}"
         what = f"is not TOML: {error}"
-    return TomlFile(str(path), faults=(Fault(place, what, hint),))
+        fault = Fault(where=place, what=what, hint="mend that line")
+    return TomlFile(str(path), faults=(fault,))
+
+
+@verbose
+def _dotted_key() -> str:
+    """A key of too many parts, bare or in quotes."""
+    part = r"""(?: [\w-]++ | " (?: [^"\\\n] | \\. )*+ " | ' [^'\n]*+ ' )"""
+    return rf"(?<![\w.\\-]) {part} (?: [ \t]*+ \. [ \t]*+ {part} ){{{MOST_DOTS}}}"
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        part = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-        if re.search(
-            rf"(?<![\w.\\-]){part}(?:[ \t]*+\.[ \t]*+{part}){{{MOST_DOTS}}}", text
-        ):
-            raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
+    has_dots = any(line.count(".") > MOST_DOTS for line in text.split("\n"))
+    if has_dots and _dotted_key().search(text):
+        raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
     import tomllib
 
     values = tomllib.loads(text)
@@ -241,22 +239,30 @@ def load(
 ) -> Settings:
     """Read the files and the environment, and resolve them. Nothing is raised for bad
     values."""
-    files = [("user file", read_settings(user_file(home, environ)))]
+    layers: list[tuple[str, Mapping[str, Any], Where]] = []
+    faults: list[Fault] = []
+
+    def lay(origin: str, file: TomlFile) -> None:
+        layers.append((origin, file.values, file.where))
+        faults.extend(file.faults)
+
+    lay("user file", read_settings(user_file(home, environ)))
     if root is not None:
-        files.append(("project file", read_settings(root / ".mem.toml", root)))
-    layers = [(origin, file.values, file.where) for origin, file in files]
-    layers.append(
-        ("environment", from_environment(environ), lambda key: f"MEM_{key.upper()}")
-    )
-    settings = resolve([*layers, ("flag", flags, lambda key: f"--set {key}")])
-    faults = [fault for _, file in files for fault in file.faults]
+        lay("project file", read_settings(root / ".mem.toml", root))
+    variables = from_environment(environ)
+    layers.append(("environment", variables, lambda key: f"MEM_{key.upper()}"))
+    layers.append(("flag", flags, lambda key: f"--set {key}"))
+    settings = resolve(layers)
     return settings._replace(faults=(*faults, *settings.faults))
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     """The keys that are set as `MEM_*`; an empty one is not set."""
-    given = ((key, environ.get(f"MEM_{key.upper()}")) for key in Config._fields)
-    return {key: _read_value(value) for key, value in given if value}
+    values = {}
+    for key in Config._fields:
+        if given := environ.get(f"MEM_{key.upper()}"):
+            values[key] = _read_value(given)
+    return values
 
 
 def jobs_dirs(*layers: Mapping[str, Any]) -> tuple[str, ...]:

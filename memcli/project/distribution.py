@@ -34,7 +34,8 @@ def hint(extra: str = "", *, anew: bool = False) -> str:
 def requirement(extra: str = "") -> str:
     """What names this installation to pip, with an extra: an address, a folder, or its
     name."""
-    ending, (address, folder) = f"[{extra}]" if extra else "", _origin()
+    ending = f"[{extra}]" if extra else ""
+    address, folder = _origin()
     if address:
         return f"{NAME}{ending} @ {address}"
     return f"{folder}{ending}" if folder is not None else f"{NAME}{ending}"
@@ -43,11 +44,11 @@ def requirement(extra: str = "") -> str:
 def for_ci(top: Path) -> str:
     """What CI is to install: an address with its commit, or a folder here. Raises
     UsageError."""
-    (address, folder), real = _origin(), os.path.realpath(top)
-    if address and not urlsplit(address).scheme.endswith(
-        "file"
-    ):  # git+file: is this machine, too
+    address, folder = _origin()
+    # git+file: is this machine, too
+    if address and not urlsplit(address).scheme.endswith("file"):
         return f"{NAME} @ {address}"
+    real = os.path.realpath(top)
     if folder is not None and folder.is_relative_to(real):
         return f"./{folder.relative_to(real).as_posix()}"
     raise UsageError(
@@ -66,17 +67,13 @@ def _origin() -> tuple[str, Path | None]:
 
         return "", Path(os.path.realpath(url2pathname(unquote(urlsplit(url).path))))
     if isinstance(vcs, dict):
-        tail = (
-            f"#subdirectory={folder}" if (folder := record.get("subdirectory")) else ""
-        )
-        return (
-            f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}{tail}",
-            None,
-        )
+        folder = record.get("subdirectory")
+        tail = f"#subdirectory={folder}" if folder else ""
+        commit = vcs.get("commit_id", "HEAD")
+        return f"{vcs.get('vcs', 'git')}+{url}@{commit}{tail}", None
     checkout = Path(__file__).parents[2]  # run from there, never installed
-    return url, checkout if not url and (
-        checkout / "pyproject.toml"
-    ).is_file() else None
+    is_checkout = not url and (checkout / "pyproject.toml").is_file()
+    return url, checkout if is_checkout else None
 
 
 def _direct_url() -> dict[str, Any]:

@@ -4,9 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memcli.errors import DataError
 from memcli.named import NamedTuple
@@ -16,16 +15,10 @@ if TYPE_CHECKING:
     import subprocess
 
 
-EXCLUDED = (
-    ".memory.db*",
-    ".*.mem-tmp-*",
-)  # derived and temporary, never to be committed
-MOMENTS = (
-    ".premortem.md",
-    ".assumptions.jsonl",
-    ".interventions.jsonl",
-)  # of a running job
-Text = str | None
+EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
+"""Derived and temporary files, never to be committed."""
+MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
+"""Files of a running job, neither."""
 DRIVER = "merge.mem.driver"
 DRIVER_COMMAND = (
     "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
@@ -66,18 +59,21 @@ def read_first_line(path: Path) -> str:
 def common_dir(top: Path) -> Path | None:
     """The directory that all work trees of a repository share."""
     own = git_dir(top)
-    return (
-        Path(os.path.normpath(own / read_first_line(own / "commondir")))
-        if own
-        else None
-    )
+    if own is None:
+        return None
+    return Path(os.path.normpath(own / read_first_line(own / "commondir")))
 
 
 _UNDER_WAY = {
-    "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
-    "BISECT_LOG": "bisect", "rebase-merge": "rebase", "rebase-apply": "rebase",
-    "sequencer": "sequence of commits", "index.lock": "command",
-}  # fmt: skip
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "sequencer": "sequence of commits",
+    "index.lock": "command",
+}
 
 
 def head_of(top: Path) -> str:
@@ -89,12 +85,14 @@ def head_of(top: Path) -> str:
     text = read_first_line(own / "HEAD")
     if not text.startswith("ref: "):
         return text
-    name = text[5:]
-    if found := read_first_line(own / name) or read_first_line(common / name):
-        return found
+    name = text.removeprefix("ref: ")
+    if commit := read_first_line(own / name) or read_first_line(common / name):
+        return commit
     with suppress(OSError, UnicodeDecodeError):
-        rows = read_file(common / "packed-refs").data.decode().splitlines()
-        return next((row[:40] for row in rows if row[41:] == name), "")
+        for row in read_file(common / "packed-refs").data.decode().splitlines():
+            commit, _, packed_name = row.partition(" ")
+            if packed_name == name:
+                return commit
     return ""
 
 
@@ -102,9 +100,9 @@ def under_way(top: Path) -> str:
     """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for
     nothing."""
     own = git_dir(top)
-    words = (
-        word for name, word in _UNDER_WAY.items() if own and os.path.lexists(own / name)
-    )
+    if own is None:
+        return ""
+    words = (word for name, word in _UNDER_WAY.items() if os.path.lexists(own / name))
     return next(words, "")
 
 
@@ -129,17 +127,14 @@ def points_back(top: Path) -> bool:
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a
     repository."""
-    top = work_tree(root)
-    common = common_dir(top) if top is not None else None
-    if top is None or common is None or not (common / "HEAD").is_file():
+    path = _exclude_file(root)
+    if path is None:
         return
-    path = common / "info" / "exclude"
-    if path.is_symlink() or path.parent.is_symlink() or not points_back(top):
-        return  # what a `.git` that somebody packed leads to is not ours to write
     with suppress(OSError):  # else the files show up as untracked: nothing is lost
         data = read_file(path, most=SMALL_BYTES).data if path.exists() else b""
         text = data.decode("utf-8", "surrogateescape")
-        missing = [pattern for pattern in patterns if pattern not in text.split("\n")]
+        known = text.split("\n")
+        missing = [pattern for pattern in patterns if pattern not in known]
         if missing:
             path.parent.mkdir(exist_ok=True)
             glue = "" if not text or text.endswith("\n") else "\n"
@@ -147,9 +142,23 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
                 file.write(glue + "".join(f"{pattern}\n" for pattern in missing))
 
 
+def _exclude_file(root: Path) -> Path | None:
+    """The `info/exclude` that is ours to write: not what a `.git` leads to that
+    somebody packed."""
+    top = work_tree(root)
+    common = common_dir(top) if top is not None else None
+    if top is None or common is None or not (common / "HEAD").is_file():
+        return None
+    path = common / "info" / "exclude"
+    is_link = path.is_symlink() or path.parent.is_symlink()
+    return None if is_link or not points_back(top) else path
+
+
 _SAFE = (
-    "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit",
-)  # fmt: skip
+    "--no-optional-locks",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "safe.bareRepository=explicit"),
+)
 _PLAIN = {
     "diff": ("--no-ext-diff", "--no-textconv"),
     "blame": ("--no-textconv",),
@@ -166,7 +175,7 @@ def run(
     timeout: float = 30,
     *,
     hooks: bool = False,
-    given: Text = None,
+    given: str | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run git; never raises for its exit code, which is 124 after so many seconds.
 
@@ -225,23 +234,25 @@ def _without_filters(cwd: Path) -> dict[str, str]:
     """Settings under which no filter that is configured is run, however it is
     called."""
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
-    found = {
-        name.rpartition(".")[0] for name in start(asked, cwd, 5).stdout.split("\0")
-    } - {""}
-    off = product(
-        sorted(found), (("clean", ""), ("process", ""), ("required", "false"))
-    )
-    rows = {f"{name}.{key}": value for name, (key, value) in off}
-    keys = {f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(rows)}
-    values = {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(rows.values())}
-    return {"GIT_CONFIG_COUNT": str(len(rows)), **keys, **values}
+    keys = start(asked, cwd, 5).stdout.split("\0")
+    filters = sorted({key.rpartition(".")[0] for key in keys} - {""})
+    rows: list[tuple[str, str]] = []
+    for name in filters:
+        rows.append((f"{name}.clean", ""))
+        rows.append((f"{name}.process", ""))
+        rows.append((f"{name}.required", "false"))
+    environ = {"GIT_CONFIG_COUNT": str(len(rows))}
+    for number, (key, value) in enumerate(rows):
+        environ[f"GIT_CONFIG_KEY_{number}"] = key
+        environ[f"GIT_CONFIG_VALUE_{number}"] = value
+    return environ
 
 
 def start(
     words: Sequence[str],
     cwd: Path,
     timeout: float,
-    given: Text = None,
+    given: str | None = None,
     keep: Sequence[int] = (),
     **environ: str,
 ) -> "subprocess.CompletedProcess[str]":
@@ -251,22 +262,29 @@ def start(
     What it says is decoded to the byte; the descriptors in `keep` stay open in it."""
     import subprocess  # most commands only read git's files
 
-    own = {
-        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
-    }
-    how: dict[str, Any] = {"timeout": timeout, "pass_fds": keep}
-    how |= {"input": (given or "").encode("utf-8", "surrogateescape")}
+    for name, value in os.environ.items():
+        if not name.startswith("GIT_"):
+            environ.setdefault(name, value)
     command = ["git", *words]
     try:
         done = subprocess.run(
-            command, cwd=cwd, env=own | environ, capture_output=True, check=False, **how
+            command,
+            cwd=cwd,
+            env=environ,
+            input=(given or "").encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            check=False,
+            timeout=timeout,
+            pass_fds=keep,
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", "git took too long")
-    said = (
-        each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr)
+    return subprocess.CompletedProcess(
+        args=command,
+        returncode=done.returncode,
+        stdout=done.stdout.decode("utf-8", "surrogateescape"),
+        stderr=done.stderr.decode("utf-8", "surrogateescape"),
     )
-    return subprocess.CompletedProcess(command, done.returncode, *said)
 
 
 def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:
@@ -332,10 +350,9 @@ def _safe_directories() -> tuple[str, ...]:
     with suppress(OSError):
         asked = ["config", "--get-all", "safe.directory"]
         lines = start(asked, Path("/"), 2, None, (), **kept).stdout.splitlines()
-        since = max(
-            (at for at, line in enumerate(lines, 1) if not line), default=0
-        )  # "": anew
-        return tuple(map(os.path.expanduser, lines[since:]))
+        # An empty line begins the list anew.
+        resets = (number for number, line in enumerate(lines, 1) if not line)
+        return tuple(map(os.path.expanduser, lines[max(resets, default=0) :]))
     return ()
 
 
@@ -349,25 +366,33 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
     """Those of these files that are surely the person's own: in this work tree, and not
     tracked."""
     top = work_tree(root)
-    real = os.path.realpath
-    plain = [
-        path
-        for path in paths
-        if path.encode("utf-8", "ignore").decode() == path
-        and real(path) == os.path.join(real(root), os.path.relpath(path, root))
-        and real(work_tree(Path(path).parent) or "") == real(top or "")
-    ]
-    if top is None or not plain:
+    if top is None:
         return frozenset()
-    literal = [f":(top,literal,icase){os.path.relpath(path, top)}" for path in plain]
-    with suppress(OSError):
-        done = run(["ls-files", "-z", "--full-name", "--", *literal], top, timeout=1)
-        known = {name.casefold() for name in done.stdout.split("\0")}
-        names = {path: os.path.relpath(path, top).casefold() for path in plain}
-        return frozenset(
-            p for p in plain if not done.returncode and names[p] not in known
-        )
-    return frozenset()
+    names = {
+        path: os.path.relpath(path, top)
+        for path in paths
+        if _lies_plainly_in(path, root, top)
+    }
+    literal = [f":(top,literal,icase){name}" for name in names.values()]
+    if not names:
+        return frozenset()
+    done = ask(top, "ls-files", "-z", "--full-name", "--", *literal, timeout=1)
+    if done is None:
+        return frozenset()
+    known = {name.casefold() for name in done.split("\0")}
+    return frozenset(
+        path for path, name in names.items() if name.casefold() not in known
+    )
+
+
+def _lies_plainly_in(path: str, root: Path, top: Path) -> bool:
+    """Whether a file lies below the root by no link, and in no other work tree."""
+    real = os.path.realpath
+    if path.encode("utf-8", "ignore").decode() != path:
+        return False
+    if real(path) != os.path.join(real(root), os.path.relpath(path, root)):
+        return False
+    return real(work_tree(Path(path).parent) or "") == real(top)
 
 
 def names_of(root: Path, path: str) -> list[str]:
@@ -379,7 +404,6 @@ def names_of(root: Path, path: str) -> list[str]:
     own = work_tree(root)
     other = work_tree(Path(real).parent)
     if own and other and own != other and common_dir(own) == common_dir(other):
-        names.append(
-            os.path.relpath(os.path.relpath(real, other), os.path.relpath(root, own))
-        )
+        inside = os.path.relpath(real, other)
+        names.append(os.path.relpath(inside, os.path.relpath(root, own)))
     return names or [real.lstrip(os.sep)]

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain, islice
 
 from memcli.named import NamedTuple
 from memcli.storage.files import ENTRIES, SMALL_BYTES, Unreadable, read_text
+from memcli.text.matching import verbose
 
 LONGEST = 1024  # A longer pattern matches nothing
 MOST = 200  # patterns of one entry that are tried
@@ -16,8 +18,8 @@ MOST_RULES = 2000  # lines of an ignore file that are read
 
 
 class _Piece(NamedTuple):
-    """What stands between two `*` of a pattern: a regex of `size` characters, or plain
-    text."""
+    """What stands between two `*` of a pattern: plain text, or a regex, of `size`
+    characters."""
 
     plain: str
     regex: re.Pattern[str] | None
@@ -53,66 +55,76 @@ def _matches(pieces: Pieces, text: str) -> bool:
     tried again."""
     first = pieces[0]
     last = pieces[-1]
-    at = pieces[0].size
+    place = first.size
     if not first.begins(text, 0):
         return False
     if len(pieces) == 1:
-        return at == len(text)
+        return place == len(text)
     for piece in pieces[1:-1]:
-        at = piece.find(text, at)
-        if at < 0:
+        place = piece.find(text, place)
+        if place < 0:
             return False
     end = len(text) - last.size
-    return end >= at and last.begins(text, end)
+    return end >= place and last.begins(text, end)
+
+
+@verbose(dot_all=True)
+def _glob_token() -> str:
+    """A set of characters as groups (its mark, what is in it), a letter after a
+    backslash, or any letter."""
+    return r"""
+        \[ (?P<mark>[!^]?) (?P<set> \][^\]]* | [^\]]+ ) \]
+      | \\ (?P<plain>.)
+      | .
+    """
 
 
 @lru_cache(2048)
 def _pieces(pattern: str, *, escapes: bool) -> Pieces:
     """The pattern cut at each `*`; in gitignore a backslash makes a letter plain."""
     pieces: list[list[str]] = [[]]
-    at = 0
-    while at < len(pattern):
-        letter = pattern[at]
-        at = at + 1
-        if letter == "*":
+    place = 0
+    while token := _glob_token().match(pattern, place):
+        place = token.end()
+        if token["plain"] is not None and not escapes:
+            place -= 1  # the backslash alone
+        if token[0] == "*":
             pieces.append([])
-        elif letter == "\\" and escapes and at < len(pattern):
-            letter = pattern[at]
-            at = at + 1
-            pieces[-1].append(re.escape(letter))
-        elif letter == "[" and (found := re.compile(_SET).match(pattern, at)):
-            at = found.end()
-            pieces[-1].append(_set(found[1], found[2]))
         else:
-            pieces[-1].append("." if letter == "?" else re.escape(letter))
+            pieces[-1].append(_as_regex(token, escapes=escapes))
     inner = [letters for letters in pieces[1:-1] if letters]
     return tuple(map(_piece, [pieces[0], *inner, *pieces[1:][-1:]]))
 
 
-_SET = r"([!^]?)(\][^\]]*|[^\]]+)\]"
+def _as_regex(token: re.Match[str], *, escapes: bool) -> str:
+    if token["set"]:
+        return _set(token["mark"], token["set"])
+    if token["plain"] is not None:
+        return re.escape(token["plain"] if escapes else "\\")
+    return "." if token[0] == "?" else re.escape(token[0])
 
 
 def _set(mark: str, inner: str) -> str:
     """A set of characters as a regex; a range that runs backwards holds nothing."""
-    ranges = re.findall(r"(.)-(.)|(.)", inner.replace("\\", ""), re.DOTALL)
-    parts = [
-        f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(one)
-        for low, high, one in ranges
-        if not low or low <= high
-    ]
-    return (
-        f"[{'^' if mark else ''}{''.join(parts)}]"
-        if parts
-        else "."
-        if mark
-        else "[^\\s\\S]"
-    )
+    parts = []
+    for low, high, letter in re.findall(
+        r"(.)-(.)|(.)", inner.replace("\\", ""), re.DOTALL
+    ):
+        if not low:
+            parts.append(re.escape(letter))
+        elif low <= high:
+            parts.append(f"{re.escape(low)}-{re.escape(high)}")
+    if parts:
+        return f"[{'^' if mark else ''}{''.join(parts)}]"
+    return "." if mark else r"[^\s\S]"
 
 
 def _piece(letters: Sequence[str]) -> _Piece:
-    if "." not in letters and all(len(one) == 1 or one[0] == "\\" for one in letters):
-        return _Piece("".join(one[-1] for one in letters), None, len(letters))
-    return _Piece("", re.compile("".join(letters), re.DOTALL), len(letters))
+    if all(re.fullmatch(r"[^.]|\\.", letter, re.DOTALL) for letter in letters):
+        plain = "".join(letter[-1] for letter in letters)
+        return _Piece(plain=plain, regex=None, size=len(letters))
+    regex = re.compile("".join(letters), re.DOTALL)
+    return _Piece(plain="", regex=regex, size=len(letters))
 
 
 class _Rule(NamedTuple):
@@ -131,51 +143,56 @@ def usable(pattern: str) -> bool:
 
 @lru_cache(4096)
 def _rule(line: str) -> _Rule | None:
+    """A line of an ignore file; None of one that covers nothing."""
     negated = line.startswith("!")
-    line = line.removeprefix("!")
-    if not line.endswith("\\ "):
-        line = line.rstrip()
-    folder = line.endswith("/")
-    body = line.strip("/")
-    if not body or len(line) > LONGEST or (line.startswith("#") and not negated):
+    body = line.removeprefix("!")
+    is_comment = body.startswith("#") and not negated
+    if not body.endswith("\\ "):
+        body = body.rstrip()
+    if not body.strip("/") or len(body) > LONGEST or is_comment:
         return None
-    names = body.split("/")
-    if len(names) == 1 and not line.startswith("/"):
-        names = ["**", *names]
-    names = [
-        name
-        for name, after in zip(names, [*names[1:], ""], strict=True)
-        if name + after != "****"
-    ]
-    if names[-1] == "**" and len(names) > 1:
-        names.append("*")  # what lies inside, not the folder itself
-    parts = [None if name == "**" else _pieces(name, escapes=True) for name in names]
-    plain = (piece.plain for pieces in parts for piece in pieces or ())
+    parts = _parts(body)
+    plain = [piece.plain for piece in chain.from_iterable(filter(None, parts))]
     return _Rule(
-        parts=tuple(parts),
-        folder=folder,
+        parts=parts,
+        folder=body.endswith("/"),
         negated=negated,
         hint=max(plain, key=len, default=""),
     )
 
 
+def _parts(pattern: str) -> tuple[Pieces | None, ...]:
+    names = pattern.strip("/").split("/")
+    if len(names) == 1 and not pattern.startswith("/"):
+        names = ["**", *names]
+    if names[-1] == "**" and len(names) > 1:
+        names.append("*")  # what lies inside, not the folder itself
+    parts: list[Pieces | None] = []
+    for name in names:
+        if name != "**":
+            parts.append(_pieces(name, escapes=True))
+        elif parts[-1:] != [None]:  # two in a row are one
+            parts.append(None)
+    return tuple(parts)
+
+
 def named(patterns: Iterable[str], name: str) -> bool:
     """Whether patterns of the configuration name a file itself, not a folder that it is
     in."""
+    folder = name.rpartition("/")[0]
     rules = [f"/{pattern.removeprefix('./')}" for pattern in patterns]
-    return any(
-        covers([r], name) and not covers([r], name.rpartition("/")[0]) for r in rules
-    )
+    return any(covers([rule], name) > covers([rule], folder) for rule in rules)
 
 
 def covers(patterns: Iterable[str], path: str) -> bool:
     """Whether patterns in gitignore syntax name a path; the last one that matches
     decides."""
-    rules = (_rule(line) for _, line in zip(range(MOST), patterns, strict=False))
-    names = [
-        part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")
-    ]
-    return _decided(rules, names, decided=False)
+    rules = map(_rule, islice(patterns, MOST))
+    return _decided(rules, _names(path.replace(os.sep, "/")), decided=False)
+
+
+def _names(path: str) -> list[str]:
+    return [name for name in path.split("/") if name not in ("", ".")]
 
 
 def _decided(
@@ -183,8 +200,9 @@ def _decided(
 ) -> bool:
     path = "/".join(names)
     for rule in rules:
-        if rule is not None and rule.negated == decided and rule.hint in path:
-            decided ^= _covers(rule, names)
+        may_change = rule is not None and rule.negated == decided
+        if rule and may_change and rule.hint in path and _covers(rule, names):
+            decided = not decided
     return decided
 
 
@@ -201,15 +219,18 @@ def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
     """All places of a pattern that can have been reached one name further on the
     path."""
     step = set()
-    for at in reached - {len(parts)}:
-        pieces = parts[at]
-        if pieces is None or _matches(pieces, name):
-            step.add(at + (pieces is not None))
+    for place in reached - {len(parts)}:
+        pieces = parts[place]
+        if pieces is None:
+            step.add(place)
+        elif _matches(pieces, name):
+            step.add(place + 1)
     return _past_stars(step, parts)
 
 
 def _past_stars(places: set[int], parts: Parts) -> set[int]:
-    return places | {at + 1 for at in places if at < len(parts) and parts[at] is None}
+    stars = {place for place, pieces in enumerate(parts) if pieces is None}
+    return places | {place + 1 for place in places & stars}
 
 
 class Ignored:
@@ -230,17 +251,13 @@ class Ignored:
 
     def _of(self, folder: str) -> list[_Rule]:
         if folder not in self._rules:
-            names = (
-                [f"{folder}/.gitignore"]
-                if folder
-                else [".git/info/exclude", ".gitignore"]
-            )
-            lines = [
-                line for name in names for line in self._lines(f"{self.root}/{name}")
-            ]
-            self._rules[folder] = [
-                rule for line in lines if (rule := _rule(line)) is not None
-            ]
+            names = [".git/info/exclude", ".gitignore"]
+            if folder:
+                names = [f"{folder}/.gitignore"]
+            lines: list[str] = []
+            for name in names:
+                lines += self._lines(f"{self.root}/{name}")
+            self._rules[folder] = list(filter(None, map(_rule, lines)))
         return self._rules[folder]
 
     def _lines(self, path: str) -> list[str]:
@@ -262,30 +279,30 @@ class Walk:
     def find(self, pattern: str) -> list[str]:
         """The paths below the root that a pattern names, sorted; `**` stands for any
         folders."""
-        names = [part for part in pattern.split("/") if part not in ("", ".")]
+        if len(pattern) > LONGEST:
+            return []
+        names = _names(pattern)
         parts = [
             None if name == "**" else _pieces(name, escapes=False) for name in names
         ]
-        todo = [("", _past_stars({0}, parts))] if len(pattern) <= LONGEST else []
+        end = len(parts)
         found = []
+        todo = [("", _past_stars({0}, parts))]
         while todo and not self.cut:
             folder, reached = todo.pop()
-            plain = [
-                names[at]
-                for at in reached - {len(names)}
-                if not set(names[at]) & {*"*?["}
-            ]
-            known = len(plain) == len(reached)
-            for name, is_folder in (
-                self._named(folder, plain) if known else self._entries(folder)
-            ):
+            wanted = {names[place] for place in reached - {end}}
+            is_known = not any(set(name) & set("*?[") for name in wanted)
+            entries = self._named if is_known else self._entries
+            for name, is_folder in entries(folder, wanted):
                 path = f"{folder}{name}"
                 after = _step(parts, reached, name)
-                if len(parts) in after:
+                if end in after:
                     found.append(path)
-                if after - {len(parts)} and is_folder:
+                if after == {end} or not after:
+                    continue
+                if is_folder:
                     todo.append((f"{path}/", after))
-                elif after - {len(parts)} and known:
+                elif is_known:
                     self.links.append(path)
         return sorted(name for name in found if not name.startswith(".git/"))
 
@@ -295,7 +312,7 @@ class Walk:
             if os.path.lexists(path):
                 yield name, not os.path.islink(path)
 
-    def _entries(self, folder: str) -> Iterator[tuple[str, bool]]:
+    def _entries(self, folder: str, _: object) -> Iterator[tuple[str, bool]]:
         with suppress(OSError), os.scandir(f"{self.root}/{folder}") as listing:
             for entry in listing:
                 self.cut = self._left <= 0

@@ -1,14 +1,13 @@
 """What each key of the configuration takes, and which of them a repository may set."""
 
-import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from memcli.memory.values import KINDS, LEVEL_WEIGHTS, LEVELS, TYPES
-from memcli.text.matching import table
 
 Check = Callable[[Any], Any]
 """It turns what was written into the value or raises ValueError saying what is
@@ -28,13 +27,11 @@ def number(low: float, high: float, *, whole: bool = False) -> Check:
     """The check of a number in a range."""
 
     def check(value: Any) -> Any:
-        try:
-            given = (
-                float("nan") if isinstance(value, (bool, list, dict)) else float(value)
-            )
-        except (TypeError, ValueError, OverflowError):
-            given = float("nan")
-        if not low <= given <= high or (whole and given != int(given)):
+        given = math.nan
+        with suppress(TypeError, ValueError, OverflowError):
+            given = math.nan if isinstance(value, bool) else float(value)
+        is_between = low <= given <= high
+        if not is_between or (whole and given != int(given)):
             kind = "a whole number" if whole else "a number"
             raise ValueError(f"{kind} from {low} to {high}")
         return int(given) if whole else given
@@ -60,8 +57,10 @@ def _flag(value: Any) -> bool:
 
 
 def below_root(value: Any) -> str:
+    """A path that is relative and leads out of nothing. Raises ValueError."""
     path = Path(value.strip()) if isinstance(value, str) else Path("/")
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in str(path):
+    leads_out = path.is_absolute() or ".." in path.parts
+    if leads_out or not path.parts or "\0" in str(path):
         raise ValueError("a path below the root")
     return path.as_posix()
 
@@ -78,9 +77,8 @@ def _glob(value: Any) -> str:
 def _list(of: Check, what: str) -> Check:
     def check(value: Any) -> tuple[Any, ...]:
         items = value.split(",") if isinstance(value, str) else value
-        if not isinstance(items, (list, tuple)) or not all(
-            isinstance(item, str) for item in items
-        ):
+        is_list = isinstance(items, (list, tuple))
+        if not is_list or not all(isinstance(item, str) for item in items):
             raise ValueError(what)
         return tuple(of(item.strip()) for item in items)
 
@@ -106,32 +104,67 @@ def _names(allowed: Sequence[str]) -> Check:
 
 
 OF_A_REPOSITORY = frozenset(
-    "fusion min_cosine context walk decay half_life half_life_by_kind growth use_importance"
-    " prominence_weight mmr_lambda limit max_tokens max_tokens_by_type level_weights kind_weights"
-    " found jobs_dir memory_files reinforce_mode inject_min".split()
+    """
+    fusion min_cosine context walk
+    decay half_life half_life_by_kind growth use_importance prominence_weight
+    mmr_lambda limit max_tokens max_tokens_by_type level_weights kind_weights
+    found jobs_dir memory_files reinforce_mode inject_min
+    """.split()
 )
 """What the configuration of a repository may set; all else is the user's."""
 
 
-def _number(*bounds: str, whole: bool = False) -> Check:
-    low, high = map(json.loads, bounds)
-    return number(low, high, whole=whole)
-
-
-_CHECKS: Mapping[str, Callable[..., Check]] = {
-    "choice": _choice,
-    "flag": lambda: _flag,
-    "folders": lambda: _list(str, "a list of folders, like ~/work/shop"),
-    "globs": lambda: _list(_glob, "a list of globs below the root"),
-    "kinds": lambda *bounds: _table(KINDS, _number(*bounds)),
-    "levels": lambda *bounds: _table(LEVELS, _number(*bounds), LEVEL_WEIGHTS),
-    "model": lambda: _model,
-    "names": lambda of: _names(KINDS if of == "kinds" else TYPES),
-    "number": _number,
-    "path": lambda: below_root,
-    "text": lambda: str,
-    "types": lambda *bounds: _table(TYPES, _number(*bounds, whole=True)),
-    "whole": partial(_number, whole=True),
+KEYS: Mapping[str, Check] = {
+    "query": _choice("plain", "llm"),
+    "fusion": _choice("auto", "bm25", "linear", "rrf", "blend"),
+    "min_cosine": number(-1, 1),
+    "context": number(0, 2),
+    "walk": number(0, 3, whole=True),
+    "decay": _choice("half-life", "linear", "fsrs", "none"),
+    "half_life": number(0.1, 36500),
+    "half_life_by_kind": _table(KINDS, number(0.1, 1000000000)),
+    "growth": _choice("log", "linear", "none"),
+    "use_importance": _flag,
+    "prominence_weight": number(0, 4),
+    "mmr_lambda": number(0, 1),
+    "limit": number(1, 1000, whole=True),
+    "max_tokens": number(0, 1000000, whole=True),
+    "max_tokens_by_type": _table(TYPES, number(0, 1000000, whole=True)),
+    "level_weights": _table(LEVELS, number(0, 10), LEVEL_WEIGHTS),
+    "kind_weights": _table(KINDS, number(0, 10)),
+    "roots": _list(str, "a list of folders, like ~/work/shop"),
+    "found": _flag,
+    "jobs_dir": below_root,
+    "memory_files": _list(_glob, "a list of globs below the root"),
+    "reinforce_mode": _choice("retrieved", "aligned", "rated"),
+    "compact_after_extract": _flag,
+    "episodes_keep": number(1, 10000, whole=True),
+    "extract_global": _flag,
+    "learn": _choice("propose", "keep", "off"),
+    "hook_proxy": _flag,
+    "hook_show": _flag,
+    "sync": _choice("off", "session"),
+    "inject_min": number(0, 1),
+    "history": _flag,
+    "history_days": number(1, 36500, whole=True),
+    "history_commits": number(0, 1000000, whole=True),
+    "history_mb": number(1, 100000, whole=True),
+    "embedder": _choice(
+        "auto", "none", "local", "openai", "gemini", "ollama", "openai-compatible"
+    ),
+    "embed_model": str,
+    "embed_url": str,
+    "embed_dimensions": number(0, 100000, whole=True),
+    "embed_kinds": _names(KINDS),
+    "embed_types": _names(TYPES),
+    "embed_min_importance": number(0, 1),
+    "llm": _choice("none", "anthropic", "claude", "codex", "scripted"),
+    "llm_replies": str,
+    "model": _model,
+    "max_cost": number(0, 1000),
+    "max_cost_day": number(0, 10000),
+    "max_calls": number(0, 100000, whole=True),
+    "store_url": str,
+    "store_team": str,
 }
-_ROWS = map(str.split, table("project/keys.txt").splitlines())
-KEYS = {key: _CHECKS[kind](*given) for key, kind, *given in _ROWS}
+"""What each key takes, in the order of `Config`."""

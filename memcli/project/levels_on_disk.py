@@ -43,7 +43,6 @@ _LINK = (  # inline or by reference; in `<>` with blanks
     rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
     rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
 )
-_DATE = r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)"
 
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
@@ -338,7 +337,8 @@ class _Walk:
         self.listed = len(self.parts)
         for name in (*FILES, *_spelt()):
             self.find(name)
-        self.newest([name for folder in FOLDERS for name in self.names_in(folder)])
+        places = [name for each in FOLDERS for name in self.expanded(each)]
+        self.newest([name for folder in places for name in self.names_in(folder)])
         own = (p if isinstance(p, Folder) else p[0] for p in self.parts)
         folders = (os.path.split(p.path) for p in own if p.place.level == "project")
         indexes = (folder for folder, name in folders if name in ("", "MEMORY.md"))
@@ -365,6 +365,13 @@ class _Walk:
             and not self.ignored(name)
         ):
             self.add(name, Place("project", "memory"), self.tree, found=True)
+
+    def expanded(self, folder: str) -> list[str]:
+        """A row of the table; `*` stands for every folder there."""
+        outer, star, inner = folder.partition("/*/")
+        if not star:
+            return [folder]
+        return [f"{outer}/{name}/{inner}" for name in self.folders(outer)]
 
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
@@ -397,19 +404,22 @@ class _Walk:
         return found
 
     def newest(self, names: list[str]) -> None:
-        """Find the newest by the date in name or path, up to a bound; count the rest by
-        folder."""
-        names.sort(
-            key=lambda name: max(re.findall(_DATE, name), default=("",)), reverse=True
-        )
-        for name in names:
+        """Find the newest up to a bound; count the rest by folder."""
+        if not names and not self.more:
+            return
+        # Most repositories have no found place, and agents wait for the start.
+        from memcli.project.newest import changed_on, newest_first
+
+        too_many = len(names) > MOST_FILES - (len(self.parts) - self.listed)
+        changed = changed_on(self.base) if too_many else {}
+        for name in newest_first(names, changed):
             if len(self.parts) - self.listed < MOST_FILES:
                 self.find(name)
             else:
                 self.more[os.path.dirname(name)] += 1
         for folder, left in sorted(self.more.items()):
             seen = len(self.parts) - self.listed
-            many = f"{seen} found files are in view, the newest by name: {left} more are not"
+            many = f"{seen} found files are in view, the newest: {left} more are not"
             self.refuse(folder, many, "defaulted")
 
 

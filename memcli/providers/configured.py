@@ -51,7 +51,8 @@ class Providers:
         model = make_model(
             named, self._project.environ, Ledger(self._spent, self._note)
         )
-        self._models += [model] if model is not None else []
+        if model is not None:
+            self._models.append(model)
         return model
 
     def require_model(self, what: str) -> Model:
@@ -66,10 +67,11 @@ class Providers:
         return self.model
 
     def close(self) -> None:
-        one: Any
-        for one in (*self._models, self.__dict__.get("embedder")):
-            if hasattr(one, "close"):
-                one.close()
+        """Close what was made: connections and processes."""
+        made: Any
+        for made in (*self._models, self.__dict__.get("embedder")):
+            if hasattr(made, "close"):
+                made.close()
 
 
 def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:

@@ -271,8 +271,11 @@ def answer(
             chosen[item.key].values.get("session_id", "") for item in pools.ranked
         ]
         listed = list(zip(pools.ranked, sessions, ranked, strict=True))
-        pools = pools._replace(ranked=history.merged(listed, project.config.max_tokens))
+        history.learned(chosen)
+        merged = history.merged(listed, project.config.max_tokens)
+        pools = pools._replace(ranked=[item._replace(listed=True) for item in merged])
     elif history is not None:
+        history.learned(layers.search.chosen)
         pools = pools._replace(history=history)
     shown = composed(project.config, pools, layers.own(), own_tokens(project))
     problems = (*project.listing.problems, *own.memory.problems)
@@ -302,7 +305,8 @@ def _hits(
         counts[item.layer] += 1
         rank = place if in_one_list else counts[item.layer]
         said = history is not None and item.layer == "history"
-        yield history.hit(item, rank) if said and history else layers.hit(item, rank)
+        hit = history.hit(item, rank) if said and history else layers.hit(item, rank)
+        yield hit._replace(listed=in_one_list)
 
 
 def from_history(

@@ -48,7 +48,7 @@ _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 
 class Shown(NamedTuple):
     """One thing to show: its heading line and its text, made safe already, and a `note`
-    below;
+    below; `listed`: in one list with the other tier, whose numbers run through;
     `also` are the keys of near-duplicates, `brief` what of the text answers within so
     many tokens; of one that is made `safe` when it is looked at, the heading and text
     are a `draft` until then, and `size` tokens are known that it has at least."""
@@ -64,6 +64,7 @@ class Shown(NamedTuple):
     draft: Callable[[], tuple[str, str]] | None = None
     safe: Callable[[str, str], "Shown"] | None = None
     size: int = 0
+    listed: bool = False
 
     @property
     def made(self) -> "Shown":
@@ -341,7 +342,8 @@ def cost(item: Shown, at: int = 0) -> int:
 
 
 def _lines(item: Shown, number: int) -> list[str]:
-    mark = f"{number}. " if item.layer == "ranked" else ""
+    numbered = item.listed or item.layer == "ranked"
+    mark = f"{number}. " if numbered else ""
     head = escaped(
         item.head.replace("\n", " ")
     )  # it names a file, and that name may hold anything
@@ -360,7 +362,7 @@ def write(items: Sequence[Shown], more: int) -> str:
         lines.append("")
         if item.layer != layer:
             layer = item.layer
-            number = 0
+            number = number if item.listed else 0
             lines.append(TITLES[layer])
         number += 1
         lines += _lines(item, number)

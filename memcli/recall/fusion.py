@@ -77,22 +77,17 @@ def concise(signals: Signals, sizes: Mapping[int, int]) -> Signals:
     return signals._replace(lexical=less(signals.lexical), words=less(signals.words))
 
 
-def of_files(
-    scores: Mapping[int, float], prose: Mapping[int, tuple[int, int]]
-) -> dict[int, float]:
-    """Scores with less for scraps of `prose` (file, size), and more in a file about the
-    task."""
+def of_files(scores: Mapping[int, float], prose: Mapping[int, int]) -> dict[int, float]:
+    """Scores with more for sections of `prose` (its file) in a file about the task."""
     files: dict[int, list[float]] = defaultdict(list)
     own = dict(scores)
-    for key, (file, size) in prose.items():
-        own[key] = (
-            scores.get(key, 0.0) * min(size / weights.SCRAP, 1.0) ** weights.SCRAPPY
-        )
+    for key, file in prose.items():
+        own[key] = scores.get(key, 0.0)
         files[file].append(own[key])
     means = scale({file: sum(values) / len(values) for file, values in files.items()})
     return own | {
         key: own[key] * (1 + weights.OF_FILE * means[file])
-        for key, (file, _) in prose.items()
+        for key, file in prose.items()
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from memcli.history.docs import Doc, DocPlace, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.history.search import Asked, HistoryHit, search
+from memcli.index import weights
 from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git
@@ -21,15 +22,10 @@ from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
-    from memcli.index.view import Filters
+    from memcli.index.view import Candidate, Filters
     from memcli.recall.ranking import Scored
 
 MOST: Final = 5  # hits that the layer shows
-GATE: Final = 0.15  # strength above this tier's background from which on a hit is shown
-COVERED: Final = (
-    0.5  # share of the task, by weight, from which on it is shown all the same
-)
-_CLEAR: Final = 0.75
 _SHARES: Final = (
     0.5,
     0.5,
@@ -42,12 +38,6 @@ _LONGEST: Final = 450  # tokens of the longest excerpt
 _OF_ENTRIES: Final = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
-_SAID: Final = (
-    0.6  # share of an excerpt's words, by weight, that a shown entry says already
-)
-_CURATED: Final = (
-    1.1  # how much more of a task must be met to stand before an entry in one list
-)
 _FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 Hits = Sequence[HistoryHit]
@@ -67,19 +57,31 @@ class HistoryLayer:
         self.hits = [
             hit
             for hit in found
-            if hit.strength >= GATE
+            if hit.strength >= weights.GATE
             or (
                 (hit.met > 1 or len(asked.terms) < 2)
-                and self._cover(_text(hit)) >= COVERED
+                and self._cover(_text(hit)) >= weights.COVERED
             )
         ]
         self._gone = gone
         self._by_key = {hit.doc.handle: hit for hit in self.hits}
+        self._learned: Mapping[str, Candidate] = {}
+
+    def learned(self, chosen: "Mapping[str, Candidate]") -> None:
+        """Note the entries of the same answer: what they say is not said again."""
+        self._learned = chosen
+
+    def _is_learned(self, hit: HistoryHit, shown: Iterable[Shown]) -> bool:
+        """Whether a shown entry was learned from a hit's exchange, or from the one
+        before it."""
+        entries = filter(None, (self._learned.get(item.key) for item in shown))
+        events = {event for each in entries for event in _events(each.values)}
+        return any(doc.event in events for doc in hit.docs[: hit.best + 1])
 
     @property
     def strong(self) -> bool:
         """Whether the best hit is far above what matches by chance."""
-        return bool(self.hits) and self.hits[0].strength >= _CLEAR
+        return bool(self.hits) and self.hits[0].strength >= weights.CLEAR
 
     @property
     def amended(self) -> dict[str, str]:
@@ -90,9 +92,12 @@ class HistoryLayer:
     def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
         """Excerpts for so many tokens, most of them for the first; nothing that is
         shown."""
-        known = [item.text for item in shown]
+        beside = list(shown)
+        known = [item.text for item in beside]
         found: list[Shown] = []
         for hit in self.hits:
+            if self._is_learned(hit, beside):
+                continue
             share = (
                 min(int(room * _SHARES[len(found)]), _LONGEST)
                 if len(found) < MOST
@@ -201,14 +206,27 @@ class HistoryLayer:
         amended = self.amended
         found: list[Shown] = []
         for item, session, scored in memory:
-            met = max(self._cover(scored.item.text), 0.1 * scored.relevance) * _CURATED
+            met = (
+                max(self._cover(scored.item.text), 0.1 * scored.relevance)
+                * weights.CURATED
+            )
             newer = amended.get(session, "")
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
             ):
-                found.append(self.shown(mine.pop(0)[1], size))
+                self._put(found, mine.pop(0)[1], size)
             found.append(item)
-        return found + [self.shown(hit, size) for _, hit in mine]
+        for _, hit in mine:
+            self._put(found, hit, size)
+        return found
+
+    def _put(self, found: list[Shown], hit: HistoryHit, size: int) -> None:
+        """Put a hit at the end of one list, unless what stands above it says so."""
+        if not self._is_learned(hit, found):
+            item = self.shown(hit, size)
+            above = [each.made.text for each in found if each.layer != "history"]
+            if not self.repeats(item, above):
+                found.append(item)
 
     def _cover(self, text: str) -> float:
         low = text.lower()
@@ -225,7 +243,9 @@ class HistoryLayer:
         own = self._words(text)
         words = self._words(known)
         left = sum(self._weights.get(word, 1.0) for word in own - words)
-        return left <= (1 - _SAID) * sum(self._weights.get(word, 1.0) for word in own)
+        return left <= (1 - weights.SAID) * sum(
+            self._weights.get(word, 1.0) for word in own
+        )
 
     def _facts(self, hit: HistoryHit) -> Iterator[str]:
         doc = hit.doc

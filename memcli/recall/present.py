@@ -23,7 +23,7 @@ KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 class Hit(NamedTuple):
     """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its
     first and last line in the block, `extra` is what a hit of history has instead of
-    level, path and so on."""
+    level, path and so on, `listed` whether `rank` runs through both tiers."""
 
     id: str | None
     rank: int
@@ -47,6 +47,7 @@ class Hit(NamedTuple):
     key_moment: bool = False
     gone: str = ""
     extra: Mapping[str, Any] | None = None
+    listed: bool = False
 
 
 class Showing:
@@ -259,7 +260,14 @@ def age_text(days: int) -> str:
 def block(hits: Sequence[Hit], more: int) -> str:
     """The hits as the block for an agent's prompt; "" when there is nothing to show."""
     items = [
-        Shown(key="", layer=hit.layer, head=hit.head, text=hit.text, note=hit.note)
+        Shown(
+            key="",
+            layer=hit.layer,
+            head=hit.head,
+            text=hit.text,
+            note=hit.note,
+            listed=hit.listed,
+        )
         for hit in hits
     ]
     return budget.write(items, more) if items else ""

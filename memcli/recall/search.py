@@ -11,7 +11,6 @@ from memcli.index import view as scope
 from memcli.index import weights
 from memcli.index.lexical import POOL, Query
 from memcli.index.view import (
-    AROUND,
     Candidate,
     Lane,
     Scope,
@@ -120,6 +119,7 @@ class Search:
         self.scored: dict[str, Scored] = {}
         self.asked = Query((), ())
         self._lane = lane
+        self._copies: dict[str, list[Candidate]] = {}
 
     def weights(self) -> dict[str, float]:
         """What each word of the task that stands in the store says: see
@@ -131,43 +131,12 @@ class Search:
 
     def ranked(self, task: str, most: int) -> list[Scored]:
         """Up to `most` hits, diversified; `chosen` has where each stands."""
-        counts = self.source.counts
-        self.asked = asked = query.widened(query.build(task, counts), counts)
-        pool = max(POOL, 3 * self.config.limit)
-        asked, lexical = self._translated(task, asked, pool)
-        lane = self._lane(
-            task, asked, lexical
-        )  # None without usable vectors: words alone
-        self.mode, self.floor, signals = lane or Lane("bm25", 0.0, Signals(lexical, {}))
-        found = self.source.candidates(
-            dict.fromkeys((*signals.lexical, *signals.cosine))
-        )
-        by_entry = self.copies({candidate.entry for candidate in found}, found)
-        matches = self._matches(task, found, signals, asked.phrases)
-        self._lend(task, matches)
-        # by a word, by its vector, by what stands beside it; or prose about the words
-        matches = {
-            entry: match
-            for entry, match in matches.items()
-            if max(match.lexical, match.lent) > 0
-            or (match.cosine or 0.0) >= self.floor
-            or not self.chosen[entry].values.get("written")
-        }
-        outdated = dict.fromkeys(self.source.gone(matches), weights.OUTDATED)
-        ruled = (
-            entry for entry in matches if self.chosen[entry].values.get("ruled_out")
-        )
-        for entry, share in (
-            outdated | dict.fromkeys(ruled, weights.RULED_OUT)
-        ).items():
-            match = matches[entry]
-            matches[entry] = match._replace(relevance=match.relevance * share)
+        matches = self.matched(task)
+        self._lower(matches)
         promoted = self._promoted(matches)
-        items = (self._item(entry, by_entry[entry]) for entry in matches)
+        items = (self._item(entry, self._copies[entry]) for entry in matches)
         weighed = [
-            hit._replace(duplicates=promoted[hit.item.id])
-            if hit.item.id in promoted
-            else hit
+            hit._replace(duplicates=promoted.get(hit.item.id, hit.duplicates))
             for hit in ranking.weigh(items, matches, self.config)
         ]
         best = [
@@ -184,6 +153,52 @@ class Search:
         self.chosen |= {candidate.entry: candidate for candidate in located}
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
+
+    def matched(self, task: str) -> dict[str, Match]:
+        """How well each entry that bears on a task at all meets it, by words, vectors
+        and what stands beside it."""
+        counts = self.source.counts
+        asked = query.widened(query.build(task, counts), counts)
+        self.asked = asked
+        pool = max(POOL, 3 * self.config.limit)
+        asked, lexical = self._translated(task, asked, pool)
+        # None without usable vectors: words alone
+        lane = self._lane(task, asked, lexical) or Lane(
+            "bm25", 0.0, Signals(lexical, {})
+        )
+        self.mode = lane.mode
+        self.floor = lane.floor
+        signals = lane.signals
+        found = self.source.candidates(
+            dict.fromkeys((*signals.lexical, *signals.cosine))
+        )
+        self._copies = self.copies({candidate.entry for candidate in found}, found)
+        matches = self._matches(task, found, signals, asked.phrases)
+        self._lend(task, matches)
+        return {
+            entry: match
+            for entry, match in matches.items()
+            if self._bears(entry, match)
+        }
+
+    def _bears(self, entry: str, match: Match) -> bool:
+        """Whether it is met by a word, by its vector or by what stands beside it; of
+        prose about the words of a task all is."""
+        if match.lexical > 0 or match.lent > 0:
+            return True
+        near = (match.cosine or 0.0) >= self.floor
+        return near or not self.chosen[entry].values.get("written")
+
+    def _lower(self, matches: dict[str, Match]) -> None:
+        """Less for what names things that are gone, and for decisions that are ruled
+        out."""
+        shares = dict.fromkeys(self.source.gone(matches), weights.OUTDATED)
+        for entry in matches:
+            if self.chosen[entry].values.get("ruled_out"):
+                shares[entry] = weights.RULED_OUT
+        for entry, share in shares.items():
+            match = matches[entry]
+            matches[entry] = match._replace(relevance=match.relevance * share)
 
     def _translated(
         self, task: str, asked: Query, pool: int
@@ -269,11 +284,7 @@ class Search:
         signals = fusion.concise(signals, sizes)
         if not lexical:  # by their vectors alone
             own = [c for c in own if signals.cosine.get(c.rowid, 0.0) >= self.floor]
-        prose = [c for c in own if not c.values.get("written")]
-        files = {
-            c.rowid: (c.source, len(c.around.partition(AROUND)[0] or c.text))
-            for c in prose
-        }
+        files = {c.rowid: c.source for c in own if not c.values.get("written")}
         fused = fusion.scale(fusion.of_files(fusion.FUSIONS[self.mode](signals), files))
         best: dict[str, Match] = {}
         for c in own:

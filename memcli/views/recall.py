@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 def recall_json(report: "RecallReport", *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
-    hidden = (
-        {"head", "note", "extra"} if explain else {"head", "note", "extra", "factors"}
-    )
+    hidden = {"head", "note", "extra", "listed"} | (set() if explain else {"factors"})
     absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
     hits = []
     for hit in report.hits:
@@ -51,7 +49,8 @@ def recall_text(report: "RecallReport") -> str:
 def _hit_text(hit: "Hit") -> list[str]:
     if hit.extra is not None:
         said = folded([hit.text] if hit.text else [], indent=4)
-        return [*hung("  - " + styled(hit.head, "bold"), 4), *said]
+        number = f"{hit.rank:>2}. " if hit.listed else "  - "
+        return [*hung(number + styled(hit.head, "bold"), 4), *said]
     where = styled(
         f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan"
     )

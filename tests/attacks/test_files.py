@@ -146,7 +146,6 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
         ["health", "--html", "page.html"],
         ["browse", "--out", "browse.html"],
         ["export", "--target", "json", "--out", "x.json"],
-        ["export", "--target", "obsidian", "notes"],
     ],
 )
 def test_named_output_is_written_through_no_link(

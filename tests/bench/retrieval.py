@@ -112,7 +112,7 @@ def answers(
             )
             yield question, [str(hit.id) for hit in report.hits], report.mode
         for app in apps.values():
-            app.__exit__()
+            app.__exit__(None, None, None)
 
 
 class Row(NamedTuple):

@@ -39,7 +39,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "MODE": ("retrieved", "aligned", "rated"),
     "ENGINE": ("auto", "llm", "rules"),
     "SCOPE": scopes.NAMES,
-    "TARGET": ("claude", "agents-md", "json", "obsidian"),
+    "TARGET": ("claude", "agents-md", "json"),
     "SHELL": ("bash", "zsh", "fish"),
     "COMMAND": tuple(cli.commands()),
     "KEY=VALUE": tuple(f"{key}=" for key in keys.KEYS),

@@ -13,6 +13,7 @@ from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
+from memcli.hooks.uses import note_uses
 from memcli.sessions.model import Turn
 from memcli.storage.state import SessionLog, Telling
 from tests.conftest import Project
@@ -58,7 +59,7 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
     assert shop.mem("told", "--json").json["tellings"][0]["entry"] == "clock"
 
 
-@pytest.mark.parametrize(("answer", "uses"), [("frozen_clock, then: fixture frozen with clock freeze", 1),
+@pytest.mark.parametrize(("answer", "uses"), [("I did what the note clock says.", 1),
                                               ("I looked at the cart and found nothing.", 0)])  # fmt: skip
 def test_what_was_used_waits_until_its_file_is_written(
     shop: Project, answer: str, uses: int
@@ -202,7 +203,7 @@ def test_what_was_done_after_it_was_told_counts(
             for key in entries
         ]
         history(shop).note("told", told)
-        pipeline.note_uses(app, "one", "Done.", [turn])
+        note_uses(app, "one", [turn])
     assert bool(SessionLog(history(shop)).uses()) == (used and late)
 
 

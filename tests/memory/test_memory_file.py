@@ -663,3 +663,10 @@ def test_torn_front_matter_is_told_from_what_cannot_be_read(end: str) -> None:
         p for p in parse(text + nxt, "M").problems if p.severity == "unreadable"
     ]
     assert ("not closed" in problem.message) == (not end), problem
+
+
+@pytest.mark.parametrize("month", ["ſept", "Aprİl", "aprıl", "Brumaire"])
+def test_letters_that_only_look_like_a_month_are_no_date(month: str) -> None:
+    """Without regard to case these match a name of the table, in which they are not."""
+    file = parse(f"---\nid: a\n---\n## Release of 5 {month} 2026\nText.\n", "MEMORY.md")
+    assert file.entries[0].date == ""

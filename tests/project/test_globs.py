@@ -67,6 +67,12 @@ def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(
     assert time.process_time() - begun < 2
 
 
+@pytest.mark.parametrize("pattern", ["/****", "****", "/****/", "a/****"])
+def test_more_stars_than_have_a_meaning_are_as_one(pattern: str) -> None:
+    """A person's typing slip in an entry is no reason to fail."""
+    assert globs.covers([pattern], "a/b")
+
+
 def test_a_walk_finds_what_the_patterns_name_and_follows_no_link(
     tmp_path: Path,
 ) -> None:

@@ -41,7 +41,9 @@ def names(root: Path) -> list[str]:
     .claude/memory/user.md memory-bank/activeContext.md memory-bank/journal/1.md
     .serena/memories/core.md docs/memory/a.md .learnings/ERRORS.md LEARNINGS.md ENTSCHEIDUNGEN.md
     docs/decisiones.md lessons.md Lessons_Learned.md docs/Decisions.md docs/pitfalls.md
-    docs/decisions/0001-use-x.md docs/adr/0002-y.md docs/lessons/z.md
+    docs/decisions/0001-use-x.md docs/adr/0002-y.md docs/lessons/z.md doc/adr/0001-z.md
+    .development-context/ADRs/01-a.md .claude/projects/-home-ana-shop/memory/MEMORY.md
+    .claude/agent-memory/MEMORY.md .kilocode/rules/memory-bank/brief.md cline_docs/progress.md
     """.split(),
 )
 def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(
@@ -133,6 +135,30 @@ def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(
     (problem,) = listing.problems
     assert (problem.path, problem.severity) == ("memory", "defaulted")
     assert f"{len(days) + 1 - levels_on_disk.MOST_FILES} more" in problem.message
+
+
+def test_numbered_notes_count_upward_and_the_rest_goes_by_gits_day(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever their names: the last number, and what was committed last."""
+    monkeypatch.setattr(levels_on_disk, "MOST_FILES", 4)
+    git = ["git", "-C", str(root), "-c", "user.name=Ana", "-c", "user.email=a@x"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for day, name in enumerate(("z", "y", "b", "a"), 1):
+        put(root, f"memory/{name}.md")
+        environ = {**os.environ, "GIT_COMMITTER_DATE": f"2026-01-0{day}T10:00:00Z"}
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", name], env=environ, check=True)
+    put(root, "memory/2026-01-03.md")
+    assert names(root) == [
+        f"memory/{each}.md" for each in ("2026-01-03", "a", "b", "y")
+    ]
+    put(root, *(f"docs/adr/{number}-x.md" for number in (9, 10, 11)))
+    environ = {**os.environ, "GIT_COMMITTER_DATE": "2026-02-01T10:00:00Z"}
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "all"], env=environ, check=True)
+    monkeypatch.setattr(levels_on_disk, "MOST_FILES", 2)
+    assert names(root) == ["docs/adr/10-x.md", "docs/adr/11-x.md"]
 
 
 @pytest.mark.unit

@@ -14,6 +14,10 @@ from memcli.sessions.taking_back import taken_back
 
 WHOLE = 600  # characters of a turn that is told whole
 RULES = 3  # rules of a longer turn
+# What a person types is short: a turn with more lines or characters, or with headings,
+# is a template, a plan or a paste, and a rule in it waits for a yes.
+LINES = 7
+TYPED = 1500
 TAKEN_BACK = 0.5  # share of words from which a later turn takes a statement back
 
 _KINDS = (
@@ -46,7 +50,9 @@ _LIKELY = {
     "interrupted",
     "manner",
     "our way",
+    "composed",
 }
+_LEFT = frozenset({"asks"})
 _ALSO = {"reason", "lasting", "adverb"}  # what makes a likely one more likely
 
 
@@ -87,7 +93,7 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
 
 def is_rule(shows: frozenset[str]) -> bool:
     """Whether what a sentence shows makes it a rule for good."""
-    if shows & _IDLE:
+    if shows & _IDLE or "composed" in shows:
         return False
     if shows & _BY_ITSELF:
         return True
@@ -110,7 +116,7 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     low = sentence.low
     found = {kind for kind in _KINDS if words.says(kind, low)}
     found |= {kind for kind in _BEGINS if words.begins(f"begins: {kind}", low)}
-    if sentence.asks or words.begins("asks", low):
+    if sentence.asks or words.begins("asks", low) or words.holds_letters("asks", low):
         found.add("asks")
     if words.says("once", _without("for good", low)):
         found.add("once")
@@ -147,9 +153,13 @@ def _of_turn(turns: Sequence[Turn], at: int) -> Iterator[Statement]:
     their neighbours."""
     turn = turns[at]
     said = [one for one in sentences(turn.text, typed=True) if not one.reminds]
+    if any(one.mark == "#" for one in said):
+        return
     around = _around(turns, at)
     marks = [shown(one) for one in said]
     marks = [each | around if n == 0 else each for n, each in enumerate(marks)]
+    if turn.text.strip().count("\n") > LINES or len(turn.text) > TYPED:
+        marks = [each | {"composed"} if is_rule(each) else _LEFT for each in marks]
     told = [
         n
         for n, one in enumerate(said)

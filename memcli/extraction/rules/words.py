@@ -169,6 +169,11 @@ def says(name: str, low: str) -> bool:
     return any(phrase in low for phrase in phrases(name))
 
 
+def holds_letters(name: str, low: str) -> bool:
+    """Whether a folded text holds a cue of a script without spaces."""
+    return any(phrase in low for phrase in phrases(name) if phrase[0] != " ")
+
+
 def begins(name: str, low: str) -> bool:
     """Whether a folded text begins with a cue of a kind, fillers aside."""
     rest = opened(low)

@@ -1,0 +1,294 @@
+"""The numbers of ranking, chosen by cross-validation over all development sets.
+
+    python -m tests.bench.choose SETS [--cache DIR] [--most N] [--minutes M]
+
+SETS holds the folders of questions. Repositories and dialogues fall into folds. In each
+fold every number is chosen anew on the others, by steps of one number at a time, and
+scored on what was left out: the figures are of questions that took no part. Then, of
+all questions, what each set loses when a number is taken out; one that helps in fewer
+than four sets is a candidate to go."""
+
+import argparse
+import hashlib
+import math
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+from memcli.history import search as history
+from memcli.index import view, weights
+from memcli.index.view import AROUND, Filters
+from memcli.recall.answer import Own
+from memcli.recall.search import OwnIndex, Search
+from tests.bench.worlds import FLAT, Question, Store, Worlds
+
+FOLDS: Final = 4
+STEPS: Final = (0.6, 1.6)  # what a number is tried times
+SEED: Final = 7
+OFF: Final[Mapping[str, float]] = {
+    "PHRASE": 0.0,
+    "LEXICAL": 0.0,
+    "COSINE": 0.0,
+    "WORDS": 0.0,
+    "LONG": 0.0,
+    "OF_FILE": 0.0,
+    "LENT": 0.0,
+    "FARTHER": 0.0,
+    "TOGETHER": 0.0,
+    "TRANSLATED": 0.0,
+    "LENGTH": 0.75,
+    "STRETCH": 0,
+    "WHOLE": 0.0,
+    "CLOSE": 9.0,
+}
+"""The numbers that are chosen, and what each is when it does nothing. What FTS5 is told
+when a module is loaded, what is asked of the store (its answers are kept), and the
+gate are not among them."""
+
+
+class Score(NamedTuple):
+    """What one question got."""
+
+    first: float
+    among_three: float
+    recall: float
+    reciprocal: float
+
+
+class Remembered:
+    """A source whose answers are kept: only the ranking is made anew."""
+
+    def __init__(self, source: OwnIndex) -> None:
+        self.source = source
+        self.known: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.source, name)
+        if not callable(value):
+            return value
+
+        def kept(*asked: Any) -> Any:
+            key = hashlib.sha256(repr((name, asked)).encode()).hexdigest()
+            if key not in self.known:
+                self.known[key] = value(*asked)
+            answer = self.known[key]
+            # a search adds to what it was given
+            return dict(answer) if isinstance(answer, dict) else answer
+
+        return kept
+
+
+def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
+    """The hits of a question, best first, as its judge takes them."""
+    app = store.app
+    if app is None:
+        assert store.record is not None
+        _, hits = history.search(store.record, question.text)
+        return list(dict.fromkeys(hit.doc.unit for hit in hits))
+    project = app.project
+    search = Search(source, source.lane, project.config, project.view, project.now)  # type: ignore[arg-type]
+    matches = search.matched(question.text)
+    best = sorted(
+        matches, key=lambda entry: (not matches[entry].own, -matches[entry].relevance)
+    )
+    found = []
+    passages = set()
+    for entry in best[:60]:
+        chosen = search.chosen[entry]
+        passage = (chosen.source, chosen.around) if chosen.around else entry
+        if passage not in passages:
+            passages.add(passage)
+            found.append(
+                SimpleNamespace(
+                    id=entry,
+                    path=source.files[chosen.source].path,
+                    line=chosen.line,
+                    title=chosen.title,
+                    text=chosen.around.partition(AROUND)[0] or chosen.text,
+                )
+            )
+    return found[:20]
+
+
+def score(question: Question, hits: Sequence[Any]) -> Score:
+    """Of one question: is the first right, one of three, how many of ten, 1/rank."""
+    places = [place for place, hit in enumerate(hits, 1) if question.right(hit)]
+    first = places[0] if places else 0
+    return Score(
+        first=float(first == 1),
+        among_three=float(0 < first <= 3),
+        recall=min(sum(place <= 10 for place in places) / question.answers, 1.0),
+        reciprocal=1 / first if first else 0.0,
+    )
+
+
+class Bench:
+    """All questions, asked with any numbers; what was asked is known."""
+
+    def __init__(self, stores: Sequence[Store]) -> None:
+        self.asked = [
+            (store, _source(store), question)
+            for store in stores
+            for question in store.questions
+        ]
+        self.known: dict[tuple[tuple[str, float], ...], list[Score]] = {}
+
+    def scores(self, numbers: Mapping[str, float]) -> list[Score]:
+        """The score of every question with these numbers."""
+        key = tuple(sorted(numbers.items()))
+        if key not in self.known:
+            before = {name: getattr(weights, name) for name in numbers}
+            try:
+                for name, value in numbers.items():
+                    setattr(weights, name, value)
+                self.known[key] = [
+                    score(question, in_order(store, source, question))
+                    for store, source, question in self.asked
+                ]
+            finally:
+                for name, value in before.items():
+                    setattr(weights, name, value)
+        return self.known[key]
+
+    def fold(self, at: int) -> int:
+        """The fold of a question: that of its repository or dialogue."""
+        question = self.asked[at][2]
+        place = question.text if question.of == "cosqa" else question.place
+        return int(hashlib.sha256(place.encode()).hexdigest(), 16) % FOLDS
+
+    def value(self, scores: Sequence[Score], kept: Callable[[int], bool]) -> float:
+        """The mean over sets of the mean of 1/rank and recall, of some questions."""
+        by_set: dict[str, list[float]] = defaultdict(list)
+        for at, each in enumerate(scores):
+            if kept(at):
+                by_set[self.asked[at][2].of].append(each.reciprocal + each.recall)
+        return sum(sum(own) / len(own) for own in by_set.values()) / len(by_set)
+
+    def chosen(self, fold: int, until: float) -> dict[str, float]:
+        """The numbers that are best on all folds but one."""
+        numbers = {name: getattr(weights, name) for name in OFF}
+
+        def value(tried: Mapping[str, float]) -> float:
+            return self.value(self.scores(tried), lambda at: self.fold(at) != fold)
+
+        best = value(numbers)
+        for name in OFF:
+            for step in STEPS:
+                tried = {**numbers, name: round(numbers[name] * step, 4)}
+                if time.monotonic() > until:
+                    return numbers
+                if (got := value(tried)) > best + 1e-4:
+                    best = got
+                    numbers = tried
+                    break
+        return numbers
+
+
+def _source(store: Store) -> Any:
+    if store.app is None:
+        return None
+    app = store.app
+    own = Own(
+        project=app.project,
+        memory=app.index,
+        embedder=lambda: app.providers.embedder,
+        notes=[],
+    )
+    files = app.index.in_view(app.project.view, Filters())
+    scope = view.select(files, Filters(), app.project.relative)
+    return Remembered(OwnIndex(app.index, scope, own.look))
+
+
+def stores(worlds: Worlds, most: int) -> Iterator[Store]:
+    """Every set that is there."""
+    for name in FLAT:
+        yield from worlds.flat(name, most, SEED)
+    yield from worlds.files(0, SEED)
+    yield from worlds.sessions(most, SEED)
+    yield from worlds.decisions()
+
+
+def table(title: str, bench: Bench, scores: Sequence[Score]) -> None:
+    """Means in percent, a line a set."""
+    print(title)
+    by_set: dict[str, list[Score]] = defaultdict(list)
+    for at, each in enumerate(scores):
+        by_set[bench.asked[at][2].of].append(each)
+    for name, own in by_set.items():
+        means = [100 * sum(column) / len(own) for column in zip(*own, strict=True)]
+        fields = zip(Score._fields, means, strict=True)
+        print(
+            f"  {name:16}{len(own):5}  " + "  ".join(f"{f} {m:5.1f}" for f, m in fields)
+        )
+
+
+def losses(bench: Bench, until: float) -> None:
+    """What each set loses when a number does nothing, in points of recall and 1/rank."""
+    usual = bench.scores({name: getattr(weights, name) for name in OFF})
+    sets = list(dict.fromkeys(question.of for *_, question in bench.asked))
+    print(
+        f"{'what is lost without':16}" + "".join(f"{name[-10:]:>12}" for name in sets)
+    )
+    for name, value in OFF.items():
+        if time.monotonic() > until:
+            return
+        numbers = {each: getattr(weights, each) for each in OFF} | {name: value}
+        got = bench.scores(numbers)
+        row = []
+        for of in sets:
+            kept = [
+                at for at, (*_, question) in enumerate(bench.asked) if question.of == of
+            ]
+            both = [
+                usual[at].reciprocal
+                + usual[at].recall
+                - got[at].reciprocal
+                - got[at].recall
+                for at in kept
+            ]
+            row.append(50 * sum(both) / len(both))
+        helped = sum(lost > 0.2 for lost in row)
+        print(
+            f"{name:16}"
+            + "".join(f"{lost:12.1f}" for lost in row)
+            + f"   {helped} sets",
+            flush=True,
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("sets", type=Path)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--embedder", default="local")
+    parser.add_argument(
+        "--most", type=int, default=60, help="questions of a set; 0: all"
+    )
+    parser.add_argument("--minutes", type=float, default=8.0)
+    given = parser.parse_args(arguments)
+    bench = Bench(
+        list(stores(Worlds(given.sets, given.cache, given.embedder), given.most))
+    )
+    until = time.monotonic() + 60 * given.minutes
+    now = {name: getattr(weights, name) for name in OFF}
+    table("as they are", bench, bench.scores(now))
+    losses(bench, until - 30 * given.minutes)
+    found: list[Score] = [Score(0, 0, 0, 0)] * len(bench.asked)
+    for fold in range(FOLDS):
+        numbers = bench.chosen(fold, until)
+        changed = {name: value for name, value in numbers.items() if value != now[name]}
+        print(f"fold {fold}: {changed}", flush=True)
+        for at, each in enumerate(bench.scores(numbers)):
+            if bench.fold(at) == fold:
+                found[at] = each
+    table("chosen anew in each fold, on what was left out", bench, found)
+    done = all(math.isfinite(each.reciprocal) for each in found)
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""History in an answer: numbered with the entries, and never saying what they say."""
+
+from pathlib import Path
+
+from memcli.history.docs import Doc
+from memcli.history.record import opened
+from memcli.history.search import search
+from memcli.index.view import Candidate
+from memcli.recall.budget import Shown, write
+from memcli.recall.history_layer import HistoryLayer
+
+TASK = "which port does the metrics exporter use"
+
+
+def exchange(unit: str, turn: int, person: str, agent: str) -> Doc:
+    return Doc(
+        source="session",
+        unit=unit,
+        turn=0,
+        key=f"s:{unit}-{turn}",
+        who="claude",
+        date=f"2026-01-0{turn}T10:00:00Z",
+        title=person,
+        said=(("person", person), ("agent", agent)),
+    )
+
+
+def learned_from(event: str) -> Candidate:
+    return Candidate(
+        rowid=1,
+        source=1,
+        entry="entry",
+        part=0,
+        offset=0,
+        line=1,
+        type="declarative",
+        kind="fact",
+        date="",
+        title="Exporter",
+        text="",
+        values={"source": [f"session#{event}"]},
+    )
+
+
+def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path: Path) -> None:
+    """Nor what was said next; without the entry both are."""
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add(
+            [
+                exchange(
+                    "one", 1, "Which port for the metrics exporter?", "Port 9464."
+                ),
+                exchange("one", 2, "And the metrics exporter port stays?", "It does."),
+            ]
+        )
+        record.add(
+            exchange(f"noise{n}", 1, f"Rename part {n} of the page", "Done.")
+            for n in range(30)
+        )
+        layer = HistoryLayer(*search(record, TASK), {})
+    entry = Shown(key="entry", layer="ranked", head="Exporter", text="A rule.")
+    assert [item.key for item in layer.items(400, [entry])]
+    layer.learned({"entry": learned_from("one-1")})
+    assert layer.items(400, [entry]) == []
+    assert [item.key for item in layer.items(400)]
+
+
+def test_one_list_is_numbered_through() -> None:
+    """Whichever tier a hit is of; apart, history has no numbers."""
+    layers = ("ranked", "history", "ranked")
+    items = [
+        Shown(key=str(at), layer=layer, head=f"Head {at}", text="", listed=True)
+        for at, layer in enumerate(layers)
+    ]
+    heads = [line for line in write(items, 0).splitlines() if line.startswith("###")]
+    assert heads == ["### 1. Head 0", "### 2. Head 1", "### 3. Head 2"]
+    apart = write([item._replace(listed=False) for item in items[:2]], 0)
+    assert "### 1. Head 0" in apart and "### Head 1" in apart
