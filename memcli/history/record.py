@@ -350,6 +350,13 @@ class HistoryRecord(RecordContents):
         self._rewrite()
         return list(dict.fromkeys(row[1] for row in rows))
 
+    def forget_docs(self, ids: Collection[int]) -> None:
+        """Delete some exchanges for good, with their words."""
+        with transaction(self.db):
+            self._drop(ids)
+            self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._rewrite()
+
     def prune(self, oldest: str, commits: int, megabytes: int) -> None:
         """Keep within the bounds: no session before a day, so many commits, so much in
         all."""
