@@ -84,7 +84,7 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     message or file."""
     planted = credentials()
     path = leaky(project, planted)
-    answers(api, observations=[{**LESSON, "turn": 1}])
+    answers(api, observations=[{**LESSON, "turn": 1, "quote": "Fix the build."}])
     got = project.mem("extract", path, *LLM)
     assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err
     assert project.mem("extract", path, *LLM, "--json").code == 0
