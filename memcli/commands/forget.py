@@ -82,8 +82,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     exchanges = _from_history(app, lines, dry_run=dry_run)
     if not dry_run:
         _from_state(app, removed, lines)
-        app.refresh()
-        app.guarded(app.index.rewrite)
+        _from_index(app)
         _from_page(app)
     left = tuple(_left(app, removed, lines))
     return report._replace(exchanges=exchanges, left=left)
@@ -128,6 +127,15 @@ def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> 
         state.forget_entries(ids, lines)
         state.add_tombstones(salt, digests, app.project.now.isoformat())
     app.workspace.forget_undo(ids)
+
+
+def _from_index(app: App) -> None:
+    """The index is derived: it is made anew, so that no page of it has the words."""
+    path = app.index.path
+    app.kept.close()
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+    app.refresh()
 
 
 def _from_page(app: App) -> None:

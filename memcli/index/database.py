@@ -235,13 +235,6 @@ class Index:
         if not any(self.stale(found)):
             self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (found.seen,))
 
-    def rewrite(self) -> None:
-        """Write the file anew, so that no words of what left it are in its pages."""
-        self.db.execute("PRAGMA secure_delete = ON")
-        self.db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
-        self.db.execute("VACUUM")
-        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None

@@ -31,6 +31,9 @@ BY_WORDS = Bounds(clear=0.5, apart=0.2, likely=0.34)
 """The score is the share of what is said, by the rarity of its words, that a text has."""
 BOTH = Bounds(clear=0.3, apart=0.1, likely=0.2)
 """The score is half that share and half the cosine."""
+REPLACED = Bounds(clear=0.2, apart=0.05, likely=0.15)
+"""Who says what holds instead has told the old before: less is enough (chosen on the
+development half of a public suite, so fitted there)."""
 LOOKALIKES = str.maketrans("аеорсухіјѕԁһɡɩοανρτυικѵ", "aeopcyxijsdhgioavptuikv")
 """Letters of other alphabets that look like Latin ones."""
 
@@ -143,6 +146,8 @@ def meant(
             share = 0.5 * share + 0.5 * max(0.0, likeness[place])
         shares.append(share if has_names and has_people else 0.0)
     bounds = BOTH if likeness else BY_WORDS
+    if instead and likeness:
+        bounds = REPLACED
     return _decided(shares, bounds, every=every, is_named=bool(named or people))
 
 

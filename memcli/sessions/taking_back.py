@@ -98,5 +98,5 @@ def taken_back(text: str) -> TakenBack | None:
             every = any(
                 value for name, value in groups.items() if name.startswith("every")
             )
-            return TakenBack(about=about[0], every=every)
+            return TakenBack(about=about[0].strip(), every=every)
     return None
