@@ -48,26 +48,28 @@ class _Line(NamedTuple):
     worth: int
 
     @property
+    def row(self) -> str:
+        """As it is sent. Only a turn begins at the margin: no text can feign one."""
+        rows = [row for row in self.text.splitlines() if row.strip()]
+        return f"[{self.number}] {self.speaker}: " + "\n  ".join(rows)
+
+    @property
     def size(self) -> int:
-        """In bytes, with its number and who speaks."""
-        row = f"[{self.number}] {self.speaker}: {self.text}\n"
-        return len(row.encode("utf-8", "replace"))
+        """In bytes."""
+        return len(self.row.encode("utf-8", "replace")) + 1
 
 
 def digest(turns: Sequence[Turn], first: int = 0) -> SessionDigest:
     """The turns from index `first` on, numbered in the session."""
     closing = set(moments(turns, first, len(turns)))
     findings = _findings(turns, first, closing)
-    lines = [
-        line._replace(text=fence_safe(line.text, "transcript"))
-        for line in _lines(turns, first, closing, findings)
-    ]
+    lines = [*_lines(turns, first, closing, findings)]
     kept = _within(lines, turns)
     cut = _left_out(lines, {line.number for line in kept})
     rows = [f"({note})" for note in cut]
-    rows += [f"[{line.number}] {line.speaker}: {line.text}" for line in kept]
+    rows += [line.row for line in kept]
     # Once more as a whole: a key may stand in one turn and its value in the next.
-    text = redact_secrets("\n".join(rows))
+    text = fence_safe(redact_secrets("\n".join(rows)), "transcript")
     return SessionDigest(
         text=f"<transcript>\n{text}\n</transcript>\n" if kept else "",
         shown={line.number: line.text for line in kept},
