@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memcli.extraction.rules import words
 from memcli.extraction.rules.words import SpokenSentence, content, sentences
 from memcli.sessions.model import Turn
+from memcli.sessions.taking_back import taken_back
 
 WHOLE = 600  # characters of a turn that is told whole
 RULES = 3  # rules of a longer turn
@@ -75,7 +76,7 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
     is left out."""
     found: list[Statement] = []
     for at, turn in enumerate(turns):
-        if turn.human and turn.text:
+        if turn.human and turn.text and taken_back(turn.text) is None:
             now = list(_of_turn(turns, at))
             low = words.fold(turn.text[:WHOLE])
             said = content(low)
