@@ -64,7 +64,7 @@ _mem() {
         --priority) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--allow-long --level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --domain --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--allow-long --level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --domain --again --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     edit)

@@ -107,6 +107,7 @@ def add(
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
+    again: bool = flag("--again", "Write it although it was taken back."),
 ) -> None:
     """Write down one thing that was learned. What is known already is reinforced
     instead."""
@@ -117,7 +118,7 @@ def add(
         level=level or ("task" if task_name else "job" if job else "project"),
         job=job, task=task_name, type=type, kind=kind, title=title, tags=tuple(",".join(tag or ()).split(",")), paths=tuple(path or ()),
         commands=tuple(about or ()), importance=importance, priority=priority, steps=tuple(step or ()), outcome=outcome,
-        domain=domain,
+        domain=domain, again=again,
     )  # fmt: skip
     report = command.add(mem, request, dry_run=mem.options.dry_run)
     seen = report
@@ -343,13 +344,25 @@ def undo(mem: App) -> int:
 @command("forget", dry=True)
 def forget(
     mem: App,
+    ids: Names = argument("[ID]...", "Entries, whose words go everywhere.", None),
     session: str = option("ID", "A session (or s:HANDLE) or commit (c:HANDLE)."),
     before: str = option("DATE", "All from before that day.", "--before"),
     all: bool = flag("--all", "All of this repository."),
 ) -> None:
-    """Delete history, for good.
+    """Delete entries or history, for good.
 
-    What was said and committed goes; what was learned stays."""
+    An entry's words leave files, archives, history, index, undo and state on this
+    machine; what cannot be reached is named. Of history, what was said and committed
+    goes; what was learned stays."""
+    if ids:
+        from memcli.commands import forget as entry_command
+
+        if session or before or all:
+            what = "entries and history are forgotten by themselves"
+            raise UsageError(what, "mem forget ID..., or mem forget --session ID")
+        gone = entry_command.forget(mem, ids, dry_run=mem.options.dry_run)
+        wrote(mem, gone, sessions.forgotten_text)
+        return
     from memcli.commands import history as command
 
     report = command.forget(

@@ -17,6 +17,7 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines, eol_of
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
+from memcli.memory.tombstones import digest_of, fold, is_tombstone, reason_of
 from memcli.memory.values import LEVEL_WORDS, Patch, Place, plain_id
 from memcli.memory.words import clean
 from memcli.project import context, globs
@@ -52,6 +53,8 @@ class AddRequest(NamedTuple):
     steps: tuple[str, ...] = ()
     outcome: str = ""
     domain: str = ""
+    again: bool = False
+    """Write it although it was taken back."""
 
 
 class AddReport(NamedTuple):
@@ -151,6 +154,8 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     body = "\n".join(part for part in parts if part.strip())
     if known := _reinforced(app, request, body):
         return known
+    if not request.again:
+        _refuse_taken_back(app, title, body)
     name, path = target(project, request.level, request.job, request.task)
     memory = read_target(project, path, name)
     app.notes += [
@@ -173,6 +178,26 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         by_kind=by_kind,
         patches=(patch,),
     )
+
+
+def _refuse_taken_back(app: App, title: str, body: str) -> None:
+    """Raises RefusedError for what was retired, superseded or forgotten."""
+    hint = "mem add --again writes it all the same"
+    for salt, digest, day in app.from_state(
+        lambda state: state.tombstones(), list[tuple[str, str, str]](), make=False
+    ):
+        if digest in (digest_of(title, salt), digest_of(body, salt)):
+            raise RefusedError(f"this was forgotten on {day}; nothing is written", hint)
+    mine = claim(fold(body))
+    for file in context.read_known(app.project, app.project.listing.files, []):
+        archived = file.place.store == "archive"
+        for entry in file.memory.entries:
+            if not is_tombstone(entry, archived=archived) or entry.kind == "episode":
+                continue
+            if near_duplicate(mine, claim(fold(entry.body))):
+                why = reason_of(entry)
+                what = f"{entry.title}: was taken back ({why}); nothing is written"
+                raise RefusedError(what, hint)
 
 
 def _title(text: str) -> tuple[str, str]:

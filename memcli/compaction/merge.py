@@ -32,6 +32,7 @@ LATER_WINS = (
     "ended_at",
 )
 EARLIER_WINS = ("created_at", "started_at")
+GUARD_RANK = {"deny": 2, "ask": 1}
 STATUS_RANK = {"retired": 2, "compacted": 1}
 
 Values = Mapping[str, Any]
@@ -421,6 +422,8 @@ def _agrees(side: Values, merged: Values, key: str) -> bool:
 
 
 def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:
+    if key == "guard":  # the stricter stays, whoever changed it
+        return max(ours, theirs, key=lambda value: GUARD_RANK.get(str(value), 0))
     if _same(theirs, base):
         return ours
     if _same(ours, base):

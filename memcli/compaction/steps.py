@@ -168,6 +168,8 @@ def _merge_duplicates(work: Compaction) -> None:
     for group in work.groups(
         lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)
     ):
+        # A rule that binds is never merged away.
+        group = [held for held in group if not held.entry.extra.get("guard")]
         claims = [work.claim_of(held) for held in group]
         known = [
             work.meanings.get((held.entry.title, held.entry.body)) for held in group

@@ -79,12 +79,12 @@ class BranchSide(NamedTuple):
     entry: Entry
 
     def is_now(self, what: str, detail: str) -> EntryDiff:
-        e = self.entry
+        entry = self.entry
         return EntryDiff(
             what=what,
-            id=e.id,
-            title=e.title,
-            kind=e.kind or e.type,
+            id=entry.id,
+            title=entry.title,
+            kind=entry.kind or entry.type,
             path=self.path,
             level=self.level,
             detail=detail,

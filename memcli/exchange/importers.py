@@ -343,14 +343,17 @@ def read(path: Path, form: str = "") -> ImportSource:
         path = path.parent
     files, problems = _texts(path, form)
     form = form or _form(path, files)
-    if form not in FORMS or not (files or problems):
+    nothing = not files and not problems
+    if nothing or form not in FORMS:
         hint = f"name it with --from: {', '.join(FORMS)}"
         raise UsageError(f"{path}: no known format", hint)
+    drafts: list[ImportDraft] = []
     if form == CLAUDE:
-        drafts = tuple(topics(files))
+        drafts += topics(files)
     else:
-        drafts = tuple(d for name in files for d in rules(name, files[name]))
-    return ImportSource(form=form, drafts=drafts, problems=tuple(problems))
+        for name, text in files.items():
+            drafts += rules(name, text)
+    return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
 
 
 def _texts(path: Path, form: str) -> tuple[dict[str, str], list[Problem]]:

@@ -3,7 +3,6 @@ is named."""
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
 from memcli.extraction import drafts, episodes, prompts, rules
+from memcli.extraction.digest import SessionDigest, digest
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.scopes import ExtractionScope
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 OVER = "over the most that one session may leave"
 ODD = "not as asked for"
 UNPLACED = "names no turn that was shown"
+UNQUOTED = "quotes what does not stand in its turn"
 REPLY_TOKENS = 4000
 
 
@@ -153,68 +154,67 @@ def _below(given: EngineInput, one: Finding) -> Finding:
 
 
 def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
-    """What a model would be sent: the system text once, then each call."""
-    asks = _asks(given, [scope for scope in runs if scope.looks_for])
-    parts = [f"=== system\n{prompts.SYSTEM}"] if asks else []
-    return [
-        *parts,
-        *(f"=== {ask.purpose}\n{ask.shared}{ask.prompt}" for ask, _ in asks),
-    ]
+    """What a model would be sent: the system text once, then the call."""
+    shown = digest(given.session.turns, given.first)
+    asked = [scope for scope in runs if scope.looks_for]
+    if not shown.text or not asked:
+        return []
+    ask = _ask(given, asked, shown)
+    parts = {"system": ask.system, ask.purpose: ask.shared + ask.prompt}
+    return [f"=== {name}\n{text}" for name, text in parts.items()]
 
 
-def _asks(
-    given: EngineInput, runs: Sequence[ExtractionScope]
-) -> "list[tuple[Ask, prompts.CondensedPart]]":
+def _ask(
+    given: EngineInput, runs: Sequence[ExtractionScope], shown: SessionDigest
+) -> "Ask":
     from memcli.providers.llm import Ask
 
-    prompt = prompts.instruction(runs, given.inputs, given.segments)
-    schema = prompts.schema(prompts.ITEM, [scope.name for scope in runs])
-    ask = Ask(
+    return Ask(
         system=prompts.SYSTEM,
-        prompt=prompt,
-        shared="",
-        schema=schema,
+        prompt=prompts.instruction(runs, given.inputs, given.segments, shown.shown),
+        shared=shown.text,
+        schema=prompts.schema(prompts.ITEM, [scope.name for scope in runs]),
         by_item=True,
         max_tokens=REPLY_TOKENS,
         purpose="extract",
     )
-    parts = prompts.transcript(given.session.turns, given.first)
-    return [(ask._replace(shared=part.text), part) for part in parts]
 
 
 def _by_model(
     model: "Model", given: EngineInput, runs: Sequence[ExtractionScope]
 ) -> Findings:
-    found = Findings()
-    dropped = Counter[str]()
+    shown = digest(given.session.turns, given.first)
+    if not shown.text:
+        return Findings()
     names = [scope.name for scope in runs]
-    for ask, part in _asks(given, runs):
-        cut = (*found.cut, *part.cut)
-        try:
-            parsed = prompts.parse_reply(model.ask(ask).text, names, part.numbers)
-            general = _general(model, given, parsed.findings)
-        except ProviderError as error:
-            replied = isinstance(error, ReplyError) or bool(
-                found.findings or found.told
-            )
-            failed = tuple((name, error.what) for name in names)
-            return found._replace(failed=failed, replied=replied, cut=cut)
-        dropped += Counter({UNPLACED: parsed.unplaced, ODD: len(parsed.odd)})
-        kept = [
-            f
-            for f in parsed.findings
-            if f.scope not in ("global", "episode") or f in general
-        ]
-        findings = [*found.findings, *(_corrected(given, f) for f in kept)]
-        told = {**found.told, **_told(given, parsed)}
-        found = Findings(
-            findings=findings,
-            told=told,
-            failed=(),
-            dropped=dict(dropped),
-            cut=(*cut, *parsed.odd),
-        )
-    return found
+    # Lessons that this session left before count.
+    most = prompts.LESSONS - (rules.MOST - given.left)
+    try:
+        reply = model.ask(_ask(given, runs, shown)).text
+        parsed = prompts.parse_reply(reply, names, shown.shown, most)
+        general = _general(model, given, parsed.findings)
+    except ProviderError as error:
+        failed = tuple((name, error.what) for name in names)
+        replied = isinstance(error, ReplyError)
+        return Findings(failed=failed, replied=replied, cut=shown.cut)
+    kept = [
+        finding
+        for finding in parsed.findings
+        if finding.scope not in ("global", "episode") or finding in general
+    ]
+    dropped = {
+        UNPLACED: parsed.unplaced,
+        UNQUOTED: parsed.unquoted,
+        ODD: len(parsed.odd),
+        OVER: len(parsed.more),
+    }
+    return Findings(
+        findings=[_corrected(given, finding) for finding in kept],
+        told=_told(given, parsed),
+        dropped={why: count for why, count in dropped.items() if count},
+        cut=(*shown.cut, *parsed.odd),
+        more=parsed.more,
+    )
 
 
 def _general(

@@ -21,6 +21,7 @@ from memcli.extraction.rules.words import (
 from memcli.extraction.surprise import surprise_said
 from memcli.memory.words import cosine
 from memcli.sessions.model import Finding, Session, Stretch, Turn
+from memcli.sessions.taking_back import taken_back
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
@@ -280,8 +281,12 @@ def told(
 ) -> EpisodeDraft | None:
     """The segment told in its own words; None when nothing came of it. What is only
     `likely` shows that something came of it, and is not told."""
-    turns = session.turns[segment.start : segment.end]
-    taught = _within(segment, findings)
+    every = session.turns[segment.start : segment.end]
+    # What a person takes back is told by no title and no summary.
+    turns = [turn for turn in every if not (turn.human and taken_back(turn.text))]
+    if not any(turn.human for turn in turns) and len(turns) < len(every):
+        return None
+    taught = [each for each in _within(segment, findings) if not each.retires]
     said = {turn.text for turn in turns if turn.human and content(turn.text.lower())}
     talked_over = len(said) >= WORKED_OVER and any(map(spoken, turns))
     learned = taught or _within(segment, likely)

@@ -1,10 +1,12 @@
 """Learn from finished sessions: read, find, and write what was found, each session by
 itself."""
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -311,10 +313,19 @@ class _Extraction:
             today=given.today,
             targets=targets_of(session.id, home),
             keep=config.episodes_keep,
+            likeness=self._likeness,
         )
         self.turns[session.id] = session.turns[first:]
         self.learned.append(self._placed(head, found, context, home))
         return bool(found.drafts) or not found.failed
+
+    def _likeness(self, about: str, texts: Sequence[str]) -> Sequence[float]:
+        """The cosines of words with texts by the vectors of this machine alone."""
+        embedder = self.app.providers.embedder
+        if embedder is None or embedder.provider != "local" or not texts:
+            return ()
+        mine, *others = embedder.embed([about, *texts])
+        return [cosine_of(mine, other) for other in others]
 
     def _given(
         self,
@@ -462,3 +473,9 @@ def _told(
         events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut
     )
     return told._replace(failed=found.failed, more=found.more)
+
+
+def cosine_of(one: Sequence[float], other: Sequence[float]) -> float:
+    """The cosine of two vectors, 0 where one is empty."""
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return sum(map(mul, one, other)) / lengths if lengths else 0.0

@@ -3,15 +3,16 @@ Pure."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.extraction.drafts import FindingDraft, guarded
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
-from memcli.memory.grammar import eol_of
+from memcli.memory.grammar import derived_id, eol_of
 from memcli.memory.parser import KnownFile, MemoryFile, parse
+from memcli.memory.tombstones import meant
 from memcli.memory.values import Entry, Patch, Place, domain_of, listed, sessions_of
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line, rough
@@ -26,6 +27,9 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE = "said twice in this session"
 LEARNED = "learned already"
 THROWN = "thrown out before"
+UNKNOWN = "taken back, but nothing like it is known"
+RETIRE = "retire"
+"""The kind of a proposal to retire an entry."""
 KNOWN_NORM = "a norm already"
 ELSEWHERE = "known in another work tree"
 # the written priority of what no person has confirmed: it never stands in the baseline
@@ -65,6 +69,8 @@ class Context(NamedTuple):
     today: str
     targets: Mapping[str, tuple[str, Place]]
     keep: int = 20
+    likeness: Callable[[str, Sequence[str]], Sequence[float]] = lambda about, texts: ()
+    """The cosines of words with texts; nothing where there are no vectors."""
 
 
 class PlacedFinding(NamedTuple):
@@ -157,8 +163,12 @@ class _Placement:
         finding = draft.finding
         scope = BY_NAME[draft.finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
+        if finding.retires or finding.retires_id:
+            self._take_back(draft)
         if draft.id in self.ids:
             self.dropped[LEARNED] += 1
+        elif (finding.retires and not _says_instead(finding)) or finding.retires_id:
+            return
         elif told is not None and told.file.writable:
             self._strengthen(
                 told, draft, asked=True
@@ -172,6 +182,62 @@ class _Placement:
             person = scope.name == "observations" and finding.about_person
             usual = "proxy" if person else scope.writes
             self._learn(draft, scope, draft.level or usual)
+
+    def _take_back(self, draft: FindingDraft) -> None:
+        """Retire the entry that is meant; where several may be, propose it of each."""
+        finding = draft.finding
+        live = [
+            one
+            for one in self.alike
+            if self._rank(one) == _LIVE
+            and not one.archived
+            and one.entry.kind != "episode"
+            and one.entry.id not in self.touched
+        ]
+        if finding.retires_id:
+            for one in live:
+                if one.entry.id == finding.retires_id:
+                    self._retire(one, draft)
+            return
+        if _says_instead(finding):
+            mine = claim(_body(draft))
+            live = [
+                one for one in live if not near_duplicate(mine, claim(one.entry.body))
+            ]
+        texts = [f"{one.entry.title}\n{one.entry.body}" for one in live]
+        instead = finding.body if _says_instead(finding) else ""
+        near = self.context.likeness(f"{finding.retires} {instead}".strip(), texts)
+        found = meant(
+            finding.retires,
+            texts,
+            every=finding.retires_all,
+            instead=instead,
+            likeness=near,
+        )
+        for place in found.clear:
+            self._retire(live[place], draft)
+        for place in found.likely:
+            self._propose_to_retire(live[place].entry, draft)
+        if not (found.clear or found.likely):
+            self.dropped[UNKNOWN] += 1
+
+    def _retire(self, one: _Alike, draft: FindingDraft) -> None:
+        session = self.context.session
+        because = f"taken back in session {session.id[:8]}"
+        values = {"status": "retired", "retired_because": because}
+        if _says_instead(draft.finding):
+            values["superseded_by"] = draft.id
+        self.changes.set((one.file.memory.path, one.at), **values)
+        self.touched.add(one.entry.id)
+        path = one.file.memory.path
+        self._note("retired", one.entry.id, path, one.entry.title, draft)
+
+    def _propose_to_retire(self, entry: Entry, draft: FindingDraft) -> None:
+        finding = draft.finding._replace(
+            title=entry.title, body=entry.title, kind=RETIRE, retires_id=entry.id
+        )
+        name = derived_id(draft.id, RETIRE, entry.id)
+        self.proposed.append(draft._replace(id=name, finding=finding))
 
     def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         mine = claim(_body(draft))
@@ -348,6 +414,11 @@ class _Placement:
             dropped=dict(self.dropped),
             proposed=tuple(self.proposed),
         )
+
+
+def _says_instead(finding: Finding) -> bool:
+    """Whether what is taken back is replaced by something."""
+    return bool(finding.retires) and finding.body != finding.retires
 
 
 def confirmed(entry: Entry) -> dict[str, Any]:

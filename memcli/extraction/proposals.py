@@ -49,6 +49,8 @@ class Proposal(NamedTuple):
     task: str = ""
     became: str = ""
     named: str = ""
+    retires: str = ""
+    """The entry that a yes retires."""
 
     @property
     def waits(self) -> bool:
@@ -90,6 +92,7 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
         paths=finding.paths,
         commands=finding.commands,
         about_person=finding.about_person,
+        retires=finding.retires_id,
         job=origin.home.job,
         task=origin.home.task,
     )
@@ -107,6 +110,7 @@ def finding_of(proposal: Proposal) -> Finding:
         paths=proposal.paths,
         commands=proposal.commands,
         about_person=proposal.about_person,
+        retires_id=proposal.retires,
     )
 
 

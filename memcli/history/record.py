@@ -22,6 +22,7 @@ from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacke
 from memcli.index import weights
 from memcli.index.lexical import quoted
 from memcli.memory.words import stem
+from memcli.sessions.taking_back import taken_back
 from memcli.storage.files import ONE_OF, transaction
 from memcli.text.matching import table
 
@@ -29,6 +30,12 @@ VERSION: Final = 1
 _PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
 _VOCABULARY = 4000
 _APPLICATION = 0x6D656D48
+
+
+def _takes_back(doc: Doc) -> bool:
+    """Whether a person takes something back in it: its words would tell it on."""
+    said = (text for speaker, text in doc.said if speaker == "person")
+    return any(taken_back(text) is not None for text in said)
 
 
 class RecordContents:
@@ -280,7 +287,7 @@ class HistoryRecord(RecordContents):
             "turn": turn,
             "parts": len(parts),
             "size": size,
-            "live": 1,
+            "live": int(not _takes_back(doc)),
         }
         del row["said"], row["supersedes"], row["short"]
         row["about"] = json.dumps(doc.about, ensure_ascii=False)
@@ -342,6 +349,13 @@ class HistoryRecord(RecordContents):
             self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
         self._rewrite()
         return list(dict.fromkeys(row[1] for row in rows))
+
+    def forget_docs(self, ids: Collection[int]) -> None:
+        """Delete some exchanges for good, with their words."""
+        with transaction(self.db):
+            self._drop(ids)
+            self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._rewrite()
 
     def prune(self, oldest: str, commits: int, megabytes: int) -> None:
         """Keep within the bounds: no session before a day, so many commits, so much in

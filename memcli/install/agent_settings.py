@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
-from memcli.text.matching import table
+from memcli.text.matching import table, verbose
 
 BOM = "\ufeff"
 WIRINGS = {
@@ -16,11 +16,17 @@ WIRINGS = {
     "gemini": "templates/gemini-hooks.json",
 }
 VERBS = "session-start|subagent-start|prompt|pre-tool|pre-compact|session-end"
-_COMMAND = re.compile(
-    r"(?:command -v mem >/dev/null 2>&1 \|\| exit 0; )?"
-    r'(?:"((?:[^"]*[/\\])?mem(?:\.exe)?)"|((?:[^\s"]*[/\\])?mem(?:\.exe)?))'
-    rf" hook (?:{VERBS})(?: --?[\w=-]+| \w+)*(?: \|\| :)?"
-)
+
+
+@verbose
+def _command() -> str:
+    """A call of ours, in every form in which some version wrote it."""
+    return rf"""
+        (?: command[ ]-v[ ]mem[ ]>/dev/null[ ]2>&1[ ]\|\|[ ]exit[ ]0;[ ] )?
+        (?: "( (?: [^"]* [/\\] )? mem (?: \.exe )? )"
+          | ( (?: [^\s"]* [/\\] )? mem (?: \.exe )? ) )
+        [ ]hook[ ] (?: {VERBS} ) (?: [ ]--?[\w=-]+ | [ ]\w+ )* (?: [ ]\|\|[ ]: )?
+    """
 
 
 class Handler(NamedTuple):
@@ -42,8 +48,8 @@ def is_ours(handler: object) -> str:
     """The program that a handler of ours runs, whichever mem that is; "" for somebody
     else's."""
     line = handler.get("command") if isinstance(handler, Mapping) else None
-    found = _COMMAND.fullmatch(line) if isinstance(line, str) else None
-    return found[1] or found[2] if found is not None else ""
+    call = _command().fullmatch(line) if isinstance(line, str) else None
+    return call[1] or call[2] if call else ""
 
 
 def handlers(text: str) -> list[Handler]:
@@ -67,13 +73,11 @@ def parse(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         why = getattr(error, "msg", "").lower() or error
-        raise UsageError(
-            f"{line}: not valid JSON ({why})", "mend that line first"
-        ) from None
+        what = f"{line}: not valid JSON ({why})"
+        raise UsageError(what, "mend that line first") from None
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
-    if not isinstance(hooks, dict) or not all(
-        isinstance(each, list) for each in hooks.values()
-    ):
+    lists = hooks.values() if isinstance(hooks, dict) else [None]
+    if not all(isinstance(listed, list) for listed in lists):
         what = '1: no settings (an object, with "hooks" an object of lists)'
         raise UsageError(what, "mend that file first")
     return values  # type: ignore[no-any-return]
@@ -122,19 +126,24 @@ def _take_out(values: dict[str, Any]) -> bool:
     hooks = values.get("hooks", {})
     before = json.dumps(values)
     for event, listed in list(hooks.items()):
-        hooks[event] = []
-        for group in listed:
-            rest = [each for each in _handlers(group) if not is_ours(each)]
-            if rest == _handlers(group):
-                hooks[event].append(group)
-            elif rest:
-                hooks[event].append({**group, "hooks": rest})
+        hooks[event] = list(_of_others(listed))
         if listed and not hooks[event]:
             del hooks[event]
-    found = json.dumps(values) != before
-    if found and not hooks:
+    changed = json.dumps(values) != before
+    if changed and not hooks:
         del values["hooks"]
-    return found
+    return changed
+
+
+def _of_others(groups: list[Any]) -> Iterator[Any]:
+    """The groups without our handlers, and without the groups that had no others."""
+    for group in groups:
+        before = _handlers(group)
+        rest = [handler for handler in before if not is_ours(handler)]
+        if rest == before:
+            yield group
+        elif rest:
+            yield {**group, "hooks": rest}
 
 
 def _written(values: Mapping[str, Any], like: str) -> str:
@@ -144,12 +153,13 @@ def _written(values: Mapping[str, Any], like: str) -> str:
     indents = re.findall(r"^([ \t]+)\S", body, re.MULTILINE)
     flat = "\n" not in body.strip()
     indent = None if flat else min(indents, key=len, default="  ")
-    separators = (
-        (",", ":") if flat and '": ' not in body else (", " if flat else ",", ": ")
-    )
+    colon = ":" if flat and '": ' not in body else ": "
+    comma = ", " if flat and colon == ": " else ","
+    separators = (comma, colon)
     text = json.dumps(values, indent=indent, separators=separators, ensure_ascii=False)
     text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
-    text += "\n" if body.endswith("\n") else ""
+    if body.endswith("\n"):
+        text += "\n"
     if "\r\n" in body:
         text = text.replace("\n", "\r\n")
-    return (BOM if like.startswith(BOM) else "") + text
+    return BOM + text if like.startswith(BOM) else text

@@ -4,7 +4,6 @@ text out.
 A hook runs it before everything else that it does, because a later `exec` or `exit`
 would skip it."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -36,7 +35,7 @@ class Marks(NamedTuple):
 HASH = Marks()
 HTML = Marks("<!-- ", " -->")
 EXPORTED = "mem: export begin (written by mem export; what stands in it is replaced)"
-EXPORT = Marks(*HTML[:2], EXPORTED, "mem: export end")
+EXPORT = HTML._replace(title=EXPORTED, last="mem: export end")
 
 
 class Found(NamedTuple):
@@ -53,19 +52,18 @@ class Found(NamedTuple):
 def find(text: str, marks: Marks = HASH) -> Found | None:
     """The first section of ours in `text`. Raises UsageError when its end is
     missing."""
-    head = f"{re.escape(marks.open + marks.title)}( \\*)?(?: (\\++))?{re.escape(marks.close)}"
+    title = re.escape(marks.open + marks.title)
+    head = rf"{title}( \*)?(?: (\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
     if first is None:
         return None
     tail = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE)
     last = tail.search(text, first.end())
-    if last is None or re.search(
-        rf"^{head}", text[first.end() : last.start()], re.MULTILINE
-    ):
+    between = text[first.end() : last.start()] if last else ""
+    if last is None or re.search(rf"^{head}", between, re.MULTILINE):
         line = text.count("\n", 0, first.start()) + 1
-        raise UsageError(
-            f"{line}: a section of mem without its end", f"add the line {marks.end}"
-        )
+        what = f"{line}: a section of mem without its end"
+        raise UsageError(what, f"add the line {marks.end}")
     start = first.start()
     glue = len(first[2] or "")
     for _ in range(glue):
@@ -78,12 +76,11 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
 
 def lines_of(text: str | None) -> list[str]:
     """The lines of the section."""
-    found = find(text or "")
-    return (
-        (text or "")[found.begin : found.end].splitlines()[1:-1]
-        if found is not None
-        else []
-    )
+    text = text or ""
+    section = find(text)
+    if section is None:
+        return []
+    return text[section.begin : section.end].splitlines()[1:-1]
 
 
 def put(
@@ -96,24 +93,29 @@ def put(
 ) -> str:
     """`text` with a section of `lines`, once; a new one goes to offset `at`, else to
     the end."""
-    before = text or ""
-    own = text is None
-    found = find(before, marks)
-    eol = "\r\n" if "\r\n" in before else "\n"
-    if found is not None:
-        before, after = before[: found.begin], drop(before[found.end :], marks) or ""
-        glue = found.glue
-        own = found.own
-        ends = 0
+    whole = text or ""
+    line_end = "\r\n" if "\r\n" in whole else "\n"
+    section = find(whole, marks)
+    if section is not None:
+        before = whole[: section.begin]
+        after = drop(whole[section.end :], marks) or ""
+        begin = marks.begin(section.glue, own=section.own)
     else:
-        before, after = (before, "") if at < 0 else (before[:at], before[at:])
-        glue = (not before.endswith("\n")) + (blank and at < 0) if before else 0
-        ends = glue
-    return (
-        before
-        + eol * ends
-        + eol.join([marks.begin(glue, own=own), *lines, marks.end, after])
-    )
+        at_end = at < 0
+        before = whole if at_end else whole[:at]
+        after = "" if at_end else whole[at:]
+        glue = _glue(before, blank=blank and at_end)
+        begin = marks.begin(glue, own=text is None)
+        before += line_end * glue
+    return before + line_end.join([begin, *lines, marks.end, after])
+
+
+def _glue(before: str, *, blank: bool) -> int:
+    """How many line ends a section needs before it, with a `blank` line or without."""
+    if not before:
+        return 0
+    ends = 0 if before.endswith("\n") else 1
+    return ends + 1 if blank else ends
 
 
 def drop(text: str, marks: Marks = HASH) -> str | None:
@@ -146,17 +148,6 @@ def hook_lines(hook: str) -> tuple[str, ...]:
         '  "$@"',
         ") </dev/null >&2 2>/dev/null || :",
     )
-
-
-def lefthook_lines() -> list[str]:
-    """The same for lefthook, as YAML of its configuration; {0} are the hook's
-    arguments."""
-    lines = []
-    for hook in HOOKS:
-        call = f"unset $(git rev-parse --local-env-vars); mem hook git-{hook} {{0}}"
-        run = json.dumps(f"({call}) </dev/null >&2 2>/dev/null || :")
-        lines += [f"{hook}:", "  commands:", "    mem:", f"      run: {run}"]
-    return lines
 
 
 def runs_shell(text: str) -> bool:

@@ -23,14 +23,12 @@ from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
 
 NAMES = {
-    "claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode",
-}  # fmt: skip
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "opencode": "opencode",
+}
 OPENCODE_MARK = "// mem: written by mem init --opencode"
-LEFTHOOK = tuple(
-    f"{folder}{name}.{ending}"
-    for folder, name in (("", "lefthook"), ("", ".lefthook"), (".config/", "lefthook"))
-    for ending in ("yml", "yaml", "toml", "json", "jsonc")
-)
 
 
 def is_runnable(name: str) -> bool:
@@ -40,14 +38,12 @@ def is_runnable(name: str) -> bool:
 
 def path_fault() -> str:
     """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
-    known = shutil.which("mem")
-    own = os.path.join(os.path.dirname(sys.executable), "mem")
-    where = f": it lies in {os.path.dirname(own)}" if os.access(own, os.X_OK) else ""
-    return (
-        ""
-        if known
-        else f"mem is not on your PATH, and hooks are silent until it is{where}"
-    )
+    if shutil.which("mem"):
+        return ""
+    fault = "mem is not on your PATH, and hooks are silent until it is"
+    folder = os.path.dirname(sys.executable)
+    is_there = os.access(os.path.join(folder, "mem"), os.X_OK)
+    return f"{fault}: it lies in {folder}" if is_there else fault
 
 
 def desktop_fault() -> str:
@@ -73,25 +69,31 @@ class AgentSettings(NamedTuple):
     folder: Path
 
 
+class _Layout(NamedTuple):
+    """An agent's home and the variable that moves it, its folder in a repository, and
+    the file in either."""
+
+    home: str
+    inner: str
+    name: str
+    variable: str = ""
+
+
 LAYOUTS = {
-    "claude": ("CLAUDE_CONFIG_DIR", "~/.claude", ".claude", "settings.json"),
-    "codex": ("CODEX_HOME", "~/.codex", ".codex", "hooks.json"),
-    "gemini": ("", "~/.gemini", ".gemini", "settings.json"),
-    "opencode": (
-        "OPENCODE_CONFIG_DIR",
-        "~/.config/opencode",
-        ".opencode",
-        "plugin/mem.js",
+    "claude": _Layout("~/.claude", ".claude", "settings.json", "CLAUDE_CONFIG_DIR"),
+    "codex": _Layout("~/.codex", ".codex", "hooks.json", "CODEX_HOME"),
+    "gemini": _Layout("~/.gemini", ".gemini", "settings.json"),
+    "opencode": _Layout(
+        "~/.config/opencode", ".opencode", "plugin/mem.js", "OPENCODE_CONFIG_DIR"
     ),
 }
-"""Of an agent: what moves its home, its home, its folder in a repository, the file in
-either."""
 
 
 def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
     """The folder of a user in which an agent keeps its settings."""
-    variable, home, _, _ = LAYOUTS[harness]
-    return Path(os.path.expanduser(environ.get(variable) or home)).absolute()
+    layout = LAYOUTS[harness]
+    home = environ.get(layout.variable) or layout.home
+    return Path(os.path.expanduser(home)).absolute()
 
 
 def settings_of(
@@ -99,43 +101,56 @@ def settings_of(
 ) -> AgentSettings:
     """Where an agent reads its hooks. All but Claude Code have one file in a
     repository."""
-    _, _, inner, name = LAYOUTS[harness]
+    layout = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
-        return AgentSettings(
-            harness=harness, scope=scope, path=folder / name, folder=folder
-        )
-    if (harness, scope) == ("claude", "local"):
-        name = "settings.local.json"
-    return AgentSettings(
-        harness=harness, scope=scope, path=root / inner / name, folder=root
-    )
+        path = folder / layout.name
+    else:
+        folder = root
+        is_local = harness == "claude" and scope == "local"
+        name = "settings.local.json" if is_local else layout.name
+        path = root / layout.inner / name
+    return AgentSettings(harness=harness, scope=scope, path=path, folder=folder)
 
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
     """Every file that calls of mem may stand in, there or not."""
-    pairs = product(
-        LAYOUTS, ("local", "shared", "user") if root is not None else ("user",)
-    )
-    found = (settings_of(*pair, root or Path(), environ) for pair in pairs)
-    return list({item.path: item for item in found}.values())
+    scopes = ("user",) if root is None else ("local", "shared", "user")
+    files: dict[Path, AgentSettings] = {}
+    for harness, scope in product(LAYOUTS, scopes):
+        file = settings_of(harness, scope, root or Path(), environ)
+        files[file.path] = file
+    return list(files.values())
 
 
 def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
     """The name under which the plug-in of mem is switched on in an agent, "" when it is
     not."""
-    key = "plugins"
-    paths = [agent_home("codex", environ) / "config.toml"]
-    if harness != "codex":
-        key = "enabledPlugins"
-        files = all_settings(root, environ)
-        paths = [item.path for item in files if item.harness == harness == "claude"]
-    for each in (values_of(path).get(key) for path in paths):
-        for name, value in each.items() if isinstance(each, dict) else ():
-            on = value.get("enabled", True) if isinstance(value, dict) else value
-            if name.startswith("mem@") and on is True:
+    if harness == "codex":
+        listed = [
+            values_of(agent_home("codex", environ) / "config.toml").get("plugins")
+        ]
+    elif harness == "claude":
+        files = [
+            file.path
+            for file in all_settings(root, environ)
+            if file.harness == "claude"
+        ]
+        listed = [values_of(path).get("enabledPlugins") for path in files]
+    else:
+        return ""
+    for plugins in listed:
+        for name, value in plugins.items() if isinstance(plugins, dict) else ():
+            if name.startswith("mem@") and _is_on(value):
                 return str(name)
     return ""
+
+
+def _is_on(value: object) -> bool:
+    """Whether a plug-in is on: Codex has a table for it, Claude Code a truth value."""
+    if isinstance(value, dict):
+        value = value.get("enabled", True)
+    return value is True
 
 
 def values_of(path: Path) -> dict[str, Any]:
@@ -171,39 +186,30 @@ def targets(
     return found
 
 
-def _target(each: AgentSettings, top: Path | None, home: Path) -> Target:
-    tracked = top is not None and each.path.exists() and is_tracked(each.path, top)
-    shared = each.scope == "shared" or tracked
-    name = NAMES[each.harness]
+def _target(settings: AgentSettings, top: Path | None, home: Path) -> Target:
+    path = settings.path
+    tracked = top is not None and path.exists() and is_tracked(path, top)
+    of_user = settings.scope == "user"
+    shared = settings.scope == "shared" or tracked
+    name = NAMES[settings.harness]
     next = f"start a new session of {name}: its hooks are read then"
-    if each.harness == "codex":
+    if settings.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
-    next += f"; commit {each.path.name}" if shared else ""
-    within = (each.folder, home) if each.scope == "user" else (each.folder,)
-    private = not shared and each.scope != "user"
-    what = f"hooks of {name}"
-    if each.harness == "opencode":
-        return Target(
-            path=each.path,
-            put=_with_plugin,
-            drop=_no_plugin,
-            within=within,
-            what=what,
-            next=next,
-            private=private,
-        )
-    put = partial(agent_settings.with_hooks, harness=each.harness)
-    drop = without_hooks
-    return Target(
-        path=each.path,
-        put=put,
-        drop=drop,
-        within=within,
-        what=what,
+    if shared:
+        next += f"; commit {path.name}"
+    target = Target(
+        path=path,
+        put=partial(agent_settings.with_hooks, harness=settings.harness),
+        drop=without_hooks,
+        within=(settings.folder, home) if of_user else (settings.folder,),
+        what=f"hooks of {name}",
         next=next,
-        private=private,
+        private=not shared and not of_user,
         copied=True,
     )
+    if settings.harness == "opencode":
+        return target._replace(put=_with_plugin, drop=_no_plugin, copied=False)
+    return target
 
 
 def _with_plugin(text: str | None) -> str:
@@ -236,16 +242,10 @@ class Hooks(NamedTuple):
 
 
 def hooks_of(top: Path) -> Hooks:
-    """Where git looks for hooks, by its own word; for husky the folder that people
-    write to."""
-    named = git.run(
-        ["rev-parse", "--git-path", "hooks"], top, hooks=True
-    ).stdout.rstrip("\n")
+    """Where git looks for hooks, by its own word."""
+    asked = ["rev-parse", "--git-path", "hooks"]
+    named = git.run(asked, top, hooks=True).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))
-    if folder.name == "_" and (
-        folder.parent.name == ".husky" or (folder / "husky.sh").exists()
-    ):
-        folder = folder.parent
     common = git.common_dir(top)
     if common is not None and _inside(folder, common):
         return Hooks(folder)
@@ -257,12 +257,8 @@ def hooks_of(top: Path) -> Hooks:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
-    return (
-        git.run(
-            ["ls-files", "--error-unmatch", "--", f":(literal){path}"], top
-        ).returncode
-        == 0
-    )
+    asked = ["ls-files", "--error-unmatch", "--", f":(literal){path}"]
+    return git.run(asked, top).returncode == 0
 
 
 def _inside(path: Path, folder: Path) -> bool:

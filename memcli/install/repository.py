@@ -16,9 +16,13 @@ from memcli.storage.files import Unreadable
 from memcli.text.matching import table
 
 ATTRIBUTES = (
-    "MEMORY.md institutional.md tasks/*.md .mem/jobs/*/tasks/*.md .teaparty/jobs/*/tasks/*.md"
-    " *.archive.md"
-).split()
+    "MEMORY.md",
+    "institutional.md",
+    "tasks/*.md",
+    ".mem/jobs/*/tasks/*.md",
+    ".teaparty/jobs/*/tasks/*.md",
+    "*.archive.md",
+)
 MEMORY = "# Memory\n"  # nothing in it is found before something is written
 WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
@@ -32,8 +36,8 @@ def base(root: Path, top: Path | None) -> list[Target]:
         drop=lambda text: None if text == MEMORY else text,
         within=(root,),
         what="the project's memory",
-        next='write down the first thing: mem add "what you learned"; or learn from past sessions:'
-        " mem extract --all",
+        next='write down the first thing: mem add "what you learned"; '
+        "or learn from past sessions: mem extract --all",
         otherwise="cannot be read and stays as it is: mem doctor",
     )
     lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]
@@ -50,39 +54,39 @@ def hooks(
 ) -> list[Target]:
     """The hooks that git runs; `user` allows a folder that serves all repositories."""
     if top is None:
-        notes += (
-            []
-            if remove
-            else ["no work tree of git here: there is no hook that git would run"]
-        )
+        if not remove:
+            notes.append(
+                "no work tree of git here: there is no hook that git would run"
+            )
         return []
-    found = harness.hooks_of(top)
-    if found.foreign and not user:
-        what = f"git hooks are in {found.folder}, for all repositories (core.hooksPath): left alone"
-        notes += [] if remove else [f"{what}; mem init --git --user puts hooks there"]
+    place = harness.hooks_of(top)
+    if place.foreign and not user:
+        if not remove:
+            what = f"git hooks are in {place.folder}, for all repositories"
+            how = "mem init --git --user puts hooks there"
+            notes.append(f"{what} (core.hooksPath): left alone; {how}")
         return []
     if remove:
-        common = git.common_dir(top)
-        folders = {found.folder, common / "hooks" if common else found.folder}
-        names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
-        pairs = [(each, name) for each in sorted(folders) for name in names]
-        return [
-            *_lefthook(top),
-            *(_hook(top, harness.Hooks(each), name) for each, name in pairs),
-        ]
-    if any((top / name).is_file() for name in harness.LEFTHOOK):
-        return _lefthook(top)
-    for path in (found.folder / name for name in git_hooks.HOOKS):
-        # Husky runs its own by name.
-        if (
-            path.is_file()
-            and not os.access(path, os.X_OK)
-            and found.folder.name != ".husky"
-        ):
+        return _all_hooks(top, place.folder)
+    targets = []
+    for name in git_hooks.HOOKS:
+        path = place.folder / name
+        if path.is_file() and not os.access(path, os.X_OK):
             notes.append(f"{path} is not executable: git does not run it")
+        targets.append(_hook(top, place, hook_file(place.folder, name).name))
+    return targets
+
+
+def _all_hooks(top: Path, folder: Path) -> list[Target]:
+    """Every file that may have a call of ours: the hooks in the folder that is set now
+    and in git's own."""
+    common = git.common_dir(top)
+    folders = {folder, common / "hooks" if common else folder}
+    names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
     return [
-        _hook(top, found, hook_file(found.folder, name).name)
-        for name in git_hooks.HOOKS
+        _hook(top, harness.Hooks(place), name)
+        for place in sorted(folders)
+        for name in names
     ]
 
 
@@ -93,57 +97,24 @@ def hook_file(folder: Path, hook: str) -> Path:
     return moved if git_hooks.program_of(text_of(moved) or "") else folder / hook
 
 
-def _hook(top: Path, found: harness.Hooks, name: str) -> Target:
+def _hook(top: Path, place: harness.Hooks, name: str) -> Target:
     unless = f"no shell script; let it call: mem hook git-{name}"
-    within = (top, git.common_dir(top) or top, found.folder)
-    next = f"commit {os.path.relpath(found.folder, top)}: others run these hooks, too"
-    next = next if found.shared else ""
+    folder = os.path.relpath(place.folder, top)
 
     def put(text: str | None) -> str:
         if text is not None and not git_hooks.runs_shell(text):
             raise Left(unless)
         return git_hooks.with_section(text, name.removesuffix(".legacy"))
 
-    drop = git_hooks.without_section
-    what = "a call of mem"
     return Target(
-        path=found.folder / name,
+        path=place.folder / name,
         put=put,
-        drop=drop,
-        within=within,
-        what=what,
-        next=next,
+        drop=git_hooks.without_section,
+        within=(top, git.common_dir(top) or top, place.folder),
+        what="a call of mem",
+        next=f"commit {folder}: others run these hooks, too" if place.shared else "",
         otherwise=unless,
     )
-
-
-def _lefthook(top: Path) -> list[Target]:
-    """Lefthook writes git's hooks from its configuration; the local one is a person's
-    own."""
-    names = ("lefthook-local.yml", ".lefthook-local.yml")
-    path = next((top / name for name in names if (top / name).exists()), top / names[0])
-    next_ = "let lefthook write its hooks: lefthook install"
-    what = "calls of mem for lefthook"
-    return [
-        Target(
-            path=path,
-            put=_with_lefthook,
-            drop=git_hooks.drop,
-            within=(top,),
-            what=what,
-            next=next_,
-            private=True,
-        )
-    ]
-
-
-def _with_lefthook(text: str | None) -> str:
-    lines = git_hooks.lefthook_lines()
-    own = (git_hooks.drop(text) or "") if text is not None else ""
-    for hook in git_hooks.HOOKS:
-        if re.search(rf"^{hook}\s*:", own, re.MULTILINE):
-            raise Left(f"has {hook} already; add to it by hand:\n" + "\n".join(lines))
-    return git_hooks.put(text, lines)
 
 
 def instructions(root: Path, *, remove: bool) -> list[Target]:
@@ -154,13 +125,13 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
     drop = partial(git_hooks.drop, marks=marks)
     # Those that exist, but none that includes another; else a new one.
     first = root / AGENT_FILES[0]
-    found = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
-    both = first in found and not remove
-    own = [path for path in found if not both or path == first or not _includes(path)]
+    paths = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
+    if first in paths and not remove:
+        paths = [path for path in paths if path == first or not _includes(path)]
     what = "when to recall and when to add"
     return [
         Target(path=path, put=put, drop=drop, within=(root,), what=what)
-        for path in own or [first]
+        for path in paths or [first]
     ]
 
 
@@ -179,34 +150,22 @@ def excluded(
     """Derived files, and what is one person's, in `.git/info/exclude`, until all of it
     goes."""
     common = git.common_dir(top)
-    if common is None or not (common / "HEAD").is_file() or (remove and not everything):
+    if common is None or not (common / "HEAD").is_file():
         return []
-    private = [target.path for target in targets if target.private]
-    private = [
-        path
-        for path in private
-        if not (path.exists() and harness.is_tracked(path, top))
-    ]
-    asked = ["check-ignore", "-q", "--no-index", "--"]
-    private = [path for path in private if git.run([*asked, str(path)], top).returncode]
-    names = (path.relative_to(top).as_posix() for path in private)
-    own = ("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name) for name in names)
-    patterns = (*git.EXCLUDED, *git.MOMENTS, *own)
+    if remove and not everything:
+        return []
+    patterns = [*git.EXCLUDED, *git.MOMENTS, *_private_patterns(top, targets)]
 
     def put(text: str | None) -> str | None:
-        missing = [
-            pattern for pattern in patterns if pattern not in (text or "").splitlines()
-        ]
-        return (
-            git_hooks.put(text, [*git_hooks.lines_of(text), *missing])
-            if missing
-            else text
-        )
+        known = (text or "").splitlines()
+        missing = [pattern for pattern in patterns if pattern not in known]
+        if not missing:
+            return text
+        return git_hooks.put(text, [*git_hooks.lines_of(text), *missing])
 
-    def drop(
-        text: str,
-    ) -> str | None:  # with the lines that an index made without init has put
+    def drop(text: str) -> str | None:
         kept = git_hooks.drop(text)
+        # An index that is made without init puts lines there, too.
         return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
     path = common / "info" / "exclude"
@@ -214,9 +173,23 @@ def excluded(
     return [Target(path=path, put=put, drop=drop, within=(common,), what=what)]
 
 
+def _private_patterns(top: Path, targets: Sequence[Target]) -> list[str]:
+    """The patterns of files that are one person's, where git would offer them."""
+    asked = ["check-ignore", "-q", "--no-index", "--"]
+    patterns = []
+    for target in targets:
+        path = target.path
+        if not target.private or (path.exists() and harness.is_tracked(path, top)):
+            continue
+        if git.run([*asked, str(path)], top).returncode:
+            name = path.relative_to(top).as_posix()
+            patterns.append("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name))
+    return patterns
+
+
 def workflow(top: Path, spec: str) -> Target:
     """The workflow file; `spec` is what pip is to install there."""
-    next = f"commit {WORKFLOW}; for a protected branch, let Actions create pull requests (settings)"
+    protected = "for a protected branch, let Actions create pull requests (settings)"
     put = partial(_with_workflow, spec=spec)
     return Target(
         path=top / WORKFLOW,
@@ -224,7 +197,7 @@ def workflow(top: Path, spec: str) -> Target:
         drop=_without_workflow,
         within=(top,),
         what="compaction in CI",
-        next=next,
+        next=f"commit {WORKFLOW}; {protected}",
     )
 
 
@@ -243,7 +216,8 @@ def workflow_text(spec: str) -> str:
 
 
 def _stamp(body: str) -> str:
-    return f"# mem: written by mem init --ci {hashlib.sha256(body.encode()).hexdigest()[:12]}"
+    digest = hashlib.sha256(body.encode()).hexdigest()[:12]
+    return f"# mem: written by mem init --ci {digest}"
 
 
 def _with_workflow(old: str | None, spec: str) -> str:

@@ -4,7 +4,7 @@ back."""
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -64,31 +64,65 @@ def apply(
     """Bring every file to its new text, or with `remove` to that of before: all of them
     or none."""
     project = app.project
-    own = app.workspace
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
     if patches and not dry_run:
-        texts = {patch.path: patch.before for patch in patches}
-        copied = [each for each in targets if each.copied and str(each.path) in texts]
-        before = ((each, texts[str(each.path)]) for each in copied)
-        copies = {each.path: text and each.drop(text) for each, text in before}
-        new = (Path(path) for path, text in texts.items() if text is None)
-        made = [str(each) for path in new for each in path.parents if not each.exists()]
-        for workspace, group in _by_workspace(project, own, targets):
-            with workspace.hold("init"):
-                planned = _plan(group, [], remove=remove)
-                links = (
-                    p for p in planned if not _is_below(project, p.path)
-                )  # the user's own
-                real = {p: p._replace(path=os.path.realpath(p.path)) for p in links}
-                workspace.write([real.get(p, p) for p in planned], "init")
-        for path, copy in copies.items():
-            after = None if remove else text_of(path)
-            values = after and {"path": str(path), "before": copy, "after": _sha(after)}
-            _keep(_copy_path(path), values)
+        copies = _copies(targets, patches)
+        made = _new_folders(patches)
+        _write(app, targets, remove=remove)
+        _keep_copies(copies, remove=remove)
         _remember(project, made, remove=remove)
-    done, next = _said(project, targets, patches, remove=remove)
-    return Changes(done, tuple(patches), next)
+    patched = {patch.path: patch for patch in patches}
+    changed = [target for target in targets if str(target.path) in patched]
+    next = dict.fromkeys(target.next for target in changed if target.next)
+    return Changes(
+        done=tuple(_done(project, changed, patched, remove=remove)),
+        patches=tuple(patches),
+        next=() if remove else tuple(next),
+    )
+
+
+def _copies(
+    targets: Iterable[Target], patches: Iterable[Patch]
+) -> dict[Path, str | None]:
+    """The text of before, without anything of ours, of each file of which it is
+    kept."""
+    texts = {patch.path: patch.before for patch in patches}
+    copies: dict[Path, str | None] = {}
+    for target in targets:
+        if target.copied and str(target.path) in texts:
+            before = texts[str(target.path)]
+            copies[target.path] = before and target.drop(before)
+    return copies
+
+
+def _keep_copies(copies: Mapping[Path, str | None], *, remove: bool) -> None:
+    for path, before in copies.items():
+        after = None if remove else text_of(path)
+        values = after and {"path": str(path), "before": before, "after": _sha(after)}
+        _keep(_copy_path(path), values)
+
+
+def _new_folders(patches: Iterable[Patch]) -> list[str]:
+    """The folders that do not exist yet, of files that do not."""
+    new = (Path(patch.path) for patch in patches if patch.before is None)
+    return [str(each) for path in new for each in path.parents if not each.exists()]
+
+
+def _write(app: "App", targets: Sequence[Target], *, remove: bool) -> None:
+    project = app.project
+    for workspace, group in _by_workspace(project, app.workspace, targets):
+        with workspace.hold("init"):
+            patches = _plan(group, [], remove=remove)
+            workspace.write([_resolved(project, patch) for patch in patches], "init")
+
+
+def _resolved(project: Project, patch: Patch) -> Patch:
+    """The patch; of a file outside of the project with the user's own links
+    resolved."""
+    if _is_below(project, patch.path):
+        return patch
+    return patch._replace(path=os.path.realpath(patch.path))
 
 
 def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[Patch]:
@@ -96,24 +130,36 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
     for target in targets:
         try:
             before = text_of(target.path)
-            after = target.put(before) if not remove else before and target.drop(before)
+            after = _after(target, before, remove=remove)
         except Unreadable as error:
             if not target.otherwise:
                 what = f"{target.path}:{error.line}: {error}"
                 raise UsageError(what, "mend that file first") from None
-            notes += [] if remove else [f"{target.path}: {target.otherwise}"]
+            if not remove:
+                notes.append(f"{target.path}: {target.otherwise}")
         except UsageError as error:
             raise UsageError(f"{target.path}:{error.what}", error.hint) from None
         except Left as reason:
             notes.append(f"{target.path}: {reason}")
         else:
             if after != before:
-                if not _place(target):  # a link in a repository must not lead out of it
-                    real = os.path.realpath(target.path)
-                    what = f"{target.path}: leads to {real}, where mem does not write"
-                    raise RefusedError(what, "put the file itself there")
+                _check_place(target)
                 patches.append(Patch(str(target.path), before, after))
     return patches
+
+
+def _after(target: Target, before: str | None, *, remove: bool) -> str | None:
+    if remove:
+        return before and target.drop(before)
+    return target.put(before)
+
+
+def _check_place(target: Target) -> None:
+    """A link in a repository must not lead out of it. Raises RefusedError."""
+    if not _place(target):
+        real = os.path.realpath(target.path)
+        what = f"{target.path}: leads to {real}, where mem does not write"
+        raise RefusedError(what, "put the file itself there")
 
 
 def _place(target: Target) -> str:
@@ -193,11 +239,8 @@ def _sha(text: str) -> str:
 
 
 def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
-    path = (
-        state_dir()
-        / "init"
-        / f"{digest(os.fsencode(project.root or project.home))}.json"
-    )
+    name = digest(os.fsencode(project.root or project.home))
+    path = state_dir() / "init" / f"{name}.json"
     known = {*map(str, _kept(path) or ()), *folders}
     if remove:
         for folder in sorted(known, key=len, reverse=True):
@@ -207,27 +250,21 @@ def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None
     _keep(path, sorted(known))
 
 
-def _said(
+def _done(
     project: Project,
-    targets: Sequence[Target],
-    patches: Sequence[Patch],
+    changed: Iterable[Target],
+    patched: Mapping[str, Patch],
     *,
     remove: bool,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    changed = {patch.path: patch for patch in patches}
+) -> Iterator[str]:
+    """What was done, a line for all files to which the same was done."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for target in targets:
-        patch = changed.get(str(target.path))
-        if patch is not None:
-            key = (_verb(target, patch, remove=remove), target.what)
-            rows.setdefault(key, []).append(project.name_of(target.path))
-    done = [
-        f"{verb} {', '.join(names)}: {what}" for (verb, what), names in rows.items()
-    ]
-    next = [
-        target.next for target in targets if target.next and str(target.path) in changed
-    ]
-    return tuple(done), () if remove else tuple(dict.fromkeys(next))
+    for target in changed:
+        verb = _verb(target, patched[str(target.path)], remove=remove)
+        names = rows.setdefault((verb, target.what), [])
+        names.append(project.name_of(target.path))
+    for (verb, what), names in rows.items():
+        yield f"{verb} {', '.join(names)}: {what}"
 
 
 def _verb(target: Target, patch: Patch, *, remove: bool) -> str:

@@ -301,8 +301,12 @@ class Search:
         if not self.config.context or not matches:
             return
         groups = {entry: _group(self.chosen[entry]) for entry in matches}
-        relevance_of = {entry: match.relevance for entry, match in matches.items()}
-        best = query.top(relevance_of, LENDERS)
+        rich = {
+            entry: match.relevance
+            for entry, match in matches.items()
+            if match.relevance >= weights.LENDS
+        }
+        best = query.top(rich, LENDERS)
         lenders = [entry for entry in best if groups[entry] is not None]
         sides = self.source.beside([self.chosen[entry] for entry in lenders])
         beside = {

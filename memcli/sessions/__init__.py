@@ -4,8 +4,9 @@ of these. A hook asks for them, so this imports no format."""
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from memcli.named import NamedTuple
 from memcli.project.config import home_of
 
 

@@ -4,7 +4,7 @@ sessions."""
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from sys import getsizeof, intern
@@ -401,7 +401,7 @@ def _size(turn: Turn) -> int:
     return _TURN + getsizeof(turn.text) + given
 
 
-def records(lines: Iterable[Line], into: Gather) -> Iterator[tuple[Line, Record]]:
+def records(lines: Lines, into: Gather) -> Iterator[tuple[Line, Record]]:
     """The JSON objects of JSON lines. A torn last line is left for later, others are
     counted."""
     for line in lines:

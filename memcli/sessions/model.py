@@ -66,6 +66,9 @@ class Finding(NamedTuple):
     commands: tuple[str, ...] = ()
     tainted: bool = False  # its advice comes from tool output, a file or the web
     reinforces: str = ""  # the entry that it confirms instead of saying something new
+    retires: str = ""  # what is taken back with it, in the person's words
+    retires_all: bool = False  # all that is about it
+    retires_id: str = ""  # the entry that a person has agreed to retire
 
 
 class Stretch(NamedTuple):

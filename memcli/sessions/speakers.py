@@ -86,7 +86,9 @@ def _by_agent() -> str:
 def _not_typed() -> str:
     """How a text begins that a harness put in."""
     return r"""
-        \s{0,8} (?: \#[ ]AGENTS\.md \b | Use[ ]the[ ]` [\w:.-]{1,80} `[ ]skill[ ]from[ ]`
+        \s{0,8}
+        (?: \#[ ]AGENTS\.md \b
+          | Use[ ]the[ ]` [\w:.-]{1,80} `[ ]skill[ ]from[ ]`
           | Launching[ ]skill: | The[ ]user[ ]just[ ]ran[ ]/ )
     """
 
@@ -255,10 +257,11 @@ def failed(text: str) -> bool:
 
 
 _WEB: Final = ("web", "browse", "fetch", "playwright", "search_query", "http")
-_FILE: Final = frozenset(
-    "read notebookread read_file read_many_files view view_image open_file cat grep glob ls list"
-    " list_dir list_directory search_file_content file_search grep_files ripgrep".split()
-)
+_FILE: Final = frozenset({
+    "read", "notebookread", "read_file", "read_many_files", "view", "view_image",
+    "open_file", "cat", "grep", "glob", "ls", "list", "list_dir", "list_directory",
+    "search_file_content", "file_search", "grep_files", "ripgrep",
+})  # fmt: skip
 
 
 def origin(tool: str) -> str:

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, pairwise, product
-from string import ascii_lowercase
 
 from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
 from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
@@ -230,7 +229,7 @@ def _letter(a: Claim, b: Claim) -> bool:
     ours = _letters(a.words - b.words)
     theirs = _letters(b.words - a.words)
     spoken = WORDS["transparent"] | WORDS["joiners"] | GOVERNORS.keys()
-    names = (ours | theirs) & set(ascii_lowercase) - spoken
+    names = {letter for letter in ours | theirs if "a" <= letter <= "z"} - spoken
     return bool(names) or bool(ours and theirs)
 
 

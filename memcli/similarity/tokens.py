@@ -35,21 +35,20 @@ def _stem(word: str) -> str:
         return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    word = _undoubled(re.sub(r"(?<![sui])s\Z", "", word))
-    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+    if word.endswith("s") and word[-2] not in "sui":
+        word = word[:-1]
+    word = _without_ending(word)
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
-@verbose
-def _ending() -> str:
-    return r"(?: (?<=\w{3}) (?: ing | ed ) | (?<=\w{4}) ly ) \Z"
-
-
-def _undoubled(word: str) -> str:
+def _without_ending(word: str) -> str:
     """Without -ing, -ed or -ly, and without the letter that was doubled before it."""
-    bare = _ending().sub("", word)
-    if bare != word and len(bare) > 3:
-        return re.sub(r"([^lsz])\1\Z", r"\1", bare)
-    return bare
+    for ending, shortest in (("ing", 6), ("ed", 5), ("ly", 6)):
+        if word.endswith(ending) and len(word) >= shortest:
+            bare = word.removesuffix(ending)
+            is_doubled = bare[-1] == bare[-2] and bare[-1] not in "lsz"
+            return bare[:-1] if is_doubled and len(bare) > 3 else bare
+    return word
 
 
 EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in group}
@@ -292,7 +291,7 @@ def _word(raw: str, *, code: bool, proper: bool) -> Token:
     if is_camel or "_" in word or raw.endswith("()"):
         return Token("name", word, code)
     folded = word.casefold()
-    if re.fullmatch(r"v\d+", folded):
+    if folded[:1] == "v" and folded[1:].isdecimal():
         return Token("number", folded[1:], code)
     return Token(kind="word", text=folded, code=code, proper=proper)
 
@@ -306,7 +305,7 @@ def _path(raw: str, *, code: bool) -> Iterator[Token]:
     if is_acronym or folded in WORDS["slashed"]:
         for part in filter(None, path.split("/")):
             yield _word(part, code=code, proper=True)
-    elif re.match(r"v\d", folded):
+    elif folded[0] == "v" and folded[1:2].isdecimal():
         yield Token("number", folded[1:], code)
     else:
         yield Token("path", path if "/" in path else folded, code)

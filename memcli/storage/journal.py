@@ -131,6 +131,22 @@ class Journals:
                 if rank and (rank >= UNDO_RECORDS or total > UNDO_BYTES):
                     path.unlink()
 
+    def forget(self, needles: Sequence[str]) -> None:
+        """Delete the undo records in whose texts one of these stands; those that cannot
+        be read go too."""
+        for path in _records(self._undo):
+            with refusing(self.state):
+                try:
+                    steps = unpacked(path).steps
+                except (DataError, OSError):
+                    path.unlink(missing_ok=True)
+                    continue
+                texts = [
+                    text or b"" for step in steps for text in (step.before, step.after)
+                ]
+                if any(needle.encode() in text for needle in needles for text in texts):
+                    path.unlink(missing_ok=True)
+
     def legible(self, journal: Path) -> WriteRecord | None:
         """None after moving aside what is no journal: it must not block all later
         writes."""

@@ -192,6 +192,36 @@ class State:
             self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", values)
             self.db.execute(f"DELETE FROM condensed WHERE {old}", (CONDENSED,))
 
+    def add_tombstones(self, salt: str, digests: Iterable[str], day: str) -> None:
+        """Remember texts that were forgotten, without their words."""
+        with transaction(self.db):
+            rows = ((salt, digest, day) for digest in digests)
+            self.note("tombstones", rows, "OR REPLACE")
+
+    def tombstones(self) -> list[tuple[str, str, str]]:
+        """(salt, digest, day) of each text that was forgotten."""
+        query = "SELECT salt, digest, day FROM tombstones WHERE project = ?"
+        return [(salt, digest, day) for salt, digest, day in self.ask(query)]
+
+    def forget_entries(self, ids: Iterable[str], lines: Iterable[str]) -> None:
+        """Delete what was told and proposed of entries, and every row with these words;
+        the file is written anew."""
+        with transaction(self.db):
+            self.db.execute("PRAGMA secure_delete = ON")
+            for name in ids:
+                for table_name in ("told", "shown", "recalls", "waiting", "proposals"):
+                    key = "id" if table_name == "proposals" else "entry"
+                    where = f"project = ? AND {key} = ?"
+                    self.ask(f"DELETE FROM {table_name} WHERE {where}", name)
+            for line in lines:
+                self.ask("DELETE FROM news WHERE project = ? AND instr(line, ?)", line)
+                told = "project = ? AND instr(title || why, ?)"
+                self.ask(f"DELETE FROM told WHERE {told}", line)
+                proposed = "project = ? AND instr(text, ?)"
+                self.ask(f"DELETE FROM proposals WHERE {proposed}", line)
+        self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def trusted(self) -> frozenset[str]:
         """The digests of the guards that this person trusts."""
         found = self.ask("SELECT digest FROM trusted WHERE project = ?")

@@ -35,6 +35,12 @@ CREATE TABLE IF NOT EXISTS trusted (
   PRIMARY KEY (project, digest)
 ) WITHOUT ROWID;
 
+-- entries that were forgotten: salted digests, no words
+CREATE TABLE IF NOT EXISTS tombstones (
+  project TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL, day TEXT NOT NULL,
+  PRIMARY KEY (project, digest)
+) WITHOUT ROWID;
+
 -- what hooks did in the sessions of a project
 CREATE TABLE IF NOT EXISTS shown ( -- what stands in a session's context
   project TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, entry TEXT NOT NULL, day TEXT NOT NULL,

@@ -154,6 +154,10 @@ class Workspace:
             steps.append(back)
         return tuple(steps)
 
+    def forget_undo(self, ids: Sequence[str]) -> None:
+        """Delete the undo records whose files hold one of these entries."""
+        self._journals.forget(ids)
+
     def last_write(self, *, certain: bool = False) -> LastWrite | None:
         """Return what undo would take back, None when there is nothing. Takes no lock.
 

@@ -15,6 +15,7 @@ from memcli.views.text import count, in_one_line
 if TYPE_CHECKING:
     from memcli.commands.drop import DropReport
     from memcli.commands.extract import AfterSession, Learned, MomentReport
+    from memcli.commands.forget import ForgottenReport
     from memcli.commands.history import ForgetReport, HistoryReport, ReplayReport
     from memcli.commands.inbox import InboxReport
     from memcli.commands.keep import KeepReport
@@ -30,7 +31,13 @@ _WHO = {
     "agent": "another agent",
     "injected": "harness",
 }
-_DONE = {"learned": "+", "reinforced": "=", "restored": "<", "noted": "+"}
+_DONE = {
+    "learned": "+",
+    "reinforced": "=",
+    "restored": "<",
+    "noted": "+",
+    "retired": "-",
+}
 
 
 def extract_keys(done: AfterSession) -> Keys:
@@ -285,6 +292,18 @@ def looked_text(found: Discovery) -> str:
 def looked_keys(found: Discovery) -> Keys:
     unread = [{"path": path, "why": why} for path, why in found.unread]
     return {"found": ..., "sessions": found.found, "unread": unread}
+
+
+def forgotten_text(report: ForgottenReport) -> str:
+    """Which entries are gone, and what still holds their words."""
+    lines = [
+        f"forgot {for_display(title)} ({path}, id {name[:8]})"
+        for name, path, title in report.entries
+    ]
+    if report.exchanges:
+        lines.append(f"and {count(report.exchanges, 'exchange')} of history")
+    lines += [f"not reached: {left}" for left in report.left]
+    return "\n".join(lines)
 
 
 def forget_text(report: ForgetReport) -> str:

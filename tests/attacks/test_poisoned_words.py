@@ -137,7 +137,8 @@ def _entries(project: Project) -> list[Entry]:
 
 
 def _item(**values: Any) -> dict[str, Any]:
-    return {"items": [{"turn": 5, "kind": "fact", "title": "t", "text": "x", **values}]}
+    item = {"scope": "project", "turn": 3, "quote": "Use tabs.", "kind": "fact"}
+    return {"items": [{**item, "title": "t", "text": "x", **values}]}
 
 
 REPLIES: tuple[Any, ...] = (

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from memcli.extraction import engines, episodes, placement, prompts, scopes
+from memcli.extraction import engines, episodes, placement, scopes
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.scopes import ExtractionScope, Home
 from memcli.memory.parser import parse
 from memcli.providers.llm import Scripted
+from memcli.providers.llm.ledger import BYTES_PER_TOKEN
 from memcli.sessions.model import Session
 from memcli.sessions.speakers import task_of
 from tests.bench import lessons
@@ -78,7 +79,7 @@ def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -
         parts = engines.sent(*asked(session))
         (out / f"{name}.txt").write_text("\n".join(parts), "utf-8")
         calls.append(max(0, len(parts) - 1))
-        sizes.append(sum(map(len, parts)) // prompts.CHARACTERS)
+        sizes.append(int(sum(len(part.encode()) for part in parts) / BYTES_PER_TOKEN))
         replies = out / f"{name}.jsonl"
         if replies.exists():
             chosen[name], outcome = replayed(session, replies)

@@ -107,10 +107,19 @@ def markdown(project: Project) -> dict[str, bytes]:
     return {name: text for name, text in state(project).items() if name.endswith(".md")}
 
 
+QUOTES = {
+    1: "make the checkout page load faster",
+    2: "the queries of the checkout page",
+    5: "I prefer short commit messages",
+}
+"""Words of the turns of `talk`."""
+
+
 def item(
     turn: int = 5, title: str = "A lesson", text: str = "Do it this way.", **more: Any
 ) -> dict[str, Any]:
-    return {"turn": turn, "kind": "decision", "title": title, "text": text, **more}
+    fixed = {"turn": turn, "quote": QUOTES.get(turn, ""), "kind": "decision"}
+    return {**fixed, "title": title, "text": text, **more}
 
 
 def script(

@@ -123,10 +123,12 @@ def test_jobs_tasks_and_globs(project: Project) -> None:
     project.write(".mem.toml", 'memory_files = ["packages/*/NOTES.md"]\n')
     started(project)
     counted = {
-        ".mem/jobs/j/MEMORY.md": "job", ".mem/jobs/j/tasks/c.md": "job",
-        ".mem/jobs/j/tasks/t/MEMORY.md": "task", ".sessions/20260101/MEMORY.md": "task",
+        ".mem/jobs/j/MEMORY.md": "job",
+        ".mem/jobs/j/tasks/c.md": "job",
+        ".mem/jobs/j/tasks/t/MEMORY.md": "task",
+        ".sessions/20260101/MEMORY.md": "task",
         "packages/a/NOTES.md": "project",
-    }  # fmt: skip
+    }
     for name in (*counted, "packages/a/b/NOTES.md", "docs/MEMORY.md", "README.md"):
         project.write(name, project.entry(f"In {name}"))
     changes = project.mem("diff", "--json").json["changes"]
@@ -182,8 +184,11 @@ def test_what_memory_rests_on(project: Project) -> None:
     project.write("b.py", "".join(f"line_{i} = {i}\n" for i in range(20)))
     project.write("c.py", "def stays_here():\n    return [1, 2, 3]\n")
     body = "`retry_call()` in `a.py`, `b.py` and `c.py`."
-    project.write("MEMORY.md", project.entry("Rests", body)
-                  + project.entry("Tabs 7", "Always use tabs in the cart module."))  # fmt: skip
+    project.write(
+        "MEMORY.md",
+        project.entry("Rests", body)
+        + project.entry("Tabs 7", "Always use tabs in the cart module."),
+    )
     project.commit("start")
     project.git("switch", "-q", "-c", "feature")
     assert project.mem("diff", "main..HEAD", "--format", "markdown").out.strip() == ""
@@ -196,8 +201,13 @@ def test_what_memory_rests_on(project: Project) -> None:
     project.commit("feature")
     found = project.mem("diff", "main..HEAD", "--json").json["findings"]
     told = {(one["what"], one["name"], one["detail"]) for one in found}
-    assert {("removes", "a.py", ""), ("removes", "retry_call", ""), ("rewrites", "b.py", "100%"),
-            ("moves", "c.py", "d.py"), ("opposes", "", "")} <= told  # fmt: skip
+    assert {
+        ("removes", "a.py", ""),
+        ("removes", "retry_call", ""),
+        ("rewrites", "b.py", "100%"),
+        ("moves", "c.py", "d.py"),
+        ("opposes", "", ""),
+    } <= told
     assert "secret" in {one["what"] for one in found}
     page = project.mem("diff", "main..HEAD", "--format", "markdown").out
     assert "removes `retry_call`" in page and "ghp_" not in page

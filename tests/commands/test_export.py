@@ -147,8 +147,12 @@ def test_json_has_every_live_entry(project: Project) -> None:
     got = project.mem("export", "--json").json
     assert got["version"] == 1
     assert sorted(entry["title"] for entry in got["entries"]) == [
-        "Big lesson", "Never push to main", "Small lesson", "Tagged text", "What happened",
-    ]  # fmt: skip
+        "Big lesson",
+        "Never push to main",
+        "Small lesson",
+        "Tagged text",
+        "What happened",
+    ]
     (tagged,) = (entry for entry in got["entries"] if entry["title"] == "Tagged text")
     assert tagged["extra"]["tags"] == ["a"]
     assert (tagged["path"], tagged["level"]) == ("MEMORY.md", "project")

@@ -54,6 +54,38 @@ def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
     assert len(api.seen) == sent and state(project) == before
 
 
+def test_one_call_holds_a_digest_and_leaves_five_lessons(
+    project: Project, api: Api
+) -> None:
+    """However long the session; what is left out, over the most or without a quote is
+    named."""
+    given = talk(project)
+    for number in range(60):
+        given.user(f"Now the part {number}. " + "word " * 60).agent("Done. " * 90)
+    texts = ("squash merges", "blue buttons", "slow queries", "old browsers")
+    texts += ("signed tags", "paid fonts", "cold caches")
+    lessons = [
+        {**LESSON, "title": f"On {text}", "text": f"We need {text}."} for text in texts
+    ]
+    unquoted = {**LESSON, "quote": "I prefer long commit messages"}
+    answers(api, observations=[unquoted, *lessons])
+    got = project.mem("extract", saved(project, given), *LLM)
+    assert got.code == 0 and len(api.seen) == 1, got.err
+    sent = json.dumps(api.seen[0].body, ensure_ascii=False)
+    assert "[5] user: I prefer short commit messages" in sent
+    assert len(sent.encode()) < 25_000
+    assert (
+        "too long for one call" in sent and "too long for one call" in got.out + got.err
+    )
+    assert [entry.title for entry in entries(project)] == [
+        f"On {text}" for text in texts[:5]
+    ]
+    assert "1: quotes what does not stand in its turn" in got.out
+    assert "2: over the most that one session may leave" in got.out
+    assert {entry.importance for entry in entries(project)} == {0.7}
+    assert {entry.extra["priority"] for entry in entries(project)} == {"medium"}
+
+
 BAD = {
     "cut off": Step(text='{"items": [', stop="max_tokens"),
     "refusal": Step(text="", stop="refusal"),
@@ -84,7 +116,7 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     message or file."""
     planted = credentials()
     path = leaky(project, planted)
-    answers(api, observations=[{**LESSON, "turn": 1}])
+    answers(api, observations=[{**LESSON, "turn": 1, "quote": "Fix the build."}])
     got = project.mem("extract", path, *LLM)
     assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err
     assert project.mem("extract", path, *LLM, "--json").code == 0

@@ -229,3 +229,28 @@ def test_unclear_lessons_are_refused_with_a_hint(project: Project) -> None:
     done = project.mem("guard", found[:8])
     assert done.code == 2 and "--command" in done.err
     assert "guard" not in (project.root / "MEMORY.md").read_text()
+
+
+def test_a_guard_outlives_a_merge_of_branches(project: Project) -> None:
+    """Lifted or weakened on one branch, it binds on the merged one."""
+    project.mem("init", "--git")
+    guarded(project)
+    project.commit()
+    project.git("checkout", "-q", "-b", "side")
+    text = (project.root / "MEMORY.md").read_text()
+    project.write("MEMORY.md", text.replace("guard: deny", "guard: ask"))
+    project.commit()
+    project.git("checkout", "-q", "main")
+    project.write("MEMORY.md", text.replace("A body.", "Another body."))
+    project.commit()
+    project.git("merge", "-q", "side")
+    assert "guard: deny" in (project.root / "MEMORY.md").read_text()
+
+
+def test_a_guarded_entry_is_not_merged_away(project: Project) -> None:
+    """Its near-duplicate stays beside it."""
+    body = "Nobody may force push to the main branch of this repository at any time."
+    guarded(project, body=body)
+    guarded(project, body=body, guard=None, commands=None)
+    assert project.mem("compact").code == 0
+    assert (project.root / "MEMORY.md").read_text().count(body) == 2

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memcli.compaction import consolidate, questions, reinforce
-from memcli.extraction import engines, job_files, prompts, scopes
+from memcli.extraction import digest, engines, job_files, prompts, scopes
 from memcli.project.config import Config
 from memcli.providers.llm import Ask, Usage
 from memcli.providers.llm.ledger import cost, most
@@ -28,10 +28,10 @@ def rows() -> Iterator[Row]:
     session."""
     told = [scope for scope in scopes.SCOPES if scope.looks_for]
     whole = Ask(prompts.SYSTEM, prompts.instruction(told, {}), schema=_schema(told))
-    known = f"related memories, {prompts.MEMORIES // prompts.CHARACTERS:,} tokens"
+    known = f"related memories, {prompts.MEMORIES // 4:,} tokens"
     reply = engines.REPLY_TOKENS
-    sends = f"the session in parts, condensed; {known}"
-    yield _row("`mem extract`, one call a part", sends, whole, prompts.TOKENS, reply)
+    sends = f"a digest of the session; {known}"
+    yield _row("`mem extract`", sends, whole, digest.TOKENS, reply)
     none = _size(Ask("", prompts.instruction([], {})))
     for scope in told:
         also = ", ".join(f"`{name}`" if "." in name else name for name in scope.shows)
@@ -44,7 +44,7 @@ def rows() -> Iterator[Row]:
             "",
             "",
         )
-    found = prompts.ITEMS * (prompts.TITLE + prompts.TEXT)
+    found = prompts.LESSONS * (prompts.TITLE + prompts.TEXT)
     judge = Ask(prompts.JUDGE, "", schema=prompts.VERDICTS)
     yield _row("– what `global` found, a second look", "those items", judge, found // 4)
     risks = Ask(prompts.RISKS, "", schema=prompts.schema(prompts.RISK))

@@ -54,6 +54,32 @@ LIKELY = [
 ]  # fmt: skip
 
 
+POINTS = [
+    "I prefer this one of the two screenshots.", "I'd rather the second layout.", "I prefer that.",
+    "Ich bevorzuge das zweite Bild.", "Je préfère celui de gauche.", "Prefiero la primera imagen.",
+    "Я предпочитаю второй вариант.", "我更喜欢第二张图。",
+]  # fmt: skip
+WISHES = [
+    "I prefer that commits are small.", "I prefer this style of imports: absolute ones.",
+    "Ich bevorzuge das Muster mit Adaptern.", "Je préfère les noms courts pour les tests.",
+    "我更喜欢简短的提交说明。",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", POINTS)
+def test_a_preference_that_points_is_not_learned(text: str) -> None:
+    """What it points at is gone when the session is over."""
+    turns = (human(text), agent("Understood."))
+    assert not found(*turns) and not proposed(*turns)
+
+
+@pytest.mark.parametrize("text", WISHES)
+def test_a_preference_about_the_work_is_kept(text: str) -> None:
+    """It names what it is about."""
+    (one,) = found(human(text), agent("Understood."))
+    assert one.kind == "preference"
+
+
 @pytest.mark.parametrize("text", FOR_GOOD)
 def test_what_is_stated_for_good_is_kept(text: str) -> None:
     """Rules in ten languages, with slips and without apostrophes; not yet for certain."""

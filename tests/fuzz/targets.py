@@ -169,13 +169,13 @@ def _command(text: str) -> None:
 
 
 def _reply(text: str) -> None:
-    prompts.parse_reply(text, scopes.NAMES, frozenset((1, 2)))
+    prompts.parse_reply(text, scopes.NAMES, {1: text, 2: text})
 
 
 def _reply_fields(text: str) -> None:
     item = {"scope": "project", "turn": 1, "kind": "fact", "title": text, "text": text}
-    reply = json.dumps({"items": [{**item, "tags": [text]}]})
-    assert prompts.parse_reply(reply, scopes.NAMES, frozenset((1, 2))).findings
+    reply = json.dumps({"items": [{**item, "quote": text, "tags": [text]}]})
+    assert prompts.parse_reply(reply, scopes.NAMES, {1: text}).findings
 
 
 def _consolidated(text: str) -> None:

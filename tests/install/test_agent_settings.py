@@ -115,11 +115,18 @@ def test_what_comes_out_is_theirs_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ('{\n  "a": 1,\n}\n', 3), ('{\n\n  // why\n  "a": 1\n}', 3), ("{'a': 1}", 1), ("[]", 1),
-        ('{"a": 1}\n\nx', 3), ('{"hooks":\n []}', 1), ('{"hooks": {\n"Stop": {}}}', 1),
-        ("[" * 50_000, 1), ('"x"', 1), ('{"a": 1, "a": 2}', 1),
+        ('{\n  "a": 1,\n}\n', 3),
+        ('{\n\n  // why\n  "a": 1\n}', 3),
+        ("{'a': 1}", 1),
+        ("[]", 1),
+        ('{"a": 1}\n\nx', 3),
+        ('{"hooks":\n []}', 1),
+        ('{"hooks": {\n"Stop": {}}}', 1),
+        ("[" * 50_000, 1),
+        ('"x"', 1),
+        ('{"a": 1, "a": 2}', 1),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_settings_file_is_refused_with_its_line(
     text: str, line: int
 ) -> None:
@@ -132,14 +139,20 @@ def test_what_is_no_settings_file_is_refused_with_its_line(
 @pytest.mark.parametrize(
     ("command", "ours"),
     [
-        ('"/usr/bin/mem" hook prompt --harness claude', True), ("mem hook session-end", True),
-        ("/a/mem hook pre-tool --harness codex --debug", True), ('"C:/a b/mem.exe" hook prompt', True),
+        ('"/usr/bin/mem" hook prompt --harness claude', True),
+        ("mem hook session-end", True),
+        ("/a/mem hook pre-tool --harness codex --debug", True),
+        ('"C:/a b/mem.exe" hook prompt', True),
         (settings.groups("gemini")["SessionStart"]["hooks"][0]["command"], True),
-        ("supermem hook prompt", False), ("mem recall x", False), ("echo mem hook prompt", False),
-        ("mem hook prompt; rm -rf x", False), ("claude-mem hook session-start", False), ("", False),
+        ("supermem hook prompt", False),
+        ("mem recall x", False),
+        ("echo mem hook prompt", False),
+        ("mem hook prompt; rm -rf x", False),
+        ("claude-mem hook session-start", False),
+        ("", False),
         ("mem hook something-else", False),
     ],
-)  # fmt: skip
+)
 def test_ours_is_known_by_the_shape_of_its_command(command: str, ours: bool) -> None:
     """Whatever the path; but no other program with a like name, and nothing that does
     more."""

@@ -62,12 +62,20 @@ def test_a_section_without_its_end_is_refused_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "shell"),
     [
-        ("#!/bin/sh\n", True), ("#!/usr/bin/env bash\n", True), ("#! /bin/dash -e\n", True), ("echo\n", True),
-        ("#!/usr/bin/env -S zsh -f\n", True), ("#!C:/Git/bin/sh.exe\n", True), ("", True),
-        ("#!/usr/bin/env python3\n", False), ("#!/usr/bin/node\n", False), ("#!/usr/bin/fish\n", False),
-        ("\0ELF", False), ("#!\n", False),
+        ("#!/bin/sh\n", True),
+        ("#!/usr/bin/env bash\n", True),
+        ("#! /bin/dash -e\n", True),
+        ("echo\n", True),
+        ("#!/usr/bin/env -S zsh -f\n", True),
+        ("#!C:/Git/bin/sh.exe\n", True),
+        ("", True),
+        ("#!/usr/bin/env python3\n", False),
+        ("#!/usr/bin/node\n", False),
+        ("#!/usr/bin/fish\n", False),
+        ("\0ELF", False),
+        ("#!\n", False),
     ],
-)  # fmt: skip
+)
 def test_only_shell_scripts_get_a_section(text: str, shell: bool) -> None:
     """A hook in another language would break by it."""
     assert git_hooks.runs_shell(text) is shell

@@ -368,21 +368,15 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
-@pytest.mark.parametrize("layout", ["husky 9", "relative"])
 def test_hooks_that_are_committed_call_mem_by_name(
-    project: Project, noted: Path, layout: str
+    project: Project, noted: Path
 ) -> None:
-    """In the folder that people write to, beside what they wrote; real git runs it."""
-    path = {"husky 9": ".husky/_", "relative": "tools/git/hooks"}[layout]
-    folder = path.removesuffix("/_")
-    project.git("config", "core.hooksPath", path)
-    head = "" if layout == "husky 9" else "#!/bin/sh\n"
-    theirs = project.write(f"{folder}/post-commit", f"{head}touch theirs\n")
-    theirs.chmod(0o644 if layout == "husky 9" else 0o755)
-    if layout == "husky 9":  # its wrappers run the file of the same name one folder up
-        for name in HOOKS:
-            wrapper = '#!/bin/sh\nf="$(dirname "$(dirname "$0")")/${0##*/}"\n[ ! -f "$f" ] || sh -e "$f" "$@"\n'
-            project.write(f".husky/_/{name}", wrapper).chmod(0o755)
+    """In the folder that core.hooksPath names, beside what others wrote; real git runs
+    it."""
+    folder = "tools/git/hooks"
+    project.git("config", "core.hooksPath", folder)
+    theirs = project.write(f"{folder}/post-commit", "#!/bin/sh\ntouch theirs\n")
+    theirs.chmod(0o755)
     before = snapshot(project.root)
     assert project.mem("init", "--git").code == 0
     assert set(sections(project.root / folder).values()) == {"mem"}
@@ -443,31 +437,6 @@ def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> N
     assert [
         path.name for path in folder.glob("post-*") if path.suffix != ".sample"
     ] == ["post-merge"]
-
-
-@pytest.mark.parametrize(
-    "text", [None, "pre-commit:\n  commands:\n    a:\n      run: true\n", ""]
-)
-def test_lefthook_is_told_in_its_own_words(project: Project, text: str | None) -> None:
-    """It writes git's hooks itself, so that ours would vanish: its local configuration
-    calls mem."""
-    project.write(
-        "lefthook.yml", "post-merge:\n  commands:\n    deps:\n      run: true\n"
-    )
-    path = project.root / "lefthook-local.yml"
-    if text is not None:
-        path.write_text(text)
-    before = snapshot(project.root)
-    assert "lefthook install" in project.mem("init", "--git").err
-    read = yaml.safe_load(path.read_text())
-    assert all(
-        "hook git-" + name in read[name]["commands"]["mem"]["run"] for name in HOOKS
-    )
-    assert not sections(project.root / ".git/hooks")
-    assert "lefthook-local" not in project.git("status", "--porcelain")
-    project.mem("init", "--git")
-    project.mem("init", "--remove")
-    assert snapshot(project.root) == before
 
 
 def test_the_workflow_is_what_github_reads(project: Project) -> None:
@@ -547,9 +516,12 @@ def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     for name, value in {
-        "BRANCH": "main", "RUNNER_TEMP": str(tmp_path), "NUMBER": "7",
-        "GITHUB_REPOSITORY": "o/r", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-    }.items():  # fmt: skip
+        "BRANCH": "main",
+        "RUNNER_TEMP": str(tmp_path),
+        "NUMBER": "7",
+        "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }.items():
         monkeypatch.setenv(name, value)
     return origin
 
@@ -624,11 +596,15 @@ def test_ci_says_what_a_branch_changes(
 @pytest.mark.parametrize(
     ("files", "changed"),
     [
-        ({}, ["AGENTS.md"]), ({"CLAUDE.md": "Mine."}, ["CLAUDE.md"]),
-        ({"AGENTS.md": "Mine.\r\n", "CLAUDE.md": "Mine.\n"}, ["AGENTS.md", "CLAUDE.md"]),
+        ({}, ["AGENTS.md"]),
+        ({"CLAUDE.md": "Mine."}, ["CLAUDE.md"]),
+        (
+            {"AGENTS.md": "Mine.\r\n", "CLAUDE.md": "Mine.\n"},
+            ["AGENTS.md", "CLAUDE.md"],
+        ),
         ({"AGENTS.md": "", "CLAUDE.md": "# C\n\n@AGENTS.md\n"}, ["AGENTS.md"]),
     ],
-)  # fmt: skip
+)
 def test_agents_are_told_where_they_read(
     project: Project, files: dict[str, str], changed: list[str]
 ) -> None:

@@ -113,9 +113,15 @@ def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path: Path) -> No
     session = session_of(
         tmp_path,
         {"type": "tomorrow", "message": {"role": "user", "content": "x"}},
-        user(None), user(7), user([None, 7, {"type": "tool_result"}]),
+        user(None),
+        user(7),
+        user([None, 7, {"type": "tool_result"}]),
         user({"type": "text", "text": "typed"}),
-        {"type": "user", "message": "x"}, {"type": "assistant", "message": {"content": {"a": 1}}},
-        agent({"type": "tool_use", "name": 7, "input": [1]}, {"type": "text", "text": None}),
-    )  # fmt: skip
+        {"type": "user", "message": "x"},
+        {"type": "assistant", "message": {"content": {"a": 1}}},
+        agent(
+            {"type": "tool_use", "name": 7, "input": [1]},
+            {"type": "text", "text": None},
+        ),
+    )
     assert said(session) == ["typed"] and session.skipped == 0

@@ -11,9 +11,12 @@ def test_words_that_come_twice_are_read_once() -> None:
     session = read(FIXTURES / "codex.jsonl")
     own = [turn for turn in session.turns if turn.origin in ("user", "assistant")]
     assert [turn.text for turn in own if not turn.tool] == [
-        "bump the retry limit", "RETRY is now 9.", "not 9 but 5, we agreed on that", "RETRY is now 5.",
+        "bump the retry limit",
+        "RETRY is now 9.",
+        "not 9 but 5, we agreed on that",
+        "RETRY is now 5.",
         "always keep tests",
-    ]  # fmt: skip
+    ]
     assert "sandbox" not in str(session.turns)
 
 
@@ -21,10 +24,14 @@ def test_tools_come_from_items_with_decoded_arguments_and_exit_codes() -> None:
     """Non-zero in the metadata is an error; so is a status line; zero is none."""
     turns = [turn for turn in read(FIXTURES / "codex.jsonl").turns if turn.tool]
     assert [(t.role, t.tool, t.error) for t in turns] == [
-        ("assistant", "shell", False), ("tool", "shell", True), ("assistant", "exec_command", False),
-        ("tool", "exec_command", False), ("assistant", "apply_patch", False), ("tool", "apply_patch", False),
+        ("assistant", "shell", False),
+        ("tool", "shell", True),
+        ("assistant", "exec_command", False),
+        ("tool", "exec_command", False),
+        ("assistant", "apply_patch", False),
+        ("tool", "apply_patch", False),
         ("assistant", "web_search", False),
-    ]  # fmt: skip
+    ]
     assert (
         turns[0].input == {"command": ["rg", "retry"]}
         and turns[1].text == "rg: regex error"

@@ -20,8 +20,14 @@ def put(
     **more: object,
 ) -> Path:
     """A Claude Code session with one prompt, `age` seconds old."""
-    record = {"type": "user", "sessionId": session, "uuid": f"u-{session}", "cwd": str(cwd), **more,
-              "message": {"role": "user", "content": "hi"}}  # fmt: skip
+    record = {
+        "type": "user",
+        "sessionId": session,
+        "uuid": f"u-{session}",
+        "cwd": str(cwd),
+        **more,
+        "message": {"role": "user", "content": "hi"},
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(before + json.dumps(record) + "\n")
     os.utime(path, (1_770_000_000 - age, 1_770_000_000 - age))
@@ -114,9 +120,15 @@ def test_sub_agents_follow_their_parent(
             agentId=agent,
             age=age,
         )
-    assert [(each.session, each.parent) for each in discover(environ, [root]).found] == [
-        ("c3", "gone"), ("q", ""), ("p", ""), ("a1", "p"), ("b2", "p"),
-    ]  # fmt: skip
+    assert [
+        (each.session, each.parent) for each in discover(environ, [root]).found
+    ] == [
+        ("c3", "gone"),
+        ("q", ""),
+        ("p", ""),
+        ("a1", "p"),
+        ("b2", "p"),
+    ]
 
 
 def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from memcli.extraction.rules.words import (
     spoken,
 )
 from memcli.sessions.model import Finding, Session, Turn
+from memcli.sessions.taking_back import taken_back
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex
 
@@ -71,7 +72,7 @@ class RuleFindings(NamedTuple):
 def find(session: Session) -> RuleFindings:
     """What is worth remembering, in order of its turns."""
     turns = session.turns
-    reminders = _reminders(turns)
+    reminders = [*_taken_back(turns), *_reminders(turns)]
     said = stated(turns)
     sure = [_finding(one, turns) for one in said if one.is_rule]
     found = [*reminders, *sure]
@@ -86,6 +87,22 @@ def find(session: Session) -> RuleFindings:
     return RuleFindings(kept=kept, proposed=proposed, more=more)
 
 
+def _taken_back(turns: Sequence[Turn]) -> list[Finding]:
+    """What the person takes back, with what holds instead."""
+    found = []
+    for at, turn in enumerate(turns):
+        back = taken_back(turn.text) if turn.human else None
+        if back is None:
+            continue
+        if back.instead:
+            finding = _reminder(back.instead, at)
+            found.append(finding._replace(retires=back.about))
+        else:
+            finding = Finding("observations", title(back.about), back.about, at)
+            found.append(finding._replace(retires=back.about, retires_all=back.every))
+    return found
+
+
 def _reminders(turns: Sequence[Turn]) -> list[Finding]:
     """What the person said to remember."""
     found: list[Finding] = []
@@ -93,6 +110,8 @@ def _reminders(turns: Sequence[Turn]) -> list[Finding]:
     for at, turn in enumerate(turns):
         if not turn.human:
             before = turn.text if spoken(turn) else before
+            continue
+        if taken_back(turn.text) is not None:
             continue
         said = sentences(turn.text, typed=True)
         asks = [n for n, one in enumerate(said) if not one.asks and one.reminds]

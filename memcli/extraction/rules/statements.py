@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memcli.extraction.rules import words
 from memcli.extraction.rules.words import SpokenSentence, content, sentences
 from memcli.sessions.model import Turn
+from memcli.sessions.taking_back import taken_back
 
 WHOLE = 600  # characters of a turn that is told whole
 RULES = 3  # rules of a longer turn
@@ -75,7 +76,7 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
     is left out."""
     found: list[Statement] = []
     for at, turn in enumerate(turns):
-        if turn.human and turn.text:
+        if turn.human and turn.text and taken_back(turn.text) is None:
             now = list(_of_turn(turns, at))
             low = words.fold(turn.text[:WHOLE])
             said = content(low)
@@ -121,11 +122,23 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
         found.add("once")
     if words.begins("must", low):  # "make sure that ..."
         found.discard("tasks")
+    if _picks(low):
+        found.discard("prefers")
     if words.says("adverbs", low):
         found.add("adverb")
     if _is_lasting_order(low):
         found.add("order")
     return frozenset(found)
+
+
+def _picks(low: str) -> bool:
+    """Whether a preference only points at what was shown: "I prefer this one"."""
+    wish = next((wish for wish in words.phrases("prefers") if wish in low), "")
+    rest = low.partition(wish)[2].strip() if wish else ""
+    if wish.startswith(" ") and not wish.endswith(" "):
+        rest = rest.partition(" ")[2]  # the cue is the beginning of a word
+    points = f" {rest} " in words.phrases("begins: points")
+    return points or words.begins("begins: picks", f" {rest} ")
 
 
 def _without(kind: str, low: str) -> str:

@@ -2,13 +2,12 @@
 agent; in a code fence nothing is a mark."""
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format
 from memcli.sessions.formats.text import Page
-from memcli.sessions.gather import Gather, Line, TurnPlace
+from memcli.sessions.gather import Gather, Line, Lines, TurnPlace
 from memcli.text.matching import verbose
 
 START: Final = "# aider chat started at "
@@ -21,7 +20,7 @@ def _asked() -> str:
     return r"/ (?: ask | architect | code | context ) \s+ (?=\S)"
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns by mark, of each chat in the history."""
     _History(into).read(lines)
 

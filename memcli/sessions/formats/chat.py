@@ -1,6 +1,5 @@
 """Chats of any tool in JSON: messages with a role and a content."""
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from memcli.sessions import speakers
@@ -8,7 +7,7 @@ from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Document, Format
 from memcli.sessions.gather import (
     Gather,
-    Line,
+    Lines,
     Record,
     TurnPlace,
     decoded,
@@ -55,7 +54,7 @@ def _time(message: Record) -> Any:
     return next(filter(None, map(message.get, TIMES)), None)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """JSON lines, each a message."""
     blocks = Blocks(into)
     for line, record in records(lines, into):

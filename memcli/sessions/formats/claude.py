@@ -1,6 +1,5 @@
 """Claude Code: JSON lines, each a record with its message."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from memcli.sessions import speakers
@@ -8,7 +7,7 @@ from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.gather import (
     Gather,
-    Line,
+    Lines,
     Record,
     TurnPlace,
     mapping,
@@ -36,7 +35,7 @@ def recognises(record: Record) -> bool:
     return kind in CONTROL or isinstance(record.get("sessionId"), str)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns in the order of the file. An event whose uuid was seen is passed over."""
     blocks = Blocks(into)
     agents = set()

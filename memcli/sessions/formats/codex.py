@@ -3,14 +3,14 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.gather import (
     Gather,
-    Line,
+    Lines,
     Record,
     TurnPlace,
     decoded,
@@ -44,7 +44,7 @@ def recognises(record: Record) -> bool:
     return known and isinstance(record.get("payload"), dict)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns in order: words from events where there are any for that role, else from
     items."""
     rollout = _Rollout(into)

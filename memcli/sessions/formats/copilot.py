@@ -1,13 +1,13 @@
 """Copilot's command line: JSON lines, each an event with its data."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.gather import (
     Gather,
-    Line,
+    Lines,
     Record,
     TurnPlace,
     mapping,
@@ -24,7 +24,7 @@ def recognises(record: Record) -> bool:
     return known and isinstance(record.get("data"), dict)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns in order; an event whose id was seen is passed over."""
     for line, record in records(lines, into):
         kind = str(record.get("type"))

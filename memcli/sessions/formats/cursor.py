@@ -1,14 +1,14 @@
 """Cursor's command line: JSON lines of messages, without names or times."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Format, Store
-from memcli.sessions.gather import Gather, Line, Record, records, value_at
+from memcli.sessions.gather import Gather, Lines, Record, records, value_at
 from memcli.storage.sqlite import Owner
 from memcli.text.matching import verbose
 
@@ -25,7 +25,7 @@ def recognises(record: Record) -> bool:
     return known and isinstance(value_at(record, "message", "content"), list)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns in order. Of a person's message only the query is theirs, where one is
     marked."""
     blocks = Blocks(into)

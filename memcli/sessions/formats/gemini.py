@@ -2,7 +2,7 @@
 document."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Document, Format, Store
 from memcli.sessions.gather import (
     Gather,
-    Line,
+    Lines,
     Record,
     TurnPlace,
     mapping,
@@ -32,7 +32,7 @@ def recognises(record: Record) -> bool:
     return known and isinstance(record.get("sessionId"), str)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """JSON lines: the last copy of a message counts, and what was rewound is gone."""
     messages: dict[str, tuple[TurnPlace, Record]] = {}
     for line, record in records(lines, into):

@@ -1,12 +1,12 @@
 """What a format of sessions says of itself: how it is recognised, how it is read, and
 which files of its agent's store are sessions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
-from memcli.sessions.gather import Gather, Line, Record
+from memcli.sessions.gather import Gather, Lines, Record
 from memcli.storage.sqlite import Owner
 
 Keys = tuple[str, ...]
@@ -18,7 +18,7 @@ def never(record: Record) -> bool:
     return False
 
 
-def no_lines(lines: Iterable[Line], into: Gather) -> None:
+def no_lines(lines: Lines, into: Gather) -> None:
     """For a format that has no lines at all."""
     raise DataError("neither a database nor an export of OpenCode")
 
@@ -53,6 +53,6 @@ class Format(NamedTuple):
     name: str
     title: str
     recognises: Callable[[Record], object] = never
-    read: Callable[[Iterable[Line], Gather], None] = no_lines
+    read: Callable[[Lines, Gather], None] = no_lines
     document: Document | None = None
     store: Store | None = None

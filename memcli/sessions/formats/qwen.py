@@ -1,13 +1,12 @@
 """Qwen Code: JSON lines, each a record whose message has parts."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.gather import (
     Gather,
-    Line,
+    Lines,
     Record,
     TurnPlace,
     mapping,
@@ -24,7 +23,7 @@ def recognises(record: Record) -> bool:
     return known and (has_parts or "systemPayload" in record)
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns in order; an event whose uuid was seen is passed over."""
     for line, record in records(lines, into):
         into.where(session=record.get("sessionId"), cwd=record.get("cwd"))

@@ -2,13 +2,13 @@
 a file decides which count: a chat about chats is not cut at what it quotes."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format
-from memcli.sessions.gather import Gather, Line, TurnPlace
+from memcli.sessions.gather import Gather, Line, Lines, TurnPlace
 from memcli.text import controls
 from memcli.text.matching import verbose
 
@@ -91,7 +91,8 @@ def _about() -> str:
     """A line above the turns that names the session or its folder."""
     return r"""
         \s* (?: [-*] \s )? (?: \*\* )?
-        (?: (?P<session> Session[ ]ID ) | (?P<folder> Project[ ]directory | Directory | cwd ) )
+        (?: (?P<session> Session[ ]ID )
+          | (?P<folder> Project[ ]directory | Directory | cwd ) )
         (?: \*\* )? : (?: \*\* )? \s+ `? (?P<value> [^`\n]{1,500} ) `? \s* $
       | <!--[ ] .{0,40} \b Session[ ] (?P<id> [\w-]{8,100} ) [ ]
     """
@@ -151,7 +152,7 @@ def _fenced_text() -> str:
     return r"\n (?: ``` | ~~~ ) \w* \n (.*?) \n (?: ``` | ~~~ )"
 
 
-def read(lines: Iterable[Line], into: Gather) -> None:
+def read(lines: Lines, into: Gather) -> None:
     """Turns by speaker. Raises DataError where there are none."""
     page = Marked(into)
     page.read(lines)
@@ -171,7 +172,7 @@ class Page:
         self.size = 0
         self.place: TurnPlace | None = None
 
-    def read(self, lines: Iterable[Line]) -> None:
+    def read(self, lines: Lines) -> None:
         """Read to the end."""
         for line in lines:
             text = line.data.decode("utf-8-sig", "replace")

@@ -1,0 +1,194 @@
+"""A session as a model is shown it: what the person said, what the agent found out and
+how it closed, within a bound. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from memcli.extraction.episodes import moments
+from memcli.extraction.rules.commands import command_of, essence
+from memcli.extraction.rules.statements import likeliness, stated
+from memcli.extraction.rules.words import is_logged, says, sentences, spoken
+from memcli.providers.llm.ledger import BYTES_PER_TOKEN
+from memcli.sessions import speakers
+from memcli.sessions.model import Turn
+from memcli.text.controls import fence_safe
+from memcli.text.secrets import redact_secrets
+
+TOKENS = 2_500  # of a session at most
+# Characters kept of the head and the tail of a turn.
+PERSON = (1500, 500)
+CLOSING = (300, 200)
+FAILED = (160, 80)
+CALL = 100  # characters of a call that failed
+FINDINGS = 6  # sentences in which the agent finds something out, the latest
+FINDING = 40  # characters of the shortest of them
+PASTED = 3  # lines of code or of a log that are still shown
+RANGES = 8  # stretches of turns left out that are named
+NOTE = 300  # bytes of the words that name them
+
+# What a line is worth where not all fit: a failure the least, the end the most.
+_FAILURE, _REPLY, _FOUND, _PERSON, _LIKELY, _RULE, _END = range(7)
+
+
+class SessionDigest(NamedTuple):
+    """A session as it is sent, the words of each turn shown by its number, from 1 in
+    the session, and what was left out."""
+
+    text: str
+    shown: Mapping[int, str]
+    cut: tuple[str, ...] = ()
+
+
+class _Line(NamedTuple):
+    number: int
+    speaker: str
+    text: str
+    worth: int
+
+    @property
+    def row(self) -> str:
+        """As it is sent. Only a turn begins at the margin: no text can feign one."""
+        rows = [row for row in self.text.splitlines() if row.strip()]
+        return f"[{self.number}] {self.speaker}: " + "\n  ".join(rows)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return len(self.row.encode("utf-8", "replace")) + 1
+
+
+def digest(turns: Sequence[Turn], first: int = 0) -> SessionDigest:
+    """The turns from index `first` on, numbered in the session."""
+    closing = set(moments(turns, first, len(turns)))
+    findings = _findings(turns, first, closing)
+    lines = [*_lines(turns, first, closing, findings)]
+    kept = _within(lines, turns)
+    cut = _left_out(lines, {line.number for line in kept})
+    rows = [f"({note})" for note in cut]
+    rows += [line.row for line in kept]
+    # Once more as a whole: a key may stand in one turn and its value in the next.
+    text = fence_safe(redact_secrets("\n".join(rows)), "transcript")
+    return SessionDigest(
+        text=f"<transcript>\n{text}\n</transcript>\n" if kept else "",
+        shown={line.number: line.text for line in kept},
+        cut=cut,
+    )
+
+
+def _lines(
+    turns: Sequence[Turn],
+    first: int,
+    closing: set[int],
+    findings: Mapping[int, str],
+) -> Iterator[_Line]:
+    calls = dict[str, str]()
+    for at in range(first, len(turns)):
+        turn = turns[at]
+        line = _Line(number=at + 1, speaker="agent", text="", worth=_REPLY)
+        if turn.human:
+            typed = _cut(_typed(turn.text), PERSON)
+            line = line._replace(speaker="user", text=typed, worth=_PERSON)
+        elif turn.origin == "agent":
+            text = _cut(turn.text, CLOSING)
+            line = line._replace(speaker="another agent", text=text)
+        elif turn.role == "assistant" and turn.tool:
+            calls[turn.call] = command_of(turn)
+        elif turn.role == "tool" and turn.error:
+            line = line._replace(text=_failed(turn, calls), worth=_FAILURE)
+        elif at in closing:
+            line = line._replace(text=_cut(turn.text, CLOSING))
+        elif at in findings:
+            line = line._replace(text=redact_secrets(findings[at]), worth=_FOUND)
+        if line.text:
+            yield line
+
+
+def _failed(turn: Turn, calls: Mapping[str, str]) -> str:
+    call = " ".join(redact_secrets(essence(calls.get(turn.call, ""))).split())[:CALL]
+    shown = " ".join(_cut(turn.text, FAILED).split())
+    return f"{turn.tool or 'tool'} failed{call and f' (`{call}`)'}: {shown}"
+
+
+def _cut(text: str, limits: tuple[int, int]) -> str:
+    # Redacted before it is cut: half a credential is not recognised.
+    return speakers.cut(redact_secrets(text.strip()), limits)
+
+
+def _findings(turns: Sequence[Turn], first: int, closing: set[int]) -> dict[int, str]:
+    """What the agent found out on the way, by the index of its turn."""
+    said = [
+        (at, sentence.text)
+        for at in range(first, len(turns))
+        if spoken(turns[at]) and at not in closing
+        for sentence in sentences(turns[at].text)
+        if len(sentence.text) > FINDING and says("finding", sentence.low)
+    ]
+    by_turn = groupby(said[-FINDINGS:], key=itemgetter(0))
+    return {at: " … ".join(text for _, text in group) for at, group in by_turn}
+
+
+def _typed(text: str) -> str:
+    """What a person typed, without the code and the logs that were pasted."""
+    found = list[str]()
+    for pasted, group in groupby(_marked(text.split("\n")), key=itemgetter(0)):
+        rows = [row for _, row in group]
+        long = pasted and len(rows) > PASTED
+        found += [f"[… {len(rows)} pasted lines …]"] if long else rows
+    return "\n".join(found)
+
+
+def _marked(rows: Iterable[str]) -> Iterator[tuple[bool, str]]:
+    """Each line with whether it is code or a log."""
+    fenced = False
+    for row in rows:
+        edge = row.lstrip().startswith(("```", "~~~"))
+        yield fenced or edge or is_logged(row), row
+        fenced = fenced != edge
+
+
+def _within(lines: Sequence[_Line], turns: Sequence[Turn]) -> list[_Line]:
+    """The lines that fit: all, else the end and what rules rank highest."""
+    room = TOKENS * BYTES_PER_TOKEN - NOTE
+    if sum(line.size for line in lines) <= room:
+        return [*lines]
+    worth = {
+        one.turn: _RULE if one.is_rule else _LIKELY
+        for one in stated(turns)
+        if one.is_rule or likeliness(one.shows)
+    }
+    last = max((line.number for line in lines if line.worth == _PERSON), default=0)
+    ranked = [
+        line._replace(
+            worth=_END
+            if line.number >= last and line.worth in (_PERSON, _REPLY)
+            else max(line.worth, worth.get(line.number - 1, 0))
+        )
+        for line in lines
+    ]
+    kept = list[_Line]()
+    for line in sorted(ranked, key=lambda line: (-line.worth, -line.number)):
+        if line.size <= room:
+            kept.append(line)
+            room -= line.size
+    return sorted(kept, key=lambda line: line.number)
+
+
+def _left_out(lines: Sequence[_Line], kept: set[int]) -> tuple[str, ...]:
+    """Which turns are not shown, in words."""
+    stretches = [
+        [line.number for line in group]
+        for is_kept, group in groupby(lines, key=lambda line: line.number in kept)
+        if not is_kept
+    ]
+    if not stretches:
+        return ()
+    named = [
+        f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+        for numbers in stretches[:RANGES]
+    ]
+    count = sum(map(len, stretches))
+    more = " and others" if len(stretches) > RANGES else ""
+    told = f"turns {', '.join(named)}{more}"
+    return (f"the session is too long for one call; left out are {count}: {told}",)

@@ -1,0 +1,194 @@
+"""What was taken back, and which entry is meant by words about it. Pure.
+
+A retired entry, or one in an archive for another reason than a stage or its age, is a
+tombstone: what says the same is not written again by itself."""
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from memcli.memory.values import Entry
+from memcli.memory.words import spaceless_runs, stem
+from memcli.named import NamedTuple
+from memcli.text.matching import table, verbose
+
+MOST_LIKELY = 3
+
+
+class Bounds(NamedTuple):
+    """An entry is `clear`ly meant from this score on, when the next one is so much
+    `apart`; from `likely` on a person is asked."""
+
+    clear: float
+    apart: float
+    likely: float
+
+
+BY_WORDS = Bounds(clear=0.5, apart=0.2, likely=0.34)
+"""The score is the share of what is said, by the rarity of its words, that a text has."""
+BOTH = Bounds(clear=0.3, apart=0.1, likely=0.2)
+"""The score is half that share and half the cosine."""
+REPLACED = Bounds(clear=0.2, apart=0.05, likely=0.15)
+"""Who says what holds instead has told the old before: less is enough (chosen on the
+development half of a public suite, so fitted there)."""
+LOOKALIKES = str.maketrans("аеорсухіјѕԁһɡɩοανρτυικѵ", "aeopcyxijsdhgioavptuikv")
+"""Letters of other alphabets that look like Latin ones."""
+
+
+class Meant(NamedTuple):
+    """The places (in the sequence asked about) of the entries that are surely meant,
+    and of those that may be."""
+
+    clear: tuple[int, ...] = ()
+    likely: tuple[int, ...] = ()
+
+
+def fold(text: str) -> str:
+    """A text without what only looks different: case, width, spaces, characters that
+    are not seen, letters that look alike. Words of another alphabet stay as they are."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    seen = "".join(
+        letter
+        for letter in plain
+        if unicodedata.category(letter) not in ("Cf", "Cc") or letter in "\n\t"
+    )
+    words = [_latin(word) for word in seen.split()]
+    return " ".join(words)
+
+
+def _latin(word: str) -> str:
+    """A word that mixes alphabets, as the one that it imitates."""
+    if word.isascii() or not any(
+        letter.isascii() and letter.isalpha() for letter in word
+    ):
+        return word
+    return word.translate(LOOKALIKES)
+
+
+def is_tombstone(entry: Entry, *, archived: bool) -> bool:
+    """Whether a person, or a newer value, took an entry back: not a stage, nor age, nor
+    a merge in which its words live on."""
+    if not archived and entry.status != "retired":
+        return False
+    because = str(entry.extra.get("archived_because") or "retired")
+    if archived and because in ("stale", "merged"):
+        return False
+    stage = str(entry.extra.get("retired_because") or "").startswith("stage ")
+    return not stage or bool(entry.extra.get("superseded_by"))
+
+
+def digest_of(text: str, salt: str) -> str:
+    """The digest by which a text that was forgotten is known again, without its words."""
+    words = " ".join(re.findall(r"\w+", fold(text)))
+    return hashlib.sha256(f"{salt}\n{words}".encode("utf-8", "replace")).hexdigest()
+
+
+@verbose
+def identifier() -> str:
+    """A word that names one thing: with a digit, or a sign within."""
+    return r"[#@]? \w* \d [\w./:@#+-]* | \w+ (?: [./:@#+_-] \w+ )+ | [#@] \w+"
+
+
+def words_of(text: str) -> list[str]:
+    """The words by which a text is compared: stems, pairs of characters in scripts
+    without spaces, identifiers whole; common words are left out."""
+    low = fold(text)
+    idle = _idle()
+    found = [match[0].strip(".:-/") for match in identifier().finditer(low)]
+    for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", low):
+        if word not in idle and len(word) > 1:
+            found.append(stem(word))
+    for run in spaceless_runs(low):
+        found += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    return list(dict.fromkeys(found))
+
+
+def _idle() -> frozenset[str]:
+    return frozenset(table("index/stop_words.txt").split()) | _ABOUT
+
+
+_ABOUT = frozenset(
+    """user users user's thing things said told rule note notes fact facts entry memory
+    everything anything old new now current mine about what forget remember""".split()
+)
+"""Words of a request that name nothing."""
+
+
+def meant(
+    about: str,
+    texts: Sequence[str],
+    *,
+    every: bool = False,
+    instead: str = "",
+    likeness: Sequence[float] = (),
+) -> Meant:
+    """Which of these texts are meant by words about them, and by what holds `instead`;
+    `every`: all that have what is named. One that lacks an identifier of the words is never meant. `likeness` are
+    cosines of the words with the texts, where vectors are there: they count half."""
+    wanted = words_of(f"{about} {instead}")
+    if not wanted or not texts:
+        return Meant()
+    known = [frozenset(words_of(text)) for text in texts]
+    often = Counter(word for words in known for word in words)
+    rarity = {word: math.log(1 + len(texts) / (0.5 + often[word])) for word in wanted}
+    whole = sum(rarity.values())
+    named = {match[0].strip(".:-/") for match in identifier().finditer(fold(about))}
+    people = proper_name().findall(about)
+    shares = []
+    for place, words in enumerate(known):
+        has_names = all(name in words or name in fold(texts[place]) for name in named)
+        has_people = all(_has_name(texts[place], name) for name in people)
+        share = sum(rarity[word] for word in wanted if word in words) / whole
+        if likeness:
+            share = 0.5 * share + 0.5 * max(0.0, likeness[place])
+        shares.append(share if has_names and has_people else 0.0)
+    bounds = BOTH if likeness else BY_WORDS
+    if instead and likeness:
+        bounds = REPLACED
+    return _decided(shares, bounds, every=every, is_named=bool(named or people))
+
+
+@verbose
+def proper_name() -> str:
+    """A capitalised word within a request, which is no beginning of a sentence."""
+    return r"(?<![\w.]) [A-ZÀ-ÞА-Я] [^\W\d_]+ (?=['’]s\b | (?!\w))"
+
+
+def _has_name(text: str, name: str) -> bool:
+    """Whether a text has a name as a name: a raven is no Raven."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _decided(
+    shares: Sequence[float], bounds: Bounds, *, every: bool, is_named: bool
+) -> Meant:
+    order = sorted(range(len(shares)), key=lambda place: -shares[place])
+    best = shares[order[0]]
+    second = shares[order[1]] if len(order) > 1 else 0.0
+    likely = tuple(place for place in order if shares[place] >= bounds.likely)
+    if every:
+        least = 0.0 if is_named else bounds.clear
+        return Meant(clear=tuple(place for place in order if shares[place] > least))
+    if best >= bounds.clear and best - second >= bounds.apart:
+        return Meant(clear=(order[0],))
+    return Meant(likely=likely[:MOST_LIKELY])
+
+
+def reason_of(entry: Entry) -> str:
+    """When and why an entry was taken back, in words."""
+    extra = entry.extra
+    when = extra.get("archived_at") or entry.last_reinforced
+    because = extra.get("retired_because") or extra.get("archived_because") or ""
+    if extra.get("superseded_by"):
+        newer = str(extra["superseded_by"])[:8]
+        because = f"superseded by {newer}"
+    return ", ".join(str(part) for part in (when, because) if part)
+
+
+def first_alike(text: str, taken: Iterable[tuple[Entry, str]]) -> Entry | None:
+    """The first taken-back entry whose text is the same once folded."""
+    mine = fold(text)
+    return next((entry for entry, other in taken if fold(other) == mine), None)

@@ -1,0 +1,102 @@
+"""What a person takes back in a session: "forget what I said about …", "X is no longer
+true", "… replaces what I told you about …". Pure."""
+
+from typing import NamedTuple
+
+from memcli.text.matching import verbose
+
+LONGEST = 600
+"""Characters of a turn in which something is looked for that is taken back."""
+
+
+class TakenBack(NamedTuple):
+    """`about` names what is taken back in the person's words; `every`: all about it;
+    `instead` is what holds now."""
+
+    about: str
+    every: bool = False
+    instead: str = ""
+
+
+@verbose(ignore_case=True)
+def replacing() -> str:
+    """A new value, and what it replaces."""
+    return r"""
+        \A (?: (?:please\s)? remember \s (?:this|that)? (?: \s from \s now \s on )? \s* [:,]? \s* )?
+        (?P<instead> .+? [.!。！]? ) \s+
+        (?: it | this | that | which ) \s (?: replaces | supersedes | overrides ) \s
+        (?: what \s I \s (?: told \s you | said ) (?: \s before | \s earlier )? \s about | the \s old | my \s old ) \s
+        (?P<about> .+? ) [.!]* \s* \Z
+    """
+
+
+@verbose(ignore_case=True)
+def forgetting() -> str:
+    """The person asks that something be forgotten, or says that it was wrong."""
+    return r"""
+        \A (?: (?: ok(?:ay)? | no | hey | sorry | actually | please | bitte | also ) [,.!]? \s )*
+        (?: forget | ignore | disregard | drop | scratch ) \s
+        (?: (?P<every> everything | anything | all ) (?: \s (?:that\s)? I \s (?:ever\s)? (?:said|told \s you) )?
+          | what(?:ever)? \s I \s (?:just\s)? (?: said | told \s you ) (?: \s (?:before|earlier) )?
+          | the \s (?: rule | note | thing | fact | part ) )
+        \s (?: about | on | regarding | concerning | that \s says ) \s (?P<about> .+? )
+        (?: [,.;] \s (?: I \s misspoke | that \s was \s wrong | it \s was \s wrong | it['’]?s \s (?: wrong | no \s longer \s true ) ) .* )?
+        [.!]* \s* \Z
+      | \A (?: vergiss | vergessen \s Sie ) [,\s]+ (?: was \s ich \s (?: dir \s | Ihnen \s )?
+            (?: über | zu | von ) | alles \s (?P<every_de> über ) ) \s (?P<about_de> .+? )
+            (?: \s (?: gesagt | erzählt ) \s (?:habe|hatte) )? [.!]* \s* \Z
+      | \A oublie (?:z)? \s (?: ce \s que \s (?:j['’]ai|je \s t['’]ai) \s dit | (?P<every_fr> tout ) ) \s
+            (?: sur | à \s propos \s d[eu'’] | au \s sujet \s d[eu'’] ) \s? (?P<about_fr> .+? ) [.!]* \s* \Z
+      | \A olvida \s (?: lo \s que \s (?: te \s )? dije | (?P<every_es> todo ) ) \s (?: sobre | de | acerca \s de ) \s
+            (?P<about_es> .+? ) [.!]* \s* \Z
+      | \A esque[çc]a \s (?: o \s que \s (?:eu\s)? (?: te \s )? disse | (?P<every_pt> tudo ) ) \s (?: sobre | de ) \s
+            (?P<about_pt> .+? ) [.!]* \s* \Z
+      | \A dimentica \s (?: quello \s che \s (?: ti \s )? ho \s detto | (?P<every_it> tutto ) ) \s (?: su (?:l|lla|llo|i|gli|lle)? | di | riguardo \s a ) \s
+            (?P<about_it> .+? ) [.!]* \s* \Z
+      | \A забудь (?:те)? [,\s]+ (?: что \s я \s (?: тебе \s | вам \s )? (?: сказал[аи]? | говорил[аи]? ) | (?P<every_ru> всё | все ) )
+            \s (?: о | об | про | насчёт ) \s
+            (?P<about_ru> .+? ) [.!]* \s* \Z
+      | \A (?:请)? (?: 忘掉 | 忘记 | 忘了 ) (?: 我 (?:之前|刚才)? (?: 说的 | 告诉你的 | 说过的 )? )? (?: 关于 | 有关 )?
+            (?P<about_zh> .+? ) (?: 的 (?: 事 | 话 | 内容 | 规则 ) )? [。！.!]* \s* \Z
+      | \A (?P<about_ja> .+? ) (?: について | に関して ) (?: 言った | 話した | 伝えた ) こと(?:は|を)? (?: 忘れて | 無視して ) .* \Z
+      | \A (?P<about_ko> .+? ) (?: 에 \s 대해 | 에 \s 관해 ) (?:\s 내가)? \s (?: 말한 | 한 ) \s? (?: 것 | 거 | 말 ) (?: 은 | 을 )? \s (?: 잊어 | 무시해 ) .* \Z
+    """
+
+
+@verbose(ignore_case=True)
+def no_longer() -> str:
+    """What is said to hold no more."""
+    return r"""
+        \A (?: actually | no | sorry | by \s the \s way )? [,.]? \s*
+        (?: the \s (?: rule | note ) \s (?: about | on | that ) \s (?P<about> .+? ) \s
+              (?: is \s no \s longer \s (?: true | valid | needed )
+                | was \s (?: wrong | a \s mistake )
+                | does (?:n['’]t| \s not) \s (?: hold | apply ) \s (?: anymore | any \s more | any \s longer )? )
+          | what \s I \s said \s about \s (?P<said> .+? ) \s (?: was \s wrong | is \s wrong | is \s no \s longer \s true ) )
+        [.!]* \s* \Z
+    """
+
+
+def taken_back(text: str) -> TakenBack | None:
+    """What a person's turn takes back, None for nothing. The turn is that and no more:
+    a sentence within a longer one is left to the person."""
+    said = " ".join(text.split())
+    if not said or len(said) > LONGEST:
+        return None
+    new = replacing().match(said)
+    if new is not None:
+        return TakenBack(about=new["about"], instead=new["instead"].strip())
+    for pattern in (forgetting(), no_longer()):
+        found = pattern.match(said)
+        if found is not None:
+            groups = found.groupdict()
+            about = [
+                value
+                for name, value in groups.items()
+                if value and not name.startswith("every")
+            ]
+            every = any(
+                value for name, value in groups.items() if name.startswith("every")
+            )
+            return TakenBack(about=about[0].strip(), every=every)
+    return None

@@ -1,0 +1,121 @@
+"""What a person takes back stays back: in a session, by retiring, by forgetting."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+
+WORDS = "The staging key word is zanzibarquokka tonight."
+
+
+def session(project: Project, name: str, said: str) -> str:
+    """A talk in which the person says one thing, extracted; what mem says of it."""
+    project.write(f"{name}.md", f"User: {said}\nAssistant: Noted.\n")
+    done = project.mem("extract", f"{name}.md", "--engine", "rules")
+    assert done.code == 0, done.err
+    return done.out + done.err
+
+
+def titles(project: Project) -> list[str]:
+    return [row["title"] for row in project.mem("list", "--json").json["entries"]]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Forget what I told you about the port of the gateway.", ["Tabs are four wide"]),
+        ("The rule about tabs is no longer true.", ["The gateway listens on port 8080"]),
+        ("Vergiss, was ich über Tabs gesagt habe.", ["The gateway listens on port 8080"]),
+        ("忘掉我说的关于 tabs 的规则", ["The gateway listens on port 8080"]),
+        ("Forget it, go on.", ["Tabs are four wide", "The gateway listens on port 8080"]),
+        ("Forget what I said about the weather.",
+         ["Tabs are four wide", "The gateway listens on port 8080"]),
+    ],
+)  # fmt: skip
+def test_what_is_meant_is_retired_and_nothing_else(
+    project: Project, said: str, kept: list[str]
+) -> None:
+    """One clear match by rules; what nothing matches leaves all as it is."""
+    project.mem("add", "The gateway listens on port 8080")
+    project.mem("add", "Tabs are four wide")
+    session(project, "talk", said)
+    assert sorted(titles(project)) == kept
+
+
+def test_what_takes_back_is_no_lesson_and_no_title(project: Project) -> None:
+    """Neither an entry nor an episode says what was dropped."""
+    project.mem("add", "Run only tests/invoice")
+    session(
+        project,
+        "talk",
+        "Forget what I said about running only tests/invoice, I misspoke",
+    )
+    assert titles(project) == []
+    assert "invoice" not in project.mem("recall", "which tests to run").out
+
+
+def test_a_new_value_supersedes_the_old_one(project: Project) -> None:
+    """The old is retired, names the new, and is told no more."""
+    project.mem("add", "The gateway listens on port 8080")
+    said = (
+        "Remember this from now on: The gateway listens on port 9090."
+        " It replaces what I told you before about the port of the gateway."
+    )
+    session(project, "talk", said)
+    told = project.mem("recall", "which port does the gateway listen on").out
+    assert "9090" in told and "8080" not in told
+    archive = (project.root / "MEMORY.archive.md").read_text()
+    assert "superseded_by:" in archive and "8080" in archive
+
+
+def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None:
+    """Case, width and spaces hide nothing; `--again` writes."""
+    project.mem("add", "The database is DB-QX71.internal")
+    found = project.mem("list", "--json").json["entries"][0]["id"]
+    project.mem("retire", found[:8], "--because", "moved")
+    for text in (
+        "The database is db-qx71.internal",
+        "The  database is ＤＢ-QX71.internal",
+    ):
+        done = project.mem("add", text)
+        assert done.code == 5 and "moved" in done.err and "--again" in done.err
+    assert project.mem("add", "--again", "The database is db-qx71.internal").code == 0
+
+
+def test_what_is_forgotten_is_in_none_of_our_files(
+    project: Project, world: Path
+) -> None:
+    """Live files, archive, index, state, undo: no byte of the words; git is named."""
+    project.mem("add", WORDS)
+    project.mem("add", "Deploy on Tuesdays")
+    project.commit()
+    project.mem("recall", "staging key word", "--session", "one")
+    found = project.mem("list", "--json").json["entries"]
+    entry = next(row["id"] for row in found if row["title"] == WORDS)
+    before = (project.root / "MEMORY.md").read_bytes()
+    dry = project.mem("forget", entry[:8], "--dry-run")
+    assert dry.code == 0 and (project.root / "MEMORY.md").read_bytes() == before
+    done = project.mem("forget", entry[:8])
+    assert done.code == 0, done.err
+    assert "git filter-repo" in done.out
+    assert titles(project) == ["Deploy on Tuesdays"]
+    left = [path for path in files_of(project, world) if has(path, b"zanzibarquokka")]
+    assert left == []
+    again = project.mem("add", WORDS)
+    assert again.code == 5 and "forgotten" in again.err
+
+
+def files_of(project: Project, world: Path) -> list[Path]:
+    """All files of the repository, but git's, and of state, cache and home."""
+    found = []
+    for top in (project.root, world):
+        for folder, folders, names in os.walk(top):
+            folders[:] = [name for name in folders if name != ".git"]
+            found += [Path(folder, name) for name in names]
+    return found
+
+
+def has(path: Path, words: bytes) -> bool:
+    return words in path.read_bytes().lower()
