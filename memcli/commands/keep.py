@@ -1,5 +1,6 @@
 """mem keep: a proposal becomes an entry, with where it comes from."""
 
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -41,7 +42,9 @@ def keep(app: App, request: KeepRequest, *, dry_run: bool = False) -> KeepReport
     if request.level:
         one_of("--level", request.level, LEVELS)
     if request.title and len(request.ids) > 1:
-        raise UsageError("--title is for one proposal", "keep the others by themselves")
+        raise UsageError(
+            "--title is for one proposal", "mem keep ID --title TEXT for each of them"
+        )
     root = need_root(app.project)
     chosen = proposals.chosen(app, request.ids)
 
@@ -70,7 +73,8 @@ def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepRep
         outcome = _placed(app, proposal, request, home, list(known.values()))
         for why in outcome.dropped:
             what = f"{proposal.id[:8]}: is not written: {why}"
-            raise RefusedError(what, f'mem add "{proposal.title}"')
+            hint = f"mem add {shlex.quote(proposal.title)}"
+            raise RefusedError(what, hint)
         events += outcome.events
         texts |= outcome.texts
         for name, text in outcome.texts.items():
@@ -94,7 +98,8 @@ def _placed(
     targets = targets_of(session.id, home)
     if request.level and request.level not in targets:
         what = f"--level {request.level}: the session was in no {request.level}"
-        raise UsageError(what, "--level project")
+        hint = f"mem keep {proposal.id[:8]} --level project"
+        raise UsageError(what, hint)
     about = placement.Context(
         session=session,
         task=proposal.session_task,

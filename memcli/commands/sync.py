@@ -223,8 +223,8 @@ class HomeRepository:
         return self._commit(MAIN)
 
     def _read(self) -> Texts:
-        """The two files as they are. Raises RefusedError for a link, a conflict or a
-        secret."""
+        """The two files as they are. Raises RefusedError for a conflict, a secret or a
+        link out of the home folder."""
         self.disk = {
             name: text_to_write(self.project, path) for name, path in self.paths.items()
         }

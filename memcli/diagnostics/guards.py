@@ -12,8 +12,8 @@ def check_guards(scene: Scene) -> Iterator[Check]:
     app = scene.app
     if not app.project.listing.files:
         return
-    app.refresh()
-    guards = app.guarded(lambda: find_guards(app))
+    guards = app.kept.looked(lambda: find_guards(app)) if app.kept.exists else None
+    guards = guards or []
     for guard in guards:
         path, _, line = guard.place.rpartition(":")
         for pattern, reason in guard.faults:
@@ -22,7 +22,7 @@ def check_guards(scene: Scene) -> Iterator[Check]:
                 name="guards",
                 status="WARN",
                 detail=f"{guard.title}: {shown}{reason}",
-                hint=f"mem guard {guard.entry[:8]} --command PATTERN, or mem guard --off",
+                hint=f"mem guard {guard.entry[:8]} --command PATTERN, or --off",
                 path=path,
                 line=int(line),
             )

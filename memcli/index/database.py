@@ -63,6 +63,7 @@ class Index:
     def __init__(self, path: Path, notes: list[str], *, look: bool = False) -> None:
         self.path = path
         self.notes = notes
+        self.is_looked_at = look
         self._seen = (0, 0)
         self.db = self._look() if look else self._open()
         self._counted = self.db, -1, 0, Lexical(self.db)

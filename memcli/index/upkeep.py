@@ -95,6 +95,9 @@ class ProjectIndex:
         self, wait: float | None, progress: Progress, *, rebuild: bool
     ) -> Refreshed:
         """Bring the index up to the files; a busy one is left as it is, with a note."""
+        if self._open is not None and self._open.is_looked_at:
+            self.close()
+            self._open = None
         root = self.project.root
         done = self.guarded(lambda: self._refresh(wait, progress, rebuild=rebuild))
         if done.busy and self.index.empty():

@@ -203,8 +203,13 @@ class Workspace:
         other = [Path(root)] if root not in ("", self._root) else []
         bases = [Path(os.path.abspath(folder)) for folder in (*self._allowed, *other)]
         around = [folder for folder in bases if path.is_relative_to(folder)]
-        if path in (Path(os.path.abspath(single)) for single in self._single):
-            around.append(path.parent)
+        for single in map(os.path.abspath, self._single):
+            behind = Path(os.path.realpath(single))
+            folder = Path(os.path.realpath(os.path.dirname(single)))
+            if path == Path(single):
+                around.append(path.parent)
+            elif path == behind and behind.is_relative_to(folder):
+                around.append(folder)
         if not around:
             what = f"{name}: lies where mem does not write"
             raise RefusedError(what, "name a file below the root")

@@ -5,8 +5,17 @@ import pytest
 
 from tests.conftest import Project, Result
 
-ONE = "Always run all of the unit tests before you push a branch to the remote repository."
-OTHER = "You should run all the unit tests each time before pushing a branch to the remote repository."
+TITLE = "Run the unit tests and the integration tests before you push a branch to the remote repository"
+ONE = (
+    "Always run all of the unit tests and the integration tests before you push a branch to the remote"
+    " repository, because the pipeline needs half an hour to say that a branch is broken, and the other"
+    " developers wait for it."
+)
+OTHER = (
+    "You should run all the unit tests and integration tests each time before pushing a branch to the"
+    " remote repository: the pipeline takes half an hour to say that it is broken, and other developers"
+    " wait for it."
+)
 APART = {
     "a negation": OTHER.replace("should", "should not"),
     "a number": OTHER.replace("all the unit tests", "all the 300 unit tests"),
@@ -18,8 +27,8 @@ APART = {
 def written(
     project: Project, second: str = OTHER, path: str = "MEMORY.md", **values: object
 ) -> None:
-    first = project.entry("Run the tests before you push", ONE, id="a", importance=0.9)
-    text = project.entry("Run tests before pushing", second, id="b", **values)
+    first = project.entry(TITLE, ONE, id="a", importance=0.9)
+    text = project.entry(TITLE, second, id="b", **values)
     project.write("MEMORY.md", first)
     file = project.root / path
     project.write(path, (file.read_text() if file.exists() else "") + text)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from memcli.memory.parser import parse
 from tests.conftest import Project, Result
 
 RULE = "Never force push to main"
@@ -207,7 +208,8 @@ def test_no_guard_comes_from_a_transcript(project: Project) -> None:
     project.write("MEMORY.md", "")
     project.write("talk.md", talk)
     project.mem("extract", "talk.md")
-    assert "\nguard:" not in (project.root / "MEMORY.md").read_text()
+    (learned,) = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md").entries
+    assert "never force push" in learned.body and "guard" not in learned.extra
     assert project.mem("guard", "--json").json["guards"] == []
 
 

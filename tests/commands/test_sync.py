@@ -126,13 +126,28 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
             "# Memory\n\nkey: ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8" + "\n"
         )
     elif what == "link":
-        (one.home / "elsewhere.md").write_text("x\n")
-        path.symlink_to(one.home / "elsewhere.md")
+        (one.folder / "elsewhere.md").write_text("x\n")
+        path.symlink_to(one.folder / "elsewhere.md")
     else:
         path.write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     done = one.mem("sync")
     assert done.code == 5 and "MEMORY.md" in done.err and "hint:" in done.err
     assert project.git("for-each-ref", cwd=remote) == ""
+
+
+def test_a_link_inside_the_home_folder_is_written_through(
+    pair: tuple[Machine, Machine],
+) -> None:
+    """As dotfile managers make them: what came in stands behind it, the link stays."""
+    one, two = pair
+    (two.home / "dotfiles").mkdir()
+    (two.home / "dotfiles" / "notes.md").write_text("")
+    (two.home / "MEMORY.md").symlink_to("dotfiles/notes.md")
+    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(one, two)
+    assert (two.home / "MEMORY.md").is_symlink()
+    kept = (two.home / "dotfiles" / "notes.md").read_text()
+    assert "Deploy on Tuesdays only" in kept and kept == one.text()
 
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
