@@ -35,6 +35,10 @@ SHORT_NAMES = {
     "python": ("python3",),
     "pytest": ("python -m pytest", "python3 -m pytest"),
 }
+NODE_TOOLS = frozenset(
+    "prisma jest vitest eslint prettier tsc next vite expo wrangler nx turbo knex".split()
+)
+"""Programs that are mostly run by npx."""
 RIVALS = (
     ("npm", "yarn", "pnpm", "bun"),
     ("pip", "poetry", "pipenv", "uv", "conda"),
@@ -91,7 +95,7 @@ def forbidden_behind() -> str:
 def allowing() -> str:
     """Words behind which stands what is right instead."""
     return r"""
-        \b (?: instead (?!\s of) ,? | use (?!\s of) | always | prefer | only | unless | except (?:\s for)?
+        \b (?: instead (?!\s of) ,? | uses? (?!\s of) | always | prefer | only | unless | except (?:\s for)?
              | but | stattdessen | nur | immer | toujours | siempre | sempre | utilise[rz]?
              | usar? | всегда | используй )\b
       | 改用 | 请用 | 使用
@@ -143,7 +147,8 @@ def command_in_text() -> str:
     """A program of the trade and the words behind it that belong to the command."""
     programs = "|".join(re.escape(name) for name in sorted(PROGRAMS, key=len)[::-1])
     return rf"""
-        (?<![\w./-]) (?:\./)? (?P<program> {programs} ) (?![\w.-])
+        (?<![\w./-]) (?<!\bto[ ]) (?<!\bfrom[ ]) (?<!\bon[ ]) (?<!\bin[ ])
+        (?:\./)? (?P<program> {programs} ) (?![\w.-])
         (?P<rest> (?: [ ] (?: --?[\w][\w=-]* | [\w][\w:./@=-]* ) ){{0,4}} )
     """
 
@@ -247,7 +252,7 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
 def turn() -> str:
     """Where a clause turns from what is forbidden to what is right."""
     return r"""
-        [;；] | \s [—–-]{1,2} \s
+        [;；] | : (?=\s) | \s [—–-]{1,2} \s
       | , \s (?= (?: run | use | add | prefer | call | ask | create | write | just | go ) \b )
     """
 
@@ -307,6 +312,8 @@ def _of_code(code: str, around: str) -> Iterator[str]:
             if re.search(rf"\b{verb}", around, re.IGNORECASE):
                 yield from _open_pattern(f"git {verb} {words[0]}")
         return
+    if "<<" in code:
+        return
     is_path = len(words) == 1 and path_like().fullmatch(code) is not None
     if is_path or not words or not re.match(r"[\w./-]+\Z", words[0]):
         return
@@ -322,6 +329,8 @@ def _open_pattern(command: str) -> Iterator[str]:
     names = [bare]
     if bare == "npm":
         names.append("npx")
+    if bare.partition(" ")[0] in NODE_TOOLS:
+        names.append(f"npx {bare}")
     for name, others in SHORT_NAMES.items():
         if bare == name or bare.startswith(f"{name} "):
             names += [other + bare[len(name) :] for other in others]

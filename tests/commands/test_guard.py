@@ -234,6 +234,7 @@ def test_unclear_lessons_are_refused_with_a_hint(project: Project) -> None:
 def test_a_guard_outlives_a_merge_of_branches(project: Project) -> None:
     """Lifted or weakened on one branch, it binds on the merged one."""
     project.mem("init", "--git")
+    project.write("MEMORY.md", "")
     guarded(project)
     project.commit()
     project.git("checkout", "-q", "-b", "side")

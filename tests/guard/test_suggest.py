@@ -1,0 +1,55 @@
+"""Rules in people's own words become patterns that stop the call and not its
+neighbour."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from memcli.guard.guards import ToolUse, judge, read_guard
+from memcli.guard.suggest import suggest
+from memcli.sessions.shell import commands_of
+from memcli.sessions.tools import tool_call
+
+TEXT = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))["rules"]
+RULES = [tuple(map(str.strip, row.split(" | "))) for row in TEXT.strip().splitlines()]
+LEAST = 28
+
+
+def decided(title: str, line: str) -> str:
+    """What a guard made of the suggestion says of a shell line, "" for nothing."""
+    made = suggest(title, "")
+    values = {
+        "guard": "deny",
+        "commands": list(made.commands),
+        "paths": list(made.paths),
+        "unless": list(made.unless),
+    }
+    guard = read_guard("id", title, values, "MEMORY.md:1", "MEMORY.md")
+    files = tuple(path.lstrip("/") for path in tool_call({"command": line}, "/").files)
+    verdict = judge(guard, ToolUse(tuple(commands_of(line)), files))
+    return verdict.mode if verdict else ""
+
+
+def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour() -> None:
+    """Of forty at least 28; none stops its neighbour."""
+    right = 0
+    wrong = []
+    for title, stopped, passes in RULES:
+        is_right = decided(title, stopped) == "deny"
+        if decided(title, passes):
+            wrong.append(title)
+        right += is_right
+    assert len(RULES) == 40
+    assert right >= LEAST
+    assert wrong == []
+
+
+@pytest.mark.parametrize("title", [
+    "Every migration must be reversible", "Money is Decimal", "The invoice export reads UTC",
+    "Why does the emulator always ask me for the pin?", "Tests live beside the code",
+])  # fmt: skip
+def test_what_forbids_nothing_gets_no_suggestion(title: str) -> None:
+    """Silence where the words do not say what must not be done."""
+    made = suggest(title, "")
+    assert not made.commands and not made.paths
