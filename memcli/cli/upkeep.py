@@ -281,11 +281,8 @@ def compact(
             "--due looks itself for what is due", "leave the other options out"
         )
     with progress:
-        if due:
-            wanted = command.due_request(mem, request._replace(uses=not check))
-            report = command.compact_due(mem, wanted, dry_run=dry_run)
-        else:
-            report = command.run(mem, request._replace(uses=not check), dry_run=dry_run)
+        run = command.run_due if due else command.run
+        report = run(mem, request._replace(uses=not check), dry_run=dry_run)
     code = name_problems(report.skipped, done=bool(report.patches))
     for line in upkeep.event_lines(report.found) if not mem.options.json else ():
         say(line, quiet=mem.options.quiet)

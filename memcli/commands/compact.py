@@ -8,8 +8,9 @@ from memcli.compaction.stages import stage_ends
 from memcli.errors import ProviderError, RefusedError
 from memcli.memory.changes import Event
 from memcli.project import context
+from memcli.storage.workspace import StaleError
 
-__all__ = ["CompactReport", "CompactRequest", "compact_due", "due_request", "run"]
+__all__ = ["CompactReport", "CompactRequest", "compact_due", "run", "run_due"]
 
 
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
@@ -23,7 +24,18 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
     return compact(app, request, dry_run=dry_run)
 
 
-def due_request(app: App, request: CompactRequest) -> CompactRequest:
+def run_due(
+    app: App, request: CompactRequest, *, dry_run: bool = False
+) -> CompactReport:
+    """Do all that is due as it is now; once more where another writer was quicker."""
+    try:
+        return compact_due(app, _due_request(app, request), dry_run=dry_run)
+    except StaleError:
+        app.project.relist()
+        return compact_due(app, _due_request(app, request), dry_run=dry_run)
+
+
+def _due_request(app: App, request: CompactRequest) -> CompactRequest:
     """`request` with all that is due: the ends of stages and renamed files as they are
     now."""
     return request._replace(
@@ -34,7 +46,7 @@ def due_request(app: App, request: CompactRequest) -> CompactRequest:
 def compact_due(
     app: App, request: CompactRequest, *, dry_run: bool = False
 ) -> CompactReport:
-    """Do all of a `due_request`, in one write. Raises RefusedError while git is at
+    """Do all of `request`, in one write. Raises RefusedError while git is at
     work."""
     if why := context.write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")

@@ -1,5 +1,9 @@
 """`mem compact --due`: all that is due in one write, and nothing the second time."""
 
+import pytest
+
+from memcli.app import App
+from memcli.commands import compact
 from tests.conftest import Project
 
 
@@ -103,3 +107,23 @@ def test_a_renamed_file_is_followed(project: Project) -> None:
         project.mem("undo").code == 0
         and "`src/cart.py`" in (project.root / "MEMORY.md").read_text()
     )
+
+
+def test_what_another_writer_changed_meanwhile_is_looked_at_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session's worker ended the stage after this run had looked: the rest is done."""
+    filled(project)
+    renamed = compact.renamed_files
+    looks = []
+
+    def slow(app: App) -> dict[str, dict[str, str]]:
+        looks.append(app)
+        project.write(".current-stage", "implementation\n")
+        return renamed(app)
+
+    monkeypatch.setattr(compact, "renamed_files", slow)
+    done = project.mem("compact", "--due")
+    assert done.code == 0 and "merged" in done.out, done.err
+    assert len(looks) == 2 and "ended" not in done.out
+    assert (project.root / ".current-stage").read_text() == "implementation\n"
