@@ -195,8 +195,8 @@ def _refuse_taken_back(app: App, title: str, body: str) -> None:
             if not is_tombstone(entry, archived=archived) or entry.kind == "episode":
                 continue
             if near_duplicate(mine, claim(fold(entry.body))):
-                why = reason_of(entry)
-                what = f"{entry.title}: was taken back ({why}); nothing is written"
+                why = f" ({reason})" if (reason := reason_of(entry)) else ""
+                what = f"{entry.title}: was taken back{why}; nothing is written"
                 raise RefusedError(what, hint)
 
 

@@ -73,7 +73,7 @@ def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepRep
         outcome = _placed(app, proposal, request, home, list(known.values()))
         for why in outcome.dropped:
             what = f"{proposal.id[:8]}: is not written: {why}"
-            hint = f"mem add {shlex.quote(proposal.title)}"
+            hint = f"mem add --again {shlex.quote(proposal.title)}"
             raise RefusedError(what, hint)
         events += outcome.events
         texts |= outcome.texts

@@ -173,15 +173,18 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
         assert project.mem("add", LOCK.replace(*change)).out.startswith("added to")
 
 
-def test_what_stands_elsewhere_or_was_retired_is_added(project: Project) -> None:
+def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(project: Project) -> None:
     """A task's own checkout is not written from here, and one job does not swallow
-    another's."""
+    another's; what was retired comes back only when that is asked for."""
     project.write("MEMORY.md", project.entry(LOCK, "So.", status="retired"))
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.write(f"{tree}/MEMORY.md", project.entry(LOCK, "So."))
     project.git("init", "-q", str(project.root / tree))
     before = (project.root / tree / "MEMORY.md").read_bytes()
-    assert project.mem("add", LOCK + "\nSo.").out.startswith("added to MEMORY.md")
+    refused = project.mem("add", LOCK + "\nSo.")
+    assert refused.code == 5 and "was taken back; nothing is written" in refused.err
+    again = project.mem("add", "--again", LOCK + "\nSo.")
+    assert again.out.startswith("added to MEMORY.md"), again.err
     assert (project.root / tree / "MEMORY.md").read_bytes() == before
     for job in ("one", "two"):
         (project.root / ".mem/jobs" / job).mkdir()
