@@ -173,7 +173,9 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
         assert project.mem("add", LOCK.replace(*change)).out.startswith("added to")
 
 
-def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(project: Project) -> None:
+def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
+    project: Project,
+) -> None:
     """A task's own checkout is not written from here, and one job does not swallow
     another's; what was retired comes back only when that is asked for."""
     project.write("MEMORY.md", project.entry(LOCK, "So.", status="retired"))
