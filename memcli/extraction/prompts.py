@@ -12,7 +12,7 @@ from memcli.extraction.scopes import BY_NAME, TEXTS, ExtractionScope
 from memcli.memory.values import KINDS, TYPES
 from memcli.providers.llm.ledger import read_items
 from memcli.sessions.model import Finding, Stretch
-from memcli.text.controls import fence_safe, strip_private
+from memcli.text.controls import fence_safe, strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
 MEMORIES = 4_000  # characters of related memories shown beside a transcript
@@ -126,7 +126,7 @@ def _is_quoted(item: Mapping[str, Any], said: str) -> bool:
     if scope.name == "episode" or not scope.turns:
         return True
     quote = _folded(item.get("quote", ""))
-    turn = _folded(said)
+    turn = _folded(strip_controls(said))  # as the reply was read
     return quote == turn or (len(quote.encode()) >= QUOTE and quote in turn)
 
 

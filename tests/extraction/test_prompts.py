@@ -160,3 +160,10 @@ def test_texts_are_bounded_and_hold_no_secret() -> None:
 def test_risks_are_read() -> None:
     """Titles with texts."""
     assert prompts.parse_risks(reply({"title": "A", "text": "b"})) == (("A", "b"),)
+
+
+def test_a_quote_is_found_whatever_shows_nothing_in_its_turn() -> None:
+    """Controls are taken out of a reply; those of the turn do not hide the quote."""
+    shown = {1: "We de\u200bploy on Tues\u0007days only."}
+    found = prompts.parse_reply(reply(good()), NAMES, shown)
+    assert len(found.findings) == 1 and found.unquoted == 0
