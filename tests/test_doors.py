@@ -39,6 +39,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"glob", "read_bytes"},
         "git's own files; records in the state folder",
     ),
+    "commands/forget": ({"glob"}, "pages in the user's cache"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "history/record": ({"open"}, "makes its file in the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull"),

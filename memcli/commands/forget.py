@@ -18,7 +18,7 @@ from memcli.memory.values import Entry, Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.project.context import read_known
-from memcli.storage.files import cache_dir
+from memcli.storage.files import cache_dir, read_text
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/rules")
 """Where exports of memory may stand."""
@@ -151,8 +151,8 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
     if root is None:
         return
     for name in RULE_FILES:
-        with suppress(OSError, UnicodeDecodeError):
-            text = fold(Path(root, name).read_text("utf-8"))
+        with suppress(OSError):  # none there, or none that can be read
+            text = fold(read_text(root / name, root))
             if any(fold(line) in text for line in lines):
                 yield f"{name} has the words: edit it, or mem export --remove --out {name}"
     paths = {one.file.path for one in removed if not one.file.path.startswith("~/")}
