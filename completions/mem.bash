@@ -36,7 +36,7 @@ _mem() {
     done
     case $command in
     "")
-        _mem_words "recall add edit show list browse retire restore undo told why log forget extract inbox keep drop reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --version -V --help -h"
+        _mem_words "recall add edit show list browse retire restore undo told why log forget extract inbox keep drop eval reinforce compact retire-stage health doctor guard sync import export diff init index completion help hook merge-driver mcp --version -V --help -h"
         ;;
     recall)
         case $prev in
@@ -58,22 +58,23 @@ _mem() {
     add)
         case $prev in
         --level) _mem_words "global project job task" ;;
-        --job | --task | --command | --title | --tag | --importance | --path | --step | --outcome | --domain) : ;;
+        --job | --task | --command | --title | --tag | --importance | --path | --step | --outcome | --domain | --rests-on) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --priority) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--allow-long --level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --domain --again --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --domain --again --rests-on --beside --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     edit)
         case $prev in
-        --title | --body | --add-path | --remove-path | --importance | --domain | --task) : ;;
+        --title | --body | --add-path | --remove-path | --importance | --domain | --rests-on | --task) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
+        --guard) _mem_words "ask deny off" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --add-path --remove-path --kind --importance --domain --confirm --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--title --body --add-path --remove-path --kind --importance --domain --confirm --guard --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)
@@ -124,7 +125,7 @@ _mem() {
         --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--again --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     undo)
@@ -198,6 +199,13 @@ _mem() {
         *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    eval)
+        case $prev in
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     reinforce)
         case $prev in
         --session | --rate | --success | --failed | --task) : ;;
@@ -234,26 +242,11 @@ _mem() {
         *) _mem_words "--history --html --min --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
-    eval)
-        case $prev in
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
-        esac
-        ;;
     doctor)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) if [[ $cur == -* ]]; then _mem_words "--fix --online --stale --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
-        esac
-        ;;
-    diff)
-        case $prev in
-        --format) _mem_words "text markdown json" ;;
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     guard)
@@ -265,27 +258,11 @@ _mem() {
         *) _mem_words "--ask --off --command --path --unless --suggest --try --try-file --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
-    init)
-        case $prev in
-        --from | --learn-with) : ;;
-        --git-dir | --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --git-dir --home-git --dry-run -n --root --set --json --quiet -q --help -h" ;;
-        esac
-        ;;
     sync)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
         *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
-        esac
-        ;;
-    index)
-        case $prev in
-        --from) : ;;
-        --root) _mem_files -d ;;
-        --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --trust --push --archived --from --history --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)
@@ -294,7 +271,7 @@ _mem() {
         --level) _mem_words "global project job task" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--from --level --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--from --level --again --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     export)
@@ -306,6 +283,30 @@ _mem() {
         *) _mem_words "--target --out --raw --remove --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
+    diff)
+        case $prev in
+        --format) _mem_words "text markdown json" ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    init)
+        case $prev in
+        --from | --learn-with) : ;;
+        --git-dir | --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --git-dir --home-git --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
+    index)
+        case $prev in
+        --from) : ;;
+        --root) _mem_files -d ;;
+        --set) _mem_words "$keys" ;;
+        *) _mem_words "--check --rebuild --trust --push --archived --from --history --root --set --json --quiet -q --help -h" ;;
+        esac
+        ;;
     completion)
         case $prev in
         --root) _mem_files -d ;;
@@ -315,7 +316,7 @@ _mem() {
         ;;
     help)
         case $prev in
-        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract inbox keep drop reinforce compact retire-stage health eval doctor diff guard init sync index import export completion help hook merge-driver mcp --help -h" ;;
+        *) _mem_words "recall add edit show list browse retire restore undo told why log forget extract inbox keep drop eval reinforce compact retire-stage health doctor guard sync import export diff init index completion help hook merge-driver mcp --help -h" ;;
         esac
         ;;
     hook)

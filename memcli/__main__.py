@@ -3,9 +3,8 @@
 import sys
 
 if __name__ == "__main__" and __spec__ is not None and not sys.flags.safe_path:
-    del sys.path[
-        0
-    ]  # `python -m` puts the working directory first, with a repository's modules
+    # `python -m` puts the working directory first, with a repository's modules
+    del sys.path[0]
 
 import gc
 import os
@@ -14,16 +13,15 @@ import os
 def main() -> None:
     """Run the command line and exit with its status."""
     try:
-        if sys.argv[1:2] in (["recall"], ["hook"], ["index"]):
-            gc.set_threshold(
-                100_000
-            )  # nearly all that is made in a short run lives to its end
+        verb = "".join(sys.argv[1:2])
+        if verb in ("recall", "hook", "index"):
+            # nearly all that is made in a short run lives to its end
+            gc.set_threshold(100_000)
         code = _run(sys.argv[1:])
-        if sys.argv[1:2] in (["recall"], ["hook"]):
+        if verb in ("recall", "hook"):
             leave(code)
-    except (
-        KeyboardInterrupt
-    ):  # while modules are still being imported, or at the last flush
+    except KeyboardInterrupt:
+        # while modules are still being imported, or at the last flush
         code = 130
     sys.exit(code)
 
@@ -41,40 +39,38 @@ def leave(code: int) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    verb = arguments[:1]
+    """Run a line, where somebody waits for it at every turn without Typer."""
+    verb = "".join(arguments[:1])
     rest = arguments[1:]
-    helped = bool({"-h", "--help"} & set(rest))
-    if verb == ["merge-driver"] and not helped:
-        from memcli.commands import (
-            merge_driver,
-        )  # git waits for it in every merge: no Typer
+    code: int | None = None
+    if not {"-h", "--help"} & set(rest):
+        code = _run_fast(verb, rest)
+    if code is None:
+        from memcli.cli.program import run
+
+        return run(arguments)
+    return code
+
+
+def _run_fast(verb: str, rest: list[str]) -> int | None:
+    """Run what git waits for in every merge, agents at every prompt, and a plain
+    recall; None when the line needs Typer."""
+    if verb == "merge-driver":
+        from memcli.commands import merge_driver
 
         return merge_driver.main(rest)
-    if (
-        verb == ["hook"]
-        and rest[:1] != ["worker"]
-        and os.environ.get("MEM_HOOK") == "off"
-    ):
-        return (
-            0  # an agent that mem itself has started: what it does is nobody's memory
-        )
-    if verb == ["hook"] and not helped:
-        from memcli.hooks import (
-            protocol,
-        )  # agents wait for it on every prompt: no Typer
+    if verb == "hook":
+        # an agent that mem itself has started: what it does is nobody's memory
+        if os.environ.get("MEM_HOOK") == "off" and rest[:1] != ["worker"]:
+            return 0
+        from memcli.hooks import protocol
 
         return protocol.main(rest)
-    if verb in (["recall"], ["index"]):
-        from memcli.cli import (
-            fast,
-        )  # recall runs on every prompt: no Typer for a plain line
+    if verb in ("recall", "index"):
+        from memcli.cli import fast
 
-        code = fast.run_plain(rest) if verb == ["recall"] else fast.run_index(rest)
-        if code is not None:
-            return code
-    from memcli.cli.program import run
-
-    return run(arguments)
+        return fast.run_plain(rest) if verb == "recall" else fast.run_index(rest)
+    return None
 
 
 if __name__ == "__main__":

@@ -17,10 +17,13 @@ from memcli.index.view import Filters
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
+    from memcli.commands.drop import DropReport
     from memcli.commands.extract import ExtractReport
+    from memcli.commands.keep import KeepReport
     from memcli.commands.show import ShowReport
     from memcli.compaction.reinforce import ReinforceReport
     from memcli.diagnostics.health import HealthReport
+    from memcli.extraction.proposals import Proposal
     from memcli.recall.answer import RecallReport
     from memcli.recall.present import Hit
 
@@ -71,6 +74,8 @@ class AddOptions(TypedDict, total=False):
     steps: Sequence[str]
     outcome: str
     domain: str
+    again: bool
+    beside: bool
 
 
 class Memory:
@@ -128,9 +133,11 @@ class Memory:
         self, text: str, *, dry_run: bool = False, **options: Unpack[AddOptions]
     ) -> AddReport:
         """Write down one thing; what is known already is reinforced instead
-        (`.reinforced`).
+        (`.reinforced`), another value for the same thing supersedes the old one
+        (`.superseded`) unless `beside`.
 
-        Raises RefusedError for a text with a secret in it."""
+        Raises RefusedError for a text with a secret in it, and, unless `again`, for
+        what was taken back."""
         from memcli.commands import add as command
 
         lists = ("tags", "paths", "commands", "steps")
@@ -170,6 +177,36 @@ class Memory:
         request = command.ExtractRequest(named, scopes=tuple(scopes), engine=engine)
         with self._app() as app:
             return command.extract(app, request, dry_run=dry_run)
+
+    def inbox(self) -> list[Proposal]:
+        """What sessions proposed and waits for a yes, the newest first."""
+        from memcli.commands.inbox import inbox
+
+        with self._app() as app:
+            return list(inbox(app).proposals)
+
+    def keep(
+        self,
+        ids: Names,
+        *,
+        title: str = "",
+        kind: str = "",
+        level: str = "",
+        dry_run: bool = False,
+    ) -> KeepReport:
+        """Write proposals as entries that a person has confirmed: all or none."""
+        from memcli.commands.keep import KeepRequest, keep
+
+        request = KeepRequest(ids=_names(ids), title=title, kind=kind, level=level)
+        with self._app() as app:
+            return keep(app, request, dry_run=dry_run)
+
+    def drop(self, ids: Names, *, dry_run: bool = False) -> DropReport:
+        """Drop proposals: they are neither proposed nor kept again."""
+        from memcli.commands.drop import drop
+
+        with self._app() as app:
+            return drop(app, _names(ids), dry_run=dry_run)
 
     def show(self, id: str) -> ShowReport:
         """One entry with its values, provenance and relations; `id` may be the

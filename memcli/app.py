@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
     from memcli.providers.configured import Providers
     from memcli.providers.llm.ledger import Call
+    from memcli.similarity.taken_back import TakenBackDoor
     from memcli.storage.state import State
     from memcli.storage.workspace import Workspace
 
@@ -147,6 +148,19 @@ class App:
             with self.state(wait=LOG_WAIT, best_effort=why) as state:
                 return work(state)
         return otherwise  # the block may have ended early
+
+    def taken_back(self) -> "TakenBackDoor":
+        """What was taken back, to be asked before an entry enters a file."""
+        from memcli.project.context import read_known
+        from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
+
+        files = read_known(self.project, self.project.listing.files, [])
+        return TakenBackDoor(tombstones_of(files), self.forgotten())
+
+    def forgotten(self) -> list[tuple[str, str, str]]:
+        """(salt, digest, day) of what was forgotten."""
+        nothing = list[tuple[str, str, str]]()
+        return self.from_state(lambda state: state.tombstones(), nothing, make=False)
 
     @cached_property
     def providers(self) -> "Providers":

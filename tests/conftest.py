@@ -97,6 +97,8 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
     monkeypatch.setenv("MEM_NOW", TODAY)
+    # a busy machine makes a test slow, never a hook silent; tests of the bound set it
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
     monkeypatch.setenv("MEM_EMBEDDER", "none")  # the fixture `vectors` turns it on
     monkeypatch.chdir(folder / "cwd")
     yield folder

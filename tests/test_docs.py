@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.cli.program import commands
+from memcli.cli.program import GROUPS, commands
 from memcli.errors import MemError
 from memcli.memory.entry_values import CORE_KEYS
 from memcli.memory.parser import parse, sections
@@ -161,3 +161,48 @@ def test_modules_that_the_pages_name_exist() -> None:
             assert (generate.ROOT / module).exists(), f"{page}: {module}"
         for module in re.findall(r"`([a-z_]+\.(?:py|sql))`", text(page)):
             assert any((generate.ROOT / "memcli").rglob(module)), f"{page}: {module}"
+
+
+WHERE = re.findall(
+    r"^\| ((?!I want|---)[^|]+) \| ([^|]+) \|$",
+    text("../.github/CONTRIBUTING.md"),
+    re.MULTILINE,
+)
+"""The rows of the table that says what to open, and of that of commands."""
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "row", [row for row in WHERE if "`memcli/" in row[1]], ids=lambda row: row[0]
+)
+def test_what_a_newcomer_opens_is_there(row: tuple[str, str]) -> None:
+    """A path of the table exists, and a name stands in a file that its row names."""
+    spans = re.findall(r"`([^`]+)`", row[1])
+    paths = [generate.ROOT / span for span in spans if span.startswith("memcli/")]
+    assert paths and all(path.exists() for path in paths), row
+    files = [path for path in paths if path.is_file()]
+    sources = [path.read_text(encoding="utf-8") for path in files]
+    for name in [span for span in spans if span.isidentifier()]:
+        assert any(re.search(rf"\b{name}\b", source) for source in sources), name
+
+
+@pytest.mark.unit
+def test_a_group_of_verbs_has_one_name() -> None:
+    """A module of `cli` with the signatures, one of `views` with the words; what the
+    table says of verbs without a file of their own."""
+    for group, names in GROUPS.items():
+        module = f"{group.lower()}.py"
+        assert (generate.ROOT / "memcli/cli" / module).is_file()
+        has_words = (generate.ROOT / "memcli/views" / module).is_file()
+        assert has_words or group == "Plumbing"
+        page = text("../.github/CONTRIBUTING.md")
+        for name in names.split():
+            file = f"memcli/commands/{name.replace('-', '_')}.py"
+            is_there = any(
+                (generate.ROOT / each).is_file() for each in (file, file[:-3] + "_.py")
+            )
+            assert is_there or name in ELSEWHERE or f"`mem {name}`: `memcli/" in page
+
+
+ELSEWHERE = ("help", "hook", "mcp")
+"""Verbs that are only a door."""

@@ -22,10 +22,7 @@ MOST_METHODS = 20
 P90 = 30
 
 # Measured where a bound is not met yet; a figure that has shrunk is to be lowered here.
-LONG_FILES: dict[str, int] = {
-    "diagnostics/installation.py": 523,
-    "extraction/episodes.py": 505,
-}
+LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {
     "commands/recall.py:recall": 63,
     "history/backfill.py:add_commits": 56,

@@ -62,6 +62,8 @@ USED_IN = {
     "rich": {"views/*"},
     "tomllib": {
         "guard/suggest",
+        "index/manifests",
+        "index/stated",
         "project/config",
         "install/harness",
         "extraction/scopes",

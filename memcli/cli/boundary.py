@@ -7,16 +7,18 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
 from memcli.views.text import Unread, say
 
+if TYPE_CHECKING:
+    from memcli.app import App
+
 T = TypeVar("T")
-Parser = Callable[
-    [Any], Any
-]  # an option's text to its value; a UsageError says what is allowed
+# an option's text to its value; a UsageError says what is allowed
+Parser = Callable[[Any], Any]
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
 
 
@@ -30,12 +32,8 @@ def guarded(work: Callable[[], Any]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except (
-        Unread,
-        BrokenPipeError,
-        SystemExit,
-    ):  # Typer exits when it cannot print its help
-        silence()
+    except (Unread, BrokenPipeError, SystemExit):
+        silence()  # Typer exits when it cannot print its help
         return 141
     except KeyboardInterrupt:
         silence()
@@ -56,9 +54,8 @@ def failed(error: Exception) -> int:
     if os.environ.get("MEM_DEBUG"):
         sys.excepthook(type(error), error, error.__traceback__)
     what = f"internal error: {type(error).__name__}: {error}"
-    return fail(
-        MemError.code, what, "please report it; MEM_DEBUG=1 shows where it happened"
-    )
+    hint = "please report it; MEM_DEBUG=1 shows where it happened"
+    return fail(MemError.code, what, hint)
 
 
 def fail(code: int, what: str, hint: str) -> int:
@@ -66,6 +63,12 @@ def fail(code: int, what: str, hint: str) -> int:
     say(f"mem: {what}")
     say(f"hint: {hint}" if hint else "")
     return code
+
+
+def say_notes(mem: "App") -> None:
+    """Say what was noted on the way."""
+    for note in mem.notes:
+        say(f"mem: {note}", quiet=mem.options.quiet)
 
 
 def silence() -> None:
@@ -82,7 +85,8 @@ def key(option: str) -> Parser:
     """The parser of an option that sets the configuration key of the same name."""
     from memcli.project.keys import KEYS
 
-    return checked(option, KEYS[option.removeprefix("--").replace("-", "_")])
+    name = option.removeprefix("--").replace("-", "_")
+    return checked(option, KEYS[name].check)
 
 
 def checked(option: str, check: Parser) -> Parser:
@@ -106,23 +110,29 @@ def read_words(words: Sequence[str]) -> str:
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
-def read_entry(words: Sequence[str], *, allow_long: bool = False) -> str:
+def read_entry(words: Sequence[str]) -> str:
     """The text of an entry: words, or standard input for a lone `-`, which must be
     text."""
     piped = list(words) == ["-"]
-    data = read_stdin() if piped else read_words(words).encode()
+    text = _decoded(read_stdin()) if piped else read_words(words)
+    size = len(text.encode())
+    if size > MOST_BYTES:
+        what = f"the text has {size:,} bytes, more than a memory is worth"
+        raise RefusedError(
+            what, f"say it in {MOST_BYTES:,} bytes, or keep it in a file of its own"
+        )
+    return text
+
+
+def _decoded(data: bytes) -> str:
     try:
         text = data.decode()
-        at = data.find(0) if piped else -1
-        why = "is no text: it has a NUL byte"
     except UnicodeDecodeError as error:
-        at = error.start
-        why = "is not UTF-8 text"
-    if at >= 0:
-        raise UsageError(f"standard input {why} (byte {at})", "give UTF-8 text")
-    if len(data) > MOST_BYTES and not allow_long:
-        what = f"the text has {len(data):,} bytes, more than a memory is worth"
-        raise RefusedError(what, f"say it in {MOST_BYTES:,} bytes, or --allow-long")
+        what = f"standard input is not UTF-8 text (byte {error.start})"
+        raise UsageError(what, "give UTF-8 text") from None
+    if "\0" in text:
+        what = f"standard input is no text: it has a NUL byte (byte {data.find(0)})"
+        raise UsageError(what, "give UTF-8 text")
     return text
 
 
@@ -132,11 +142,8 @@ def read_stdin() -> bytes:
         raise UsageError(
             "- reads standard input, which is closed", "name a file, or give the text"
         )
-    read = (
-        sys.stdin.buffer.read1
-        if hasattr(sys.stdin.buffer, "read1")
-        else sys.stdin.buffer.read
-    )
+    stream = sys.stdin.buffer
+    read = getattr(stream, "read1", stream.read)
     return b"".join(iter(lambda: read(1 << 16), b""))  # Ctrl-C gets in between
 
 
@@ -154,6 +161,5 @@ def read_file(path: str) -> str:
     """A file that was named on the command line, or standard input for `-`."""
     if path == "-":
         return read_words(["-"])
-    return opened_file(path, lambda name: files.read_file(name).data).decode(
-        "utf-8", "replace"
-    )
+    data = opened_file(path, lambda name: files.read_file(name).data)
+    return data.decode("utf-8", "replace")

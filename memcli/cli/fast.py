@@ -1,13 +1,13 @@
 """`mem recall` and a plain `mem index` from options to output, without Typer."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
-from memcli.cli.boundary import guarded, key, read_words
+from memcli.cli.boundary import guarded, key, read_words, say_notes
 from memcli.commands import recall as command
 from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.history import record_of
@@ -46,37 +46,39 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
     one_of("--detail", request.detail, ("auto", "none", "high"))
     one_of("--history", request.history, ("auto", "only", "off"))
     with opened(options) as mem:
-        drawn: AbstractContextManager[object] = nullcontext()
-        if not options.quiet and columns(sys.stderr):
-            from memcli.cli.progress import (
-                Progress,
-            )  # the first one indexes a repository's files
-
-            drawn = Progress("recall")
-        with drawn, _then(mem, output.at) as then:
+        with _progress(options), _then(mem, output.at) as then:
             report = _answered(then, request)
         if output.ids_out:
             command.write_ids(output.ids_out, mem.project.root, report)
-        for note in mem.notes:
-            say(f"mem: {note}", quiet=options.quiet)
+        say_notes(mem)
         count_problems(report.problems, quiet=options.quiet)
         _print(report, "json" if options.json else output.form, explain=request.explain)
-        found = any(hit.layer in ("ranked", "history") for hit in report.hits)
-        say("" if found else _nothing(mem, report), quiet=options.quiet)
-        return 1 if output.exit_code and not found else 0
+        if any(hit.layer in ("ranked", "history") for hit in report.hits):
+            return 0
+        say(_nothing(mem, report), quiet=options.quiet)
+        return 1 if output.exit_code else 0
+
+
+def _progress(options: Options) -> AbstractContextManager[object]:
+    """How far it is, on a terminal: the first recall indexes a repository's files."""
+    if options.quiet or not columns(sys.stderr):
+        return nullcontext()
+    from memcli.cli.progress import Progress
+
+    return Progress("recall")
 
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
     """From the project at hand; from several where they are named or, outside of one,
     listed."""
-    roots = [mem.options.root, *mem.options.others] if mem.options.others else []
-    if not mem.options.root and mem.project.root is None:
+    roots: list[str] = []
+    if mem.options.others:
+        roots = [mem.options.root, *mem.options.others]
+    elif not mem.options.root and mem.project.root is None:
         roots = list(mem.project.config.roots)
-    return (
-        command.recall_across(mem, roots, request)
-        if roots
-        else command.recall(mem, request)
-    )
+    if roots:
+        return command.recall_across(mem, roots, request)
+    return command.recall(mem, request)
 
 
 def _then(mem: App, at: str) -> AbstractContextManager[App]:
@@ -88,26 +90,28 @@ def _then(mem: App, at: str) -> AbstractContextManager[App]:
 
 
 def _print(report: RecallReport, form: str, *, explain: bool) -> None:
-    if form == "prompt" or (form == "auto" and not columns(sys.stdout)):
+    if form == "auto":
+        form = "text" if columns(sys.stdout) else "prompt"
+    if form == "prompt":
         put(block(report.hits, report.budget.more))
         return
     from memcli.views import recall as view
 
-    put(
-        view.recall_json(report, explain=explain)
-        if form == "json"
-        else view.recall_text(report)
-    )
+    if form == "json":
+        put(view.recall_json(report, explain=explain))
+    else:
+        put(view.recall_text(report))
 
 
 def _nothing(mem: App, report: RecallReport) -> str:
-    if (not report.found or command.is_empty(mem)) and record_of(mem.project) is None:
+    has_memory = report.found and not command.is_empty(mem)
+    if not has_memory and record_of(mem.project) is None:
         return how_to_begin(report.problems)
     if report.budget.more and report.matched:
-        return f"mem: nothing ranked found room in {report.budget.limit} tokens: --max-tokens"
-    return (
-        f"mem: nothing {'else ' if report.matched else ''}remembered matches this task"
-    )
+        room = f"{report.budget.limit} tokens"
+        return f"mem: nothing ranked found room in {room}: --max-tokens"
+    what = "nothing else" if report.matched else "nothing"
+    return f"mem: {what} remembered matches this task"
 
 
 def run_index(arguments: Sequence[str]) -> int | None:
@@ -121,9 +125,10 @@ def run_index(arguments: Sequence[str]) -> int | None:
         with opened(Options(quiet=bool(arguments))) as mem:
             with Progress("index", quiet=mem.options.quiet) as progress:
                 report = indexed(mem, progress)
-            code = told(mem, report, partial(show_index, mem))
-            for note in mem.notes:
-                say(f"mem: {note}", quiet=mem.options.quiet)
+            code = name_index_problems(mem, report)
+            show_index(mem, report)
+            require_vectors(report)
+            say_notes(mem)
             return code
 
     return guarded(work)
@@ -140,34 +145,38 @@ def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexR
     return command.index(mem, rebuild=rebuild, progress=count, embedding=vectors)
 
 
-def told(
-    mem: App, report: "IndexReport", show: "Callable[[IndexReport], object]"
-) -> int:
-    """Say what is wrong with the files, `show` what there is, and return the exit
-    code."""
-    unread = [
-        problem for problem in report.problems if problem.severity == "unreadable"
-    ]
+def name_index_problems(mem: App, report: "IndexReport") -> int:
+    """Say what is wrong with the files, and return the exit code."""
+    unread = [each for each in report.problems if each.severity == "unreadable"]
     name_problems(unread if mem.options.quiet else (*report.problems, *report.repeated))
-    show(report)
+    if report.stale:
+        return 1
+    return DataError.code if unread else 0
+
+
+def require_vectors(report: "IndexReport") -> None:
+    """Raise what kept the embedder from making them."""
     if report.vectors is not None and report.vectors.failed:
         raise ProviderError(report.vectors.failed, report.vectors.hint)
-    return 1 if report.stale else DataError.code if unread else 0
 
 
 def show_index(mem: App, report: "IndexReport") -> None:
     """Print what is in the index."""
     if report.where and not mem.options.quiet:
-        from memcli.views.upkeep import index_text
+        from memcli.views.setup import index_text
 
         put("\n".join(folded([index_text(report)], more=2)))
     say("" if report.where else how_to_begin(report.problems), quiet=mem.options.quiet)
 
 
 _FLAGS = {
-    "--json": "json", "--quiet": "quiet", "-q": "quiet", "--ranked": "ranked_only",
-    "--explain": "explain", "--shared": "shared",
-}  # fmt: skip
+    "--json": "json",
+    "--quiet": "quiet",
+    "-q": "quiet",
+    "--ranked": "ranked_only",
+    "--explain": "explain",
+    "--shared": "shared",
+}
 _VALUES = {
     "--root": "root",
     "--format": "form",
@@ -192,22 +201,28 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
             words.append(argument)
         elif argument in _FLAGS:
             given[_FLAGS[argument]] = True
-        elif (value := next(rest, None)) is None or (
-            argument == "--root" and "root" in given
-        ):
-            return None
-        elif argument in _VALUES:
-            given[_VALUES[argument]] = value
-        elif argument == "--set":
-            sets.append(value)
-        elif argument in NUMBERS and value.isdecimal():
-            try:
-                sets.append(f"{NUMBERS[argument]}={key(argument)(value)}")
-            except UsageError:
-                return None  # Typer says what is allowed
-        else:
+        elif not _takes_value(argument, next(rest, None), given):
             return None
     return given if words else None
+
+
+def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
+    """Put an option with its value into `given`; False where Typer has to look."""
+    if value is None or (option == "--root" and "root" in given):
+        return False
+    if option in _VALUES:
+        given[_VALUES[option]] = value
+    elif option == "--set":
+        given["sets"].append(value)
+    elif option in NUMBERS and value.isdecimal():
+        try:
+            number = key(option)(value)
+        except UsageError:
+            return False  # Typer says what is allowed
+        given["sets"].append(f"{NUMBERS[option]}={number}")
+    else:
+        return False
+    return True
 
 
 def run_plain(arguments: Sequence[str]) -> int | None:
@@ -216,14 +231,16 @@ def run_plain(arguments: Sequence[str]) -> int | None:
     given = plain(arguments)
     if given is None:
         return None
-    mine = [
-        {n: given[n] for n in kind._fields if n in given}
-        for kind in (Options, RecallRequest)
-    ]
 
     def work() -> int:
-        options = Options(**{**mine[0], "sets": tuple(given["sets"])})
-        request = RecallRequest(read_words(given["words"]), **mine[1])
-        return recall(options, request, Output(given.get("form", "auto")))
+        fields = {**given, "sets": tuple(given["sets"])}
+        options = Options(**_chosen(Options._fields, fields))
+        chosen = _chosen(RecallRequest._fields, fields)
+        request = RecallRequest(task=read_words(given["words"]), **chosen)
+        return recall(options, request, Output(form=given.get("form", "auto")))
 
     return guarded(work)
+
+
+def _chosen(names: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}

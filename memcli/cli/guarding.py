@@ -4,7 +4,7 @@ from memcli.app import App
 from memcli.cli.options import Names, argument, command, flag, many, option, show, wrote
 from memcli.errors import UsageError
 from memcli.guard.guards import ASK, DENY
-from memcli.views import guard as words
+from memcli.views import guarding as view
 
 
 @command("guard", dry=True, trees=True)
@@ -30,24 +30,29 @@ def guard(
     it is a seat belt, not a sandbox."""
     from memcli.commands import guard as command
 
+    patterns = {
+        "commands": tuple(commands),
+        "paths": tuple(paths),
+        "unless": tuple(unless),
+    }
     if try_line or try_file:
-        show(mem, command.try_call(mem, try_line, try_file), words.try_text)
+        show(mem, command.try_call(mem, try_line, try_file), view.try_text)
     elif suggest:
-        show(mem, command.suggest_guards(mem, id), words.suggest_text)
+        show(mem, command.suggest_guards(mem, id), view.suggest_text)
     elif replay:
-        show(mem, command.replay(mem, id), words.replay_text)
+        show(mem, command.replay(mem, id), view.replay_text)
     elif trust:
-        show(mem, command.trust(mem, id), words.list_text)
+        show(mem, command.trust(mem, id), view.list_text)
     elif id:
-        mode = ASK if ask else DENY
-        mode = "off" if off else mode
-        given = {
-            "commands": tuple(commands or ()),
-            "paths": tuple(paths or ()),
-            "unless": tuple(unless or ()),
-        }
-        wrote(mem, command.set_guard(mem, id, mode, given), words.set_text)
-    elif ask or off or commands or paths or unless:
+        mode = _mode(ask=ask, off=off)
+        wrote(mem, command.set_guard(mem, id, mode, patterns), view.set_text)
+    elif ask or off or any(patterns.values()):
         raise UsageError("an ID is needed", "mem guard lists them")
     else:
-        show(mem, command.list_guards(mem), words.list_text)
+        show(mem, command.list_guards(mem), view.list_text)
+
+
+def _mode(*, ask: bool, off: bool) -> str:
+    if off:
+        return "off"
+    return ASK if ask else DENY

@@ -95,7 +95,7 @@ def number(name: str, help: str, low: float, high: float, **kind: bool) -> Any:
 
 def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
     """An option that may be given more than once."""
-    return option(metavar, help, *names, default=None, panel=panel)
+    return option(metavar, help, *names, default=[], panel=panel)
 
 
 def flag(name: str, help: str, short: str = "", *, panel: str | None = None) -> Any:
@@ -110,8 +110,9 @@ def argument(metavar: str, help: str, default: object = ...) -> Any:
     return typer.Argument(default, metavar=metavar, help=help)
 
 
-Names = list[str] | None
+Names = list[str]  # none was given where it is empty
 LEVEL = many("LEVEL", "global, project, job or task.")
+JOB_NAME = option("NAME", "The job, where its folder does not tell it.")
 JOB = many("NAME", "Look at this job and its tasks.")
 SCRIPTS = "Scripts and teams"
 ALWAYS = "Always"
@@ -134,10 +135,10 @@ def _shared(
     first, *others = root or [""]
     return Options(
         root=first,
-        sets=tuple(sets or ()),
+        sets=tuple(sets),
         quiet=quiet,
         json=json,
-        tasks=tuple(tasks or ()),
+        tasks=tuple(tasks),
         others=tuple(others),
         dry_run=dry_run,
     )
@@ -169,16 +170,26 @@ def _filters(
     archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
     no_global: bool = flag("--no-global", "Leave the global level out.", panel=FILTER),
 ) -> Filters:
-    given = locals()  # lists that were not given become empty
-    if scope:
+    for name in scope:
         from memcli.extraction import scopes
 
-        for name in scope:
-            one_of("--scope", name, scopes.NAMES)
-    lists = (
-        name for name in given if given[name] is None or isinstance(given[name], list)
+        one_of("--scope", name, scopes.NAMES)
+    return Filters(
+        level=tuple(level),
+        job=tuple(job),
+        task=tuple(task),
+        type=tuple(type),
+        kind=tuple(kind),
+        store=tuple(store),
+        tag=tuple(tag),
+        scope=tuple(scope),
+        path=tuple(path),
+        since=since,
+        until=until,
+        proxy=proxy,
+        archived=archived,
+        no_global=no_global,
     )
-    return Filters(**{**given, **{name: tuple(given[name] or ()) for name in lists}})
 
 
 def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -191,23 +202,24 @@ def callback(made: Made) -> Callable[..., Any]:
     if made.bare:
         return made.work
     first, *own = _parameters(made.work).values()
-    plain = [p for p in own if p.annotation not in (Filters, Progress)]
+    kinds = {parameter.annotation: parameter.name for parameter in own}
+    plain = [each for each in own if each.annotation not in (Filters, Progress)]
     shared = _parameters(_shared)
-    filters = _parameters(_filters)
-    left_out = {"dry_run": made.dry, "tasks": made.trees}
-    shared = {name: p for name, p in shared.items() if left_out.get(name, True)}
-    stands = {p.name: p.annotation for p in own if p not in plain}
-    chosen = filters if Filters in stands.values() else {}
-    signature = [*plain, *chosen.values(), *shared.values()]
+    if not made.dry:
+        del shared["dry_run"]
+    if not made.trees:
+        del shared["tasks"]
+    filters = _parameters(_filters) if Filters in kinds else {}
 
     @functools.wraps(made.work)
     def run(**values: Any) -> int:
-        told = {name: values.pop(name) for name in shared}
-        options = _shared(**{"dry_run": False, "tasks": None, **told})
-        given = {name: values.pop(name) for name in chosen}
-        for name, kind in stands.items():
-            made_here = Progress(made.name, quiet=options.quiet)
-            values[name] = made_here if kind is Progress else _filters(**given)
+        given = {name: values.pop(name) for name in shared}
+        options = _shared(**{"dry_run": False, "tasks": [], **given})
+        if Filters in kinds:
+            chosen = {name: values.pop(name) for name in filters}
+            values[kinds[Filters]] = _filters(**chosen)
+        if Progress in kinds:
+            values[kinds[Progress]] = Progress(made.name, quiet=options.quiet)
         if options.others and made.name != "recall":
             raise UsageError(
                 "--root is given more than once", "only mem recall takes several"
@@ -216,12 +228,12 @@ def callback(made: Made) -> Callable[..., Any]:
             return made.work(options, **values) or 0
         with opened(options) as mem:
             code = made.work(mem, **values)
-            for note in mem.notes:
-                say(f"mem: {note}", quiet=options.quiet)
+            boundary.say_notes(mem)
             return code or 0
 
+    signature = [*plain, *filters.values(), *shared.values()]
     run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in signature}
+    run.__annotations__ = {each.name: each.annotation for each in signature}
     return run
 
 
@@ -230,11 +242,10 @@ def show(
 ) -> None:
     """Answer what was asked: in words, or as JSON, where `keys` differ from the
     report's fields."""
-    put(
-        json.of(report, **(keys(report) if keys else {}))
-        if mem.options.json
-        else text.safe(words(report))
-    )
+    if mem.options.json:
+        put(json.of(report, **(keys(report) if keys else {})))
+    else:
+        put(text.safe(words(report)))
 
 
 def wrote(
@@ -243,10 +254,10 @@ def wrote(
     """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its
     diff."""
     if mem.options.json:
-        told = keys(report) if keys else {}
-        put(json.of(report, **told, dry_run=mem.options.dry_run))
+        values = keys(report) if keys else {}
+        put(json.of(report, **values, dry_run=mem.options.dry_run))
     elif not mem.options.dry_run:
-        said = "" if mem.options.quiet else text.safe(words(report))
-        put("\n".join(text.folded([said], more=2)))
+        if not mem.options.quiet:
+            put("\n".join(text.folded([text.safe(words(report))], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):
         say("mem: nothing would change", quiet=mem.options.quiet)

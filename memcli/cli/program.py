@@ -1,7 +1,7 @@
 """The program `mem`: its commands by group, its help, and how one line runs."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,19 +15,16 @@ from memcli.errors import UsageError
 from memcli.views.text import columns, put
 
 GROUPS = {
-    "Everyday": (
-        "daily",
-        "recall add edit show list browse retire restore undo told why log forget",
-    ),
-    "Maintenance": (
-        "upkeep",
-        "extract inbox keep drop reinforce compact retire-stage health eval doctor diff",
-    ),
-    "Binding": ("guarding", "guard"),
-    "Setting up": ("setup", "init sync index import export completion help"),
-    "Plumbing": ("setup", "hook merge-driver mcp"),
+    "Everyday": "recall add edit show list browse retire restore undo told why log forget",
+    "Learning": "extract inbox keep drop eval",
+    "Upkeep": "reinforce compact retire-stage health doctor",
+    "Guarding": "guard",
+    "Exchange": "sync import export diff",
+    "Setup": "init index completion help",
+    "Plumbing": "hook merge-driver mcp",
 }
-"""The commands as `mem --help` lists them, and the module of each group."""
+"""The commands as `mem --help` lists them. A group has a module of its name here, with
+the signatures, and one in `views`, with the words."""
 LEAST_HELP = 52  # help is written for this width at least, unless it is told another
 
 
@@ -57,19 +54,17 @@ def program(name: str = "") -> Any:
         },
     )
     app.callback(invoke_without_command=True)(_root)
-    for module, names in GROUPS.values():
+    for title, names in GROUPS.items():
         for each in filter(wanted.__contains__, names.split()):
-            import_module(f"memcli.cli.{module}")
+            import_module(f"memcli.cli.{title.lower()}")
             made = options.COMMANDS[each]
             app.command(each, cls=CommandHelp, **made.settings)(options.callback(made))
-    made_app: Any = typer.main.get_command(app)
-    made_app.groups = {title: names.split() for title, (_, names) in GROUPS.items()}
-    return made_app
+    return typer.main.get_command(app)
 
 
 def commands() -> Sequence[str]:
     """The names of all commands, in the order of the help."""
-    return [name for _, names in GROUPS.values() for name in names.split()]
+    return " ".join(GROUPS.values()).split()
 
 
 def write_help(name: str = "") -> str:
@@ -125,8 +120,6 @@ class ProgramHelp(typer.core.TyperGroup):
     """`mem`, whose help lists its commands by group: what is for every day with what it
     does."""
 
-    groups: Mapping[str, Sequence[str]] = {}
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.write(formatter, detailed=1)
         more = "mem help explains every command, mem COMMAND --help one; mem --version"
@@ -137,17 +130,18 @@ class ProgramHelp(typer.core.TyperGroup):
         """The page, with what each command does in the first `detailed` groups."""
         formatter.write("Usage: mem COMMAND [OPTIONS]\n\n")
         formatter.write_text(self.help)
-        for at, (title, names) in enumerate(self.groups.items()):
-            if at < detailed:
-                with formatter.section(title):
-                    rows = [
-                        (name, self.commands[name].get_short_help_str(200))
-                        for name in names
-                    ]
-                    formatter.write_dl(rows)
-            else:
-                formatter.write("\n" if at == detailed else "")
-                formatter.write_text(f"{title}: {' '.join(names)}")
+        groups = list(GROUPS.items())
+        for title, names in groups[:detailed]:
+            rows = [
+                (name, self.commands[name].get_short_help_str(200))
+                for name in names.split()
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+        if groups[detailed:]:
+            formatter.write("\n")
+        for title, names in groups[detailed:]:
+            formatter.write_text(f"{title}: {names}")
 
 
 class CommandHelp(typer.core.TyperCommand):
@@ -155,29 +149,32 @@ class CommandHelp(typer.core.TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         help = (self.help or "").strip()
-        for text in (help, help.split("\n\n")[0]):
-            page = ctx.make_formatter()
-            self.write(ctx, page, text)
-            if page.getvalue().rstrip("\n").count("\n") < SCREEN:
-                break
-        formatter.write(page.getvalue())
+        page = self._page(ctx, help)
+        if page.rstrip("\n").count("\n") >= SCREEN:
+            page = self._page(ctx, help.split("\n\n")[0])
+        formatter.write(page)
+
+    def _page(self, ctx: Any, text: str) -> str:
+        formatter = ctx.make_formatter()
+        self.write(ctx, formatter, text)
+        return str(formatter.getvalue())
 
     def write(
         self, ctx: Any, formatter: Any, text: str, *, whole: bool = False
     ) -> None:
         """The page; a `whole` one explains the options that commands share, too."""
-        self.format_usage(ctx, formatter)
         rows: list[tuple[str, str]] = []
         panels: dict[str, list[str]] = {}
-        for param in self.get_params(ctx):
-            left, right = record(param, ctx)
-            panel = getattr(param, "rich_help_panel", None) or (
-                "Always" if left == HELP else ""
-            )
+        for parameter in self.get_params(ctx):
+            left, right = record(parameter, ctx)
+            panel = getattr(parameter, "rich_help_panel", None)
+            if left == HELP:
+                panel = options.ALWAYS
             if panel and not whole:
                 panels.setdefault(panel, []).append(left)
             else:
                 rows.append((left, right))
+        self.format_usage(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(text)
@@ -188,10 +185,13 @@ class CommandHelp(typer.core.TyperCommand):
                 formatter.write_text(f"{title}: {'; '.join(names)}")
 
 
-def record(param: Any, ctx: Any) -> tuple[str, str]:
+def record(parameter: Any, ctx: Any) -> tuple[str, str]:
     """What stands left and right of a parameter in the help."""
-    if param.param_type_name == "argument":
-        return str(param.metavar or param.make_metavar(ctx)), param.help or ""
-    names = ", ".join(sorted((*param.opts, *param.secondary_opts), key=len))
-    takes = "" if param.is_flag else f" {param.metavar or param.type.name.upper()}"
-    return names + takes, param.help or ""
+    help = parameter.help or ""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.make_metavar(ctx)), help
+    names = sorted((*parameter.opts, *parameter.secondary_opts), key=len)
+    left = ", ".join(names)
+    if not parameter.is_flag:
+        left += f" {parameter.metavar or parameter.type.name.upper()}"
+    return left, help

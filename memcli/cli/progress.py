@@ -27,7 +27,8 @@ class Progress:
         self._drawer: threading.Thread | None = None
 
     def __enter__(self) -> "Progress":
-        self._begun, self._drawer = time.monotonic(), None
+        self._begun = time.monotonic()
+        self._drawer = None
         self._ended.clear()
         if not self._quiet and columns(sys.stderr):
             self._drawer = threading.Thread(target=self._draw, daemon=True)
@@ -44,18 +45,22 @@ class Progress:
 
     def count(self, what: str, done: int, total: int = 0) -> None:
         """Say how much of something is done."""
-        self._what = f" {what} {done:,}" + (f"/{total:,}" if total else "")
+        self._what = f" {what} {done:,}"
+        if total:
+            self._what += f"/{total:,}"
 
     def _draw(self) -> None:
         wait = SHOWN_AFTER
         width = 0
         while not self._ended.wait(wait):
             wait = EVERY
-            line = (
-                f"mem {self._name}:{self._what} {time.monotonic() - self._begun:.0f} s"
-            )
+            took = time.monotonic() - self._begun
+            line = f"mem {self._name}:{self._what} {took:.0f} s"
             width = max(width, len(line))
-            print(f"\r{line:<{width}}", end="", file=sys.stderr, flush=True)
-        print(
-            f"\r{'':<{width}}\r" if width else "", end="", file=sys.stderr, flush=True
-        )
+            _print(f"\r{line:<{width}}")
+        if width:
+            _print(f"\r{'':<{width}}\r")
+
+
+def _print(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)

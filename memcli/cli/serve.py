@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from memcli.app import App, Options, opened
-from memcli.commands import browse, edit
+from memcli.commands import browse, drop, edit, keep, retire, undo
 from memcli.commands.show import show
 from memcli.compaction.compact import compact
 from memcli.compaction.plan import CompactRequest
@@ -21,16 +21,19 @@ from memcli.errors import MemError, RefusedError, UsageError
 from memcli.memory.words import body_of
 from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
-from memcli.views import entries, page, upkeep
+from memcli.views import everyday, learning, page, upkeep
 
 # seconds without a page until the end, and between two looks at it
 IDLE = 60.0
 BEAT = 2.0
 MOST = 1_000_000  # bytes of a request
 HEADERS = {
-    "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
-}  # fmt: skip
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 Gather = Callable[[App], browse.BrowseReport]
 
 
@@ -44,13 +47,16 @@ class PageServer(ThreadingHTTPServer):
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Request)
         self.host = f"127.0.0.1:{self.server_port}"
-        self.once, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.once = secrets.token_urlsafe(32)
+        self.key = secrets.token_urlsafe(32)
         self.address = f"http://{self.host}/?token={self.once}"
         self.options = options
         self.gather = gather
         self.page = page.render(report, self.key)
-        self.lock, self.ended = threading.Lock(), threading.Event()
-        self.open, self.last = 0, time.monotonic()
+        self.lock = threading.Lock()
+        self.ended = threading.Event()
+        self.open = 0
+        self.last = time.monotonic()
 
     def run(self, idle: float = IDLE) -> None:
         """Serve until no page is open for so long, or Ctrl-C."""
@@ -69,10 +75,11 @@ class PageServer(ThreadingHTTPServer):
         """The page for the token of the address; "" for another one, or a second
         time."""
         with self.lock:
-            found, self.page = (
-                (self.page, "") if _same(token, self.once) else ("", self.page)
-            )
-        return found
+            if not _same(token, self.once):
+                return ""
+            page = self.page
+            self.page = ""
+            return page
 
     def act(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a button asks; what was said of it, and the page's data as they are
@@ -80,51 +87,81 @@ class PageServer(ThreadingHTTPServer):
         try:
             with self.lock:
                 with opened(self.options) as app:
-                    said = redact_secrets(perform(app, task))
+                    said = perform(app, task)
                 with opened(self.options) as app:
-                    return {
-                        "said": said,
-                        "data": json.loads(page.data(self.gather(app))),
-                    }
+                    data = json.loads(page.data(self.gather(app)))
+                return {"said": redact_secrets(said), "data": data}
         except MemError as error:
-            return {
-                "said": redact_secrets(for_display(f"{error} {error.hint}".strip()))
-            }
+            said = for_display(f"{error} {error.hint}".strip())
+            return {"said": redact_secrets(said)}
 
 
 def perform(app: App, task: Mapping[str, Any]) -> str:
     """Run the use case of a command, and say what it did. Raises MemError."""
     given = {key: value for key, value in task.items() if isinstance(value, str)}
-    what = given.get("do", "")
+    button = given.get("do", "")
+    if button not in BUTTONS:
+        raise UsageError(f"{button}: is no button of this page", ", ".join(BUTTONS))
+    return BUTTONS[button](app, given)
+
+
+def _edit(app: App, given: Mapping[str, str]) -> str:
     name = given.get("id", "")
-    if what == "undo":
-        return entries.undo_text(edit.undo(app), str(app.project.root or ""))
-    if what == "merge":
-        path = app.project.path_of(given.get("path", ""))
-        return upkeep.compact_text(compact(app, CompactRequest(files=(path,))))
-    if what == "retire":
-        return entries.retire_text(edit.retire(app, [name], given.get("because", "")))
-    if what == "restore":
-        return entries.retire_text(edit.restore(app, [name]))
-    if what != "edit":
-        raise UsageError(
-            f"{what}: is no button of this page", "edit, retire, restore, merge, undo"
-        )
     entry = show(app, name).entry
     shown = {"title": entry.title, "body": body_of(entry.body, entry.title)}
-    for each in (
-        shown.keys() & given.keys()
-    ):  # the page shows no secrets: they would be lost
-        if redact_secrets(for_display(shown[each])) != shown[each]:
+    for field in shown.keys() & given.keys():
+        # the page shows no secrets: they would be lost
+        if redact_secrets(for_display(shown[field])) != shown[field]:
             raise RefusedError(
                 f"{name}: holds what the page does not show", f"mem edit {name}"
             )
     if "body" in given and shown["body"].strip() != given.get("was", "").strip():
         raise RefusedError(f"{name}: changed while you edited it", "look at it again")
-    request = edit.EditRequest(name, given.get("title", ""), given.get("body"))
+    request = edit.EditRequest(
+        id=name, title=given.get("title", ""), body=given.get("body")
+    )
     if request == edit.EditRequest(name):
         return "nothing was changed"
-    return entries.edit_text(edit.edit(app, request))
+    return everyday.edit_text(edit.edit(app, request))
+
+
+def _retire(app: App, given: Mapping[str, str]) -> str:
+    report = retire.retire(app, [given.get("id", "")], given.get("because", ""))
+    return everyday.retire_text(report)
+
+
+def _restore(app: App, given: Mapping[str, str]) -> str:
+    return everyday.retire_text(retire.restore(app, [given.get("id", "")]))
+
+
+def _merge(app: App, given: Mapping[str, str]) -> str:
+    path = app.project.path_of(given.get("path", ""))
+    return upkeep.compact_text(compact(app, CompactRequest(files=(path,))))
+
+
+def _undo(app: App, given: Mapping[str, str]) -> str:
+    return everyday.undo_text(undo.undo(app), str(app.project.root or ""))
+
+
+def _keep(app: App, given: Mapping[str, str]) -> str:
+    request = keep.KeepRequest(ids=(given.get("id", ""),))
+    return learning.keep_text(keep.keep(app, request))
+
+
+def _drop(app: App, given: Mapping[str, str]) -> str:
+    return learning.drop_text(drop.drop(app, [given.get("id", "")]))
+
+
+BUTTONS: Mapping[str, Callable[[App, Mapping[str, str]], str]] = {
+    "edit": _edit,
+    "retire": _retire,
+    "restore": _restore,
+    "merge": _merge,
+    "undo": _undo,
+    "keep": _keep,
+    "drop": _drop,
+}
+"""What a button of the page asks for, by its name there."""
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -137,17 +174,13 @@ class _Request(BaseHTTPRequestHandler):
         elif found := self.server.taken(token):
             self._answer(200, found, "text/html")
         else:
-            self._answer(
-                403, "This address worked once. mem browse --serve gives another."
-            )
+            what = "This address worked once. mem browse --serve gives another."
+            self._answer(403, what)
 
     def do_POST(self) -> None:
         own = self.headers.get("Origin") == f"http://{self.server.host}"
-        if not (
-            self._is_ours()
-            and own
-            and _same(self.headers["X-Mem-Token"], self.server.key)
-        ):
+        known = _same(self.headers["X-Mem-Token"], self.server.key)
+        if not (self._is_ours() and own and known):
             self._answer(403, "Not for this page.")
         elif self.path == "/alive":
             self._stay()
@@ -184,12 +217,12 @@ class _Request(BaseHTTPRequestHandler):
             pass
         finally:
             with server.lock:
-                server.open, server.last = server.open - 1, time.monotonic()
+                server.open -= 1
+                server.last = time.monotonic()
 
     def _is_ours(self) -> bool:
-        return (
-            self.headers["Host"] == self.server.host
-        )  # a name that leads here is not enough
+        # a name that leads here is not enough
+        return self.headers["Host"] == self.server.host
 
     def _answer(self, code: int, text: str, kind: str = "text/plain") -> None:
         self.send_response(code)

@@ -1,18 +1,20 @@
-"""Setting up: the repository, the index, other tools, the shell; and what git and
-agents call.
-
-`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them
-before Typer is imported, and only their help comes from here."""
+"""Setting up: the repository, the index, the shell's completion; and help."""
 
 import sys
+from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import fast
 from memcli.cli.options import argument, command, flag, option, show, wrote
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
-from memcli.views import exchange, json, sessions, text, upkeep
-from memcli.views.text import how_to_begin, put, say
+from memcli.views import json
+from memcli.views import setup as view
+from memcli.views.text import in_one_line, put, say
+
+if TYPE_CHECKING:
+    from memcli.install.targets import Changes
+    from memcli.postgres.push import PushReport
 
 OWN = "Further"
 
@@ -57,39 +59,55 @@ def init(
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory
     files; and on request lets git, agents and CI call mem by themselves."""
-    from memcli.commands import init as command
+    from memcli.commands.init import InitRequest, run
     from memcli.commands.sync import HomeRepository
 
-    each = (
-        everything and not remove
-    )  # without a target named, --remove takes back all of them
-    wanted = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
-    named = tuple(name for name, on in wanted.items() if on or each)
-    asks = not (mem.options.dry_run or remove or home_git)
-    dry_run = mem.options.dry_run
-    if asks and not learn_with:
-        learn_with = _wanted_learner(mem)
-    request = command.InitRequest(
-        git=git or each, agents=named, ci=ci or each, instructions=agents or each, user=user, shared=shared, remove=remove, source=source, everything=everything,
-        git_dir=git_dir, learn_with=learn_with,
-    )  # fmt: skip
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
+    dry_run = mem.options.dry_run
     if home_git:
         report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
-    else:
-        report = command.run(mem, request, dry_run=dry_run)
-    nothing = (
-        "nothing is left to take back" if remove else "everything is in place already"
+        _say_report(mem, report, remove=remove)
+        return
+
+    flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+    if everything and not remove:
+        # without a target named, --remove takes back all of them
+        git = ci = agents = True
+        flags = dict.fromkeys(flags, True)
+    asks = not (dry_run or remove)
+    request = InitRequest(
+        git=git,
+        agents=tuple(name for name, named in flags.items() if named),
+        ci=ci,
+        instructions=agents,
+        user=user,
+        shared=shared,
+        remove=remove,
+        source=source,
+        everything=everything,
+        git_dir=git_dir,
+        learn_with=learn_with or (_wanted_learner(mem) if asks else ""),
     )
-    done = "\n".join(report.done or (nothing,))
-    wrote(mem, report, lambda report: done)
-    for line in report.done if dry_run else ():
-        say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
-    for line in report.next if not dry_run and not mem.options.json else ():
-        say(f"next: {line}", quiet=mem.options.quiet)
+    _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
     if asks and (history or _wants_history(mem)):
         add_history(mem, progress)
+
+
+def _say_report(mem: App, report: "Changes", *, remove: bool) -> None:
+    """What was done or would be, and what to do next."""
+    dry_run = mem.options.dry_run
+    done = report.done
+    if not done and remove:
+        done = ("nothing is left to take back",)
+    text = "\n".join(done or ("everything is in place already",))
+    wrote(mem, report, lambda report: text)
+    if dry_run:
+        for line in report.done:
+            say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
+    elif not mem.options.json:
+        for line in report.next:
+            say(f"next: {line}", quiet=mem.options.quiet)
 
 
 def _wants_history(mem: App) -> bool:
@@ -100,15 +118,26 @@ def _wants_history(mem: App) -> bool:
     return path is not None and not path.exists() and bool(_asked(mem, question))
 
 
+# The agent whose login learns, as a person calls it, and who is sent the digests.
+_RECEIVERS = {"claude": ("Claude", "Anthropic"), "codex": ("Codex", "OpenAI")}
+
+
 def _wanted_learner(mem: App) -> str:
+    """The agent that a person wants to learn with, "rules" for none; "" where nobody
+    was asked."""
     from shutil import which
 
     settings = mem.project.settings
-    if settings.origins["llm"] != "default" or not which("claude"):
+    agent = next(filter(which, _RECEIVERS), "")
+    if settings.origins["llm"] != "default" or not agent:
         return ""
-    most = f"at most {settings.config.max_calls} a day"
-    question = f"Learn with your Claude login? One call for each session that taught, {most} [y/N] "
-    return {None: "", True: "claude", False: "rules"}[_asked(mem, question)]
+    name, receiver = _RECEIVERS[agent]
+    question = (
+        f"Learn from finished sessions with your {name} login? A digest of each"
+        f" (2,500 tokens at most, without credentials) goes to {receiver},"
+        f" at most {settings.config.max_calls} a day [y/N] "
+    )
+    return {None: "", True: agent, False: "rules"}[_asked(mem, question)]
 
 
 def _asked(mem: App, question: str) -> bool | None:
@@ -118,22 +147,6 @@ def _asked(mem: App, question: str) -> bool | None:
         return None
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-@command("sync", dry=True)
-def sync_(mem: App) -> None:
-    """Bring your own memory in step with your other machines.
-
-    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches,
-    merges by entry, and pushes; a secret is refused. sync = "session" in the user's
-    file does it by itself."""
-    from memcli.commands.sync import HomeRepository
-
-    wrote(
-        mem,
-        HomeRepository(mem.project).sync(dry_run=mem.options.dry_run),
-        exchange.sync_text,
-    )
 
 
 @command("index")
@@ -155,38 +168,46 @@ def index(
     """Bring the index to the state of the memory files."""
     from memcli.commands import index as command
 
-    if (check and (push or trust)) or (archived and not push):
+    checks_too_much = check and (push or trust)
+    if checks_too_much or (archived and not push):
         what = "--archived goes with --push, --check with neither --push nor --trust"
         raise UsageError(what, "mem index --help")
     if history or key:
         return add_history(mem, progress, key)
     if trust:
-        taken = mem.kept.trust()
-        none = "nothing to take over: no index of somebody else lies beside the memory"
-        mem.notes.append(none if taken is None else f"vectors taken over: {taken:,}")
-
-    def show(report: command.IndexReport) -> None:
-        sent = None
-        if push:
-            from memcli.postgres import push as pushing
-
-            with progress:
-                sent = pushing.push(mem, archived=archived)
-        if mem.options.json:
-            put(json.of(report, **upkeep.index_keys(report, sent)))
-        elif check:
-            put("\n".join(map(text.in_one_line, report.stale)))
+        _take_over_vectors(mem)
+    with progress:
+        if check:
+            report = command.check(mem)
         else:
-            fast.show_index(mem, report)
-            put(upkeep.push_text(sent) if sent is not None else "")
+            report = fast.indexed(mem, progress, rebuild=rebuild)
+    code = fast.name_index_problems(mem, report)
+    sent = _push(mem, progress, archived=archived) if push else None
+    if mem.options.json:
+        put(json.of(report, **view.index_keys(report, sent)))
+    elif check:
+        put("\n".join(map(in_one_line, report.stale)))
+    else:
+        fast.show_index(mem, report)
+        put(view.push_text(sent) if sent is not None else "")
+    fast.require_vectors(report)
+    return code
+
+
+def _push(mem: App, progress: Progress, *, archived: bool) -> "PushReport":
+    from memcli.postgres.push import push
 
     with progress:
-        report = (
-            command.check(mem)
-            if check
-            else fast.indexed(mem, progress, rebuild=rebuild)
-        )
-    return fast.told(mem, report, show)
+        return push(mem, archived=archived)
+
+
+def _take_over_vectors(mem: App) -> None:
+    number = mem.kept.trust()
+    if number is None:
+        nobody = "no index of somebody else lies beside the memory"
+        mem.notes.append(f"nothing to take over: {nobody}")
+    else:
+        mem.notes.append(f"vectors taken over: {number:,}")
 
 
 def add_history(mem: App, progress: Progress, key: str = "") -> int:
@@ -197,90 +218,14 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
     if key and _asked(mem, f"Take over what is kept of {key}? [y/N] ") is False:
         return 0
     if key:
-        say(
-            f"took over {command.take_over(mem, key)} exchanges and commits",
-            quiet=quiet,
-        )
+        number = command.take_over(mem, key)
+        say(f"took over {number} exchanges and commits", quiet=quiet)
     with progress:
         report = command.add_history(mem, progress.count)
     for path, why in (*report.looked.unread, *report.added.problems):
         say(f"mem: {path}: {why}", quiet=quiet)
-    show(mem, report, sessions.history_text, sessions.history_keys)
+    show(mem, report, view.history_text, view.history_keys)
     return DataError.code if report.added.problems else 0
-
-
-@command("import", dry=True)
-def import_(
-    mem: App,
-    paths: list[str] = argument("PATH...", "Files or folders to read."),
-    form: str = option("FORMAT", "claude or agents-md; found out without.", "--from"),
-    level: str = option("LEVEL", "project, job, task or global.", default="project"),
-) -> int:
-    """Take over what other memories know.
-
-    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what
-    is known already is not added, so running it twice is running it once."""
-    from memcli.commands import import_ as command
-
-    report = command.run(mem, paths, form, level, dry_run=mem.options.dry_run)
-    text.name_problems(report.skipped, hint="")
-    wrote(mem, report, exchange.import_text, exchange.import_keys)
-    if mem.options.dry_run and not mem.options.json:
-        say(exchange.import_text(report), quiet=mem.options.quiet)
-    return DataError.code if report.refused or report.injected or report.skipped else 0
-
-
-@command("export")
-def export(
-    mem: App,
-    target: str = option("TARGET", "claude, agents-md or json."),
-    out: str = option(
-        "FILE", "Write there; of a file that exists only our section changes."
-    ),
-    raw: bool = flag(
-        "--raw", "With json: what looks like a secret, or is private, too."
-    ),
-    remove: bool = flag("--remove", "With --out: take our section out of FILE again."),
-) -> None:
-    """Hand the memory to tools that read a file.
-
-    For claude and agents-md a marked section with norms, rules and the strongest
-    lessons; for json every live entry. The proxy store is never exported."""
-    from memcli.commands import export as command
-
-    quiet = mem.options.quiet
-    target = "json" if mem.options.json else target
-    if remove:
-        if not out:
-            raise UsageError(
-                "export: --remove goes with --out FILE", "mem export --help"
-            )
-        gone = command.save(mem, out, None)
-        put(
-            f"took our section out of {out}"
-            if gone
-            else f"no section of ours stands in {out}"
-        )
-        return
-    if not target:
-        hint = f"mem export --target {' | '.join(command.TARGETS)}"
-        raise UsageError("export: no target is named", hint)
-    report = command.export(mem, target)
-    written = exchange.export_text(report, raw=raw)
-    text.count_problems(report.problems, quiet=quiet)
-    if out and (
-        lost := [each for each in report.problems if each.severity == "unreadable"]
-    ):
-        raise DataError(
-            f"{lost[0].path}: {lost[0].message}; {out} is not written", "mem doctor"
-        )
-    say("" if report.kept else how_to_begin(report.problems), quiet=quiet)
-    done = bool(out) and command.save(mem, out, written, whole=target == "json")
-    put((f"wrote {out}" if done else f"{out} is up to date") if out else written)
-    if more := report.handout.more:
-        say(
-            f"mem: {more} more found no room in 200 lines and 25,000 bytes", quiet=quiet
-        )
 
 
 @command("completion")
@@ -291,7 +236,8 @@ def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -
     folder of $fpath, for fish into ~/.config/fish/completions/mem.fish."""
     from memcli.commands.completion import script
 
-    show(mem, script(shell), str.rstrip, lambda made: {"shell": shell, "script": made})
+    keys = {"shell": shell, "script": script(shell)}
+    show(mem, script(shell), str.rstrip, lambda script: keys)
 
 
 @command("help", bare=True)
@@ -304,45 +250,3 @@ def help_(
     if name and name not in program.commands():
         raise UsageError(f"{name}: no such command", "mem help")
     put(program.write_help(name))
-
-
-EVENTS = (
-    "session-start, prompt, pre-tool, pre-compact or session-end; or git post-merge,"
-    " git post-rewrite, git post-commit."
-)
-
-
-@command("hook", bare=True, context_settings={"ignore_unknown_options": True})
-def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
-    """Serve an agent or git; mem init puts the calls in place.
-
-    Reads the agent's JSON from standard input and prints JSON or nothing. The exit
-    status is always 0; what went wrong stands in hooks.log in the state folder.
-    MEM_HOOK=off switches every hook off."""
-    from memcli.hooks import protocol
-
-    return protocol.main(event)
-
-
-@command("merge-driver", bare=True)
-def merge_driver(
-    files: list[str] = argument(
-        "BASE OURS THEIRS [PATH [SIZE]]", "As git passes %O %A %B %P %L."
-    ),
-) -> int:
-    """Merge memory files by entry id, for git."""
-    from memcli.commands import merge_driver as command
-
-    return command.main(files)
-
-
-@command("mcp", bare=True)
-def mcp(
-    root: str = option("DIR", "The project's root; found by itself without."),
-) -> int:
-    """Serve agents over MCP (stdio); needs the extra mcp.
-
-    Tools: recall, list, show, health, add, episode, reinforce, retire, consolidate."""
-    from memcli.cli import mcp as server
-
-    return server.serve(root)

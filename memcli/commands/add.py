@@ -3,28 +3,29 @@
 import os
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.exchange.importers import TITLE, shortened
 from memcli.index import lexical, view
+from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
 from memcli.memory import changes
 from memcli.memory import values as allowed
-from memcli.memory.changes import EntryChange, edited, render_entry
+from memcli.memory.changes import ChangeSet, EntryChange, edited
 from memcli.memory.entry_values import TYPE_OF_KIND
-from memcli.memory.grammar import conflict_lines, eol_of
+from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
-from memcli.memory.tombstones import digest_of, fold, is_tombstone, reason_of
-from memcli.memory.values import LEVEL_WORDS, Patch, Place, plain_id
+from memcli.memory.values import LEVEL_WORDS, Entry, Patch, Place, plain_id
 from memcli.memory.words import clean
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.storage.files import Conflicted
+from memcli.similarity.taken_back import ECHO, echoes, replaces
+from memcli.storage.files import SMALL_BYTES, Conflicted, Unreadable, read_file
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import find_secrets
 
@@ -55,6 +56,10 @@ class AddRequest(NamedTuple):
     domain: str = ""
     again: bool = False
     """Write it although it was taken back."""
+    rests_on: tuple[str, ...] = ()
+    """Lines of code that it rests on: `src/cart.py:40-60`."""
+    beside: bool = False
+    """Keep what has another value for the same thing."""
 
 
 class AddReport(NamedTuple):
@@ -68,6 +73,8 @@ class AddReport(NamedTuple):
     importance: float
     by_kind: bool
     patches: tuple[Patch, ...]
+    superseded: tuple[tuple[str, str], ...] = ()
+    """(id, title) of what had another value for the same thing."""
 
 
 def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
@@ -87,6 +94,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
         key: in_lines(getattr(request, key)) for key in ("tags", "commands", "steps")
     }
     lists["paths"] = globs_below(app.project, request.paths)
+    lists["rests_on"] = cited(app.project, request.rests_on)
     text = strip_private(strip_controls(request.text)).strip()
     title = in_line(request.title)
     outcome = in_line(request.outcome)
@@ -138,6 +146,39 @@ def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def cited(project: Project, given: Iterable[str]) -> tuple[str, ...]:
+    """Citations with a sketch of the lines they name. Raises UsageError for what the
+    work tree has not."""
+    return tuple(str(_renewed(project, text, with_sketch)) for text in in_lines(given))
+
+
+def cited_anew(project: Project, rows: Iterable[str]) -> list[str]:
+    """The rows of `rests_on` as they stand in the code today. Raises UsageError."""
+    return [str(_renewed(project, row, renewed)) for row in rows]
+
+
+def _renewed(
+    project: Project, text: str, make: Callable[[Citation, str], Citation | None]
+) -> Citation:
+    citation = parse_citation(text)
+    if citation is None:
+        raise UsageError(
+            f"--rests-on {text}: is no place in a file", "name it as src/cart.py:40-60"
+        )
+    root = context.need_root(project, " for --rests-on")
+    try:
+        data = read_file(root / citation.path, root, most=SMALL_BYTES).data
+    except Unreadable as error:
+        what = f"{citation.path}: {error}"
+        raise UsageError(what, "name a file below the root of the project") from None
+    made = make(citation, data.decode("utf-8", "replace"))
+    if made is None:
+        count_of_lines = len(data.splitlines())
+        what = f"{citation.place}: nothing stands there ({count_of_lines} lines)"
+        raise UsageError(what, "name lines that it has: --rests-on FILE:FIRST-LAST")
+    return made
+
+
 def in_lines(items: Iterable[str]) -> tuple[str, ...]:
     """The same of several texts; what is empty then is left out."""
     return tuple(filter(None, map(in_line, items)))
@@ -152,22 +193,24 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
     parts = (f"## [{today}] {title}", text.strip("\n"), steps)
     body = "\n".join(part for part in parts if part.strip())
-    if known := _reinforced(app, request, body):
+    near = _near(app, request)
+    if known := _reinforced(app, near, body):
         return known
+    values = _values(project, request, today)
     if not request.again:
-        _refuse_taken_back(app, title, body)
+        refuse_taken_back(app, body)
     name, path = target(project, request.level, request.job, request.task)
     memory = read_target(project, path, name)
     app.notes += [
         f"{p}: mem doctor" for p in memory.problems if p.severity == "unreadable"
     ]
-    values = _values(project, request, today)
-    after = edited(
-        memory, [EntryChange(text=render_entry(values, body, eol_of(memory.text)))]
-    )
-    before = memory.text if os.path.lexists(path) else None
-    worth = after.entries[-1].importance
-    patch = Patch(path, before, after.text)
+    changes = ChangeSet([memory], today)
+    changes.add(name, values, body)
+    old = _with_another_value(near, request, body)
+    if old is not None:
+        _supersede(app, changes, old, values["id"])
+    texts = changes.texts()
+    worth = parse(texts[name], name).entries[-1].importance
     by_kind = request.importance is None and request.kind in IMPORTANCE_OF_KIND
     return AddReport(
         id=values["id"],
@@ -176,28 +219,66 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         reinforced=False,
         importance=worth,
         by_kind=by_kind,
-        patches=(patch,),
+        patches=context.patches_of(project, changes),
+        superseded=((old.id, old.title),) if old is not None else (),
     )
 
 
-def _refuse_taken_back(app: App, title: str, body: str) -> None:
+def refuse_taken_back(app: App, body: str) -> None:
     """Raises RefusedError for what was retired, superseded or forgotten."""
-    hint = "mem add --again writes it all the same"
-    for salt, digest, day in app.from_state(
-        lambda state: state.tombstones(), list[tuple[str, str, str]](), make=False
-    ):
-        if digest in (digest_of(title, salt), digest_of(body, salt)):
-            raise RefusedError(f"this was forgotten on {day}; nothing is written", hint)
-    mine = claim(fold(body))
-    for file in context.read_known(app.project, app.project.listing.files, []):
-        archived = file.place.store == "archive"
-        for entry in file.memory.entries:
-            if not is_tombstone(entry, archived=archived) or entry.kind == "episode":
-                continue
-            if near_duplicate(mine, claim(fold(entry.body))):
-                why = f" ({reason})" if (reason := reason_of(entry)) else ""
-                what = f"{entry.title}: was taken back{why}; nothing is written"
-                raise RefusedError(what, hint)
+    if refusal := app.taken_back().of(body):
+        hint = "mem add --again writes it all the same"
+        raise RefusedError(f"{refusal}; nothing is written", hint)
+
+
+def retire_echoes(app: App, changes: ChangeSet, gone: Entry) -> None:
+    """Episodes that say what is taken back are told no more either."""
+    files = context.read_known(
+        app.project, app.project.listing.files, [], to_write=True
+    )
+    for path, at in echoes(gone, files):
+        context.hold(app.project, changes, path)
+        changes.set((path, at), status="retired", retired_because=ECHO)
+
+
+class _Near(NamedTuple):
+    """An entry that is about the same as what is added, and where it stands."""
+
+    id: str
+    title: str
+    text: str
+    path: str
+    level: str
+    kind: str
+
+
+def _with_another_value(
+    near: Iterable[_Near], request: AddRequest, body: str
+) -> _Near | None:
+    """The one entry of this level that has another value for the same thing; of several
+    none: they are a series."""
+    if request.beside or request.kind == "episode":
+        return None
+    rivals = [one for one in near if one.level == request.level]
+    found = [
+        one for one in rivals if one.kind != "episode" and replaces(body, one.text)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:
+    """Retire the entry that had another value."""
+    with nothing_written(old.path):
+        memory = context.hold(app.project, changes, old.path)
+    for at, entry in enumerate(memory.entries):
+        if clean(entry.id) == plain_id(old.id):
+            changes.set(
+                (old.path, at),
+                status="retired",
+                retired_because="superseded",
+                superseded_by=newer,
+            )
+            retire_echoes(app, changes, entry)
 
 
 def _title(text: str) -> tuple[str, str]:
@@ -221,7 +302,7 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     worth = request.importance
     worth = IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth)
     more: dict[str, Any] = {
-        k: list(getattr(request, k)) for k in ("tags", "paths", "commands")
+        k: list(getattr(request, k)) for k in ("tags", "paths", "commands", "rests_on")
     }
     return new_values(
         str(uuid.uuid4()), request.kind, today, importance=worth, priority=request.priority,
@@ -281,37 +362,18 @@ def is_around(
     return place.is_around(level, job or project.view.job, task or project.view.task)
 
 
-def _reinforced(app: App, request: AddRequest, body: str) -> AddReport | None:
+def _near(app: App, request: AddRequest) -> list[_Near]:
+    """The live entries that share most words with what is added, the likest first."""
     if not app.project.listing.files:
-        return None
+        return []
     app.refresh()
-    path, same = app.guarded(lambda: _nearest(app, request, body))
-    if (file := app.project.found(path)) is None:
-        return None
-    memory = read_target(app.project, file.path, file.name)
-    for at, entry in enumerate(memory.entries):
-        if clean(entry.id) == plain_id(same):
-            after = edited(
-                memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))]
-            )
-            patch = Patch(file.path, memory.text, after.text)
-            worth = entry.importance
-            return AddReport(
-                id=entry.id,
-                path=file.name,
-                title=entry.title,
-                reinforced=True,
-                importance=worth,
-                by_kind=False,
-                patches=(patch,),
-            )
-    return None
+    words = f"{request.title}\n{request.text}"
+    return app.guarded(lambda: list(_found(app, request, words)))
 
 
-def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
+def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
     project = app.project
     index = app.index
-    mine = claim(body)
     own = {file.name for file in project.listing.files if project.may_write(file)}
     near = {
         row.id: row
@@ -320,11 +382,40 @@ def _nearest(app: App, request: AddRequest, body: str) -> tuple[str, str]:
         if is_around(project, row.place, request.level, request.job, request.task)
     }
     hidden = (row.id for row in index.files().values() if row.id not in near)
-    words = lexical.build(body, index.words.counts).terms
-    found = index.words.best(words, None, index.words.denied(hidden), pool=50)
+    words = lexical.build(text, index.words.counts).terms
+    found = index.words.best(words, index.words.shown(hidden), pool=50)
     candidates = index.entries.candidates(found)
     for one in sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset)):
-        whole = one.part == 0 and one.values.get("written")
-        if whole and near_duplicate(mine, claim(index.entries.text(one))):
-            return near[one.source].path, one.entry
-    return "", ""
+        if one.part == 0 and one.values.get("written"):
+            row = near[one.source]
+            yield _Near(
+                id=one.entry,
+                title=one.title,
+                text=index.entries.text(one),
+                path=row.path,
+                level=row.place.level,
+                kind=one.kind,
+            )
+
+
+def _reinforced(app: App, near: Sequence[_Near], body: str) -> AddReport | None:
+    mine = claim(body)
+    same = next((one for one in near if near_duplicate(mine, claim(one.text))), None)
+    if same is None or (file := app.project.found(same.path)) is None:
+        return None
+    memory = read_target(app.project, file.path, file.name)
+    for at, entry in enumerate(memory.entries):
+        if clean(entry.id) == plain_id(same.id):
+            after = edited(
+                memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))]
+            )
+            return AddReport(
+                id=entry.id,
+                path=file.name,
+                title=entry.title,
+                reinforced=True,
+                importance=entry.importance,
+                by_kind=False,
+                patches=(Patch(file.path, memory.text, after.text),),
+            )
+    return None

@@ -5,13 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
+from memcli.commands.log import lives
 from memcli.commands.show import PROVENANCE, ListRow, list_entries, standing
-from memcli.commands.why import lives
 from memcli.compaction.compact import compact
 from memcli.compaction.plan import CompactRequest
 from memcli.diagnostics.health import HealthReport, health
 from memcli.errors import MemError
+from memcli.extraction import proposals
 from memcli.history import record_of
+from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index import anchors, vectors
 from memcli.index.view import Filters
@@ -26,13 +28,19 @@ NEWEST = 3000  # so many exchanges and commits are in it, and so many tellings
 ALIKE = 3000  # up to so many entries, each is told what it is similar to
 SECONDS = 5.0  # how long the code is looked through for what entries name
 RELATIONS = (
-    "supports contradicts superseded_by merged_from promoted_from promoted_to".split()
+    "supports",
+    "contradicts",
+    "superseded_by",
+    "merged_from",
+    "promoted_from",
+    "promoted_to",
 )
 TWO = ("merged", "alike but different", "contradiction", "unsure")
 """What compaction does or finds that is about two entries, to be looked at side by
 side."""
 
 Item = dict[str, Any]  # as the page reads it: what is empty is left out
+Pair = tuple[str, str, tuple[str, ...], str]  # what, path, ids, detail
 
 
 class BrowseReport(NamedTuple):
@@ -43,9 +51,11 @@ class BrowseReport(NamedTuple):
     root: str
     day: str
     items: tuple[Item, ...]
-    pairs: tuple[tuple[str, str, tuple[str, ...], str], ...]
+    pairs: tuple[Pair, ...]
     health: Mapping[str, Any]
     start: str = "entries"
+    proposals: tuple[Item, ...] = ()
+    """What sessions proposed and waits for a yes, the newest first."""
 
 
 def browse(
@@ -61,122 +71,168 @@ def browse(
     report = known or health(app)
     stores = filters.store or ("memory", "institutional")
     rows = list_entries(app, filters._replace(archived=True, store=stores)).rows
-    items = _items(app, rows)
+    items = _items(app, rows) if rows else []
+    if history:
+        items += _history(app)
     pairs = _pairs(app, {row.id for row in rows}) if rows else ()
     root = app.project.root
-    found = report.health
-    told = {
-        "score": found.score, "band": found.band,
-        "counts": {key: report.counts[key] for key in ("live", "files", "tokens")},
-        "metrics": {name: each._asdict() for name, each in found.metrics.items()},
-        "trend": [(day.day, day.score) for day in report.history],
-    }  # fmt: skip
     return BrowseReport(
-        name=root.name if root is not None else "~", root=str(root or app.project.home),
-        day=app.project.now.isoformat(), items=(*items, *(_history(app) if history else ())),
-        pairs=tuple(pairs), health=told, start=start,
-    )  # fmt: skip
+        name=root.name if root is not None else "~",
+        root=str(root or app.project.home),
+        day=app.project.now.isoformat(),
+        items=tuple(items),
+        pairs=tuple(pairs),
+        health=_health_item(report),
+        start=start,
+        proposals=tuple(_proposals(app)),
+    )
+
+
+def _proposals(app: App) -> list[Item]:
+    waiting = proposals.known(app, why="what was proposed is not shown").all
+    fields = ("id", "title", "text", "around", "kind", "source", "since", "by")
+    return [
+        {field: getattr(proposal, field) for field in fields}
+        for proposal in waiting
+        if proposal.waits
+    ]
+
+
+def _health_item(report: HealthReport) -> Item:
+    scored = report.health
+    metrics = {name: metric._asdict() for name, metric in scored.metrics.items()}
+    return {
+        "score": scored.score,
+        "band": scored.band,
+        "counts": {key: report.counts[key] for key in ("live", "files", "tokens")},
+        "metrics": metrics,
+        "trend": [(day.day, day.score) for day in report.history],
+    }
 
 
 def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     entries = _entries(app)
     seen = _seen(app)
-    life = lives(app.project) if rows else {}
+    life = lives(app.project)
     ids = [row.id for row in rows]
-    if rows and app.project.root is not None:
-        root = app.project.root
+    root = app.project.root
+    if root is not None:
         app.guarded(lambda: anchors.update(app.index, root, seconds=SECONDS))
-    gone = app.guarded(lambda: app.index.entries.gone(ids)) if rows else {}
-    near = defaultdict[str, list[tuple[str, str]]](list)
-    alike = set(ids) if len(ids) <= ALIKE else set()
-    for one, other, _ in (
-        app.guarded(lambda: vectors.similar(app.index.db, alike)) if alike else ()
-    ):
-        near[one].append(("similar", other))
-    found = []
+    gone = app.guarded(lambda: app.index.entries.gone(ids))
+    similar = _similar(app, ids)
+    items = []
     for row in rows:
-        if entry := entries.get((row.path, plain_id(row.id))):
-            more = {"gone": gone[row.id].text} if row.id in gone else {}
-            item = _item(app, row, entry) | more | seen.get(row.id, {})
-            item["links"] += near[row.id]
-            item["life"] = [each[:5] for each in life.get(row.id, ())]
-            found.append(
-                {key: value for key, value in item.items() if value not in ("", [], {})}
-            )
-    return found
+        entry = entries.get((row.path, plain_id(row.id)))
+        if entry is None:
+            continue
+        item = _item(app, row, entry) | seen.get(row.id, {})
+        if row.id in gone:
+            item["gone"] = gone[row.id].text
+        item["links"] += [("similar", other) for other in similar[row.id]]
+        item["life"] = [event[:5] for event in life.get(row.id, ())]
+        items.append(_without_empty(item))
+    return items
+
+
+def _without_empty(item: Item) -> Item:
+    return {key: value for key, value in item.items() if value not in ("", [], {})}
+
+
+def _similar(app: App, ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """What each entry is similar to, where there are not too many of them."""
+    similar = defaultdict[str, list[str]](list)
+    if len(ids) <= ALIKE:
+        alike = app.guarded(lambda: vectors.similar(app.index.db, set(ids)))
+        for entry_id, other, _ in alike:
+            similar[entry_id].append(other)
+    return similar
 
 
 def _entries(app: App) -> dict[tuple[str, str], Entry]:
     """Every entry and section as it stands, by file and id."""
-    return {
-        (file.path, clean(entry.id)): entry
-        for file in read_known(app.project, app.project.listing.files, [])
-        for entry in (*file.memory.entries, *sections(file.memory))
-    }
+    entries = {}
+    for file in read_known(app.project, app.project.listing.files, []):
+        for entry in (*file.memory.entries, *sections(file.memory)):
+            entries[file.path, clean(entry.id)] = entry
+    return entries
 
 
 def _item(app: App, row: ListRow, entry: Entry) -> Item:
     text = body_of(entry.body, entry.title)
     extra = entry.extra
-    kind = (
-        "archive" if row.store == "archive" else "entry" if entry.written else "prose"
-    )
+    what = "entry" if entry.written else "prose"
+    links = []
+    for key in RELATIONS:
+        links += [(key, other) for other in listed(entry, key)]
     return {
-        **row._asdict(), "what": kind, "text": text[:LONGEST], "cut": text[LONGEST:].count("\n"),
-        "priority": entry.priority if "priority" in extra else "", "phase": entry.phase,
-        "created": entry.created_at, "used": entry.last_reinforced,
+        **row._asdict(),
+        "what": "archive" if row.store == "archive" else what,
+        "text": text[:LONGEST],
+        "cut": text[LONGEST:].count("\n"),
+        "priority": entry.priority if "priority" in extra else "",
+        "phase": entry.phase,
+        "created": entry.created_at,
+        "used": entry.last_reinforced,
         "score": round(standing(app.project, entry, row.level).score, 4),
         **{key: listed(entry, key) for key in ("tags", "paths", "commands")},
+        "guard": str(extra.get("guard", "")),
         "from": {key: extra[key] for key in PROVENANCE if key in extra},
-        "links": [(key, other) for key in RELATIONS for other in listed(entry, key)],
-    }  # fmt: skip
+        "links": links,
+    }
 
 
 def _seen(app: App) -> dict[str, Item]:
     """By entry, when and why hooks told it, and when a recall showed it: the newest
     first."""
-    found = defaultdict[str, Item](lambda: {"told": [], "shown": []})
-    told = app.from_state(
-        lambda state: SessionLog(state).told(), list[Any](), make=False
-    )
-    for each in reversed(told[-NEWEST:]):
-        found[each.entry]["told"].append(
-            (each.at[:16], each.event, each.why, each.session)
+    seen = defaultdict[str, Item](lambda: {"told": [], "shown": []})
+    none = list[Any]()
+    tellings = app.from_state(lambda state: SessionLog(state).told(), none, make=False)
+    for telling in reversed(tellings[-NEWEST:]):
+        when = telling.at[:16]
+        seen[telling.entry]["told"].append(
+            (when, telling.event, telling.why, telling.session)
         )
-    recalls = app.from_state(State.recalls, list[Any](), make=False)
+    recalls = app.from_state(State.recalls, none, make=False)
     for session, entry, _, _, _, day in reversed(recalls[-NEWEST:]):
-        found[entry]["shown"].append((day, session))
-    return found
+        seen[entry]["shown"].append((day, session))
+    return seen
 
 
-def _pairs(
-    app: App, known: set[str]
-) -> Iterable[tuple[str, str, tuple[str, ...], str]]:
+def _pairs(app: App, known: set[str]) -> Iterable[Pair]:
     """What compaction would merge, and what it found alike or opposed."""
     try:
         report = compact(app, CompactRequest(levels=LEVELS), dry_run=True)
     except MemError as error:
         app.notes.append(f"duplicates and contradictions are not shown: {error.what}")
         return ()
-    events = (*report.done, *report.found)
     return [
-        (*each,) for each in events if each.what in TWO and len(known & {*each.ids}) > 1
+        (event.what, event.path, event.ids, event.detail)
+        for event in (*report.done, *report.found)
+        if event.what in TWO and len(known.intersection(event.ids)) > 1
     ]
 
 
 def _history(app: App) -> list[Item]:
     """The newest exchanges and commits that are kept."""
     place = record_of(app.project)
-    found = list[Item]()
     if place is None:
-        return found
+        return []
     with opened(place) as record:
-        where = "1 ORDER BY date DESC LIMIT ?"
-        for _, doc in record.select(where, NEWEST) if record is not None else ():
-            said = doc.whole
-            found.append({
-                "id": doc.handle, "what": doc.source, "title": doc.title, "text": said[:LONGEST],
-                "cut": said[LONGEST:].count("\n"), "date": doc.date[:10], "who": doc.who,
-                "paths": list(doc.about.get("paths", ())),
-            })  # fmt: skip
-    return found
+        if record is None:
+            return []
+        newest = record.select("1 ORDER BY date DESC LIMIT ?", NEWEST)
+        return [_history_item(doc) for _, doc in newest]
+
+
+def _history_item(doc: Doc) -> Item:
+    text = doc.whole
+    return {
+        "id": doc.handle,
+        "what": doc.source,
+        "title": doc.title,
+        "text": text[:LONGEST],
+        "cut": text[LONGEST:].count("\n"),
+        "date": doc.date[:10],
+        "who": doc.who,
+        "paths": list(doc.about.get("paths", ())),
+    }

@@ -16,11 +16,12 @@ __all__ = ["CompactReport", "CompactRequest", "compact_due", "run", "run_due"]
 def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
     """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of
     prose."""
-    pairs = [name.partition("#") for name in request.files if request.adopt]
-    if units := tuple(heading.strip() for _, mark, heading in pairs if mark):
-        request = request._replace(
-            files=tuple(name for name, _, _ in pairs), units=units
-        )
+    if request.adopt:
+        parts = [name.partition("#") for name in request.files]
+        units = tuple(heading.strip() for _, mark, heading in parts if mark)
+        if units:
+            files = tuple(name for name, _, _ in parts)
+            request = request._replace(files=files, units=units)
     return compact(app, request, dry_run=dry_run)
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.diagnostics.content import Check, Scene, check_content
+from memcli.diagnostics.content import check_content
+from memcli.diagnostics.scene import Check, Scene, failure
 from memcli.errors import MemError
 from memcli.memory.values import Patch
 
@@ -41,56 +42,76 @@ def run(
     money."""
     # a faulty one is a row here, no reason to stop
     app.project.tolerate_configuration()
-    mended: tuple[Sequence[str], Sequence[Patch], Sequence[Check]] = (), (), ()
+    fixed: Sequence[str] = ()
+    patches: Sequence[Patch] = ()
+    failed: Sequence[Check] = ()
     if fix:
         from memcli.diagnostics import fixes
 
         remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
-        mended = fixes.mend(app, files, remedies, dry_run=dry_run)
+        fixed, patches, failed = fixes.mend(app, files, remedies, dry_run=dry_run)
     app.project.relist()
     scene = Scene(app, files, online=online)
-    rows = [
-        row
-        for each in ([check_content] if files else _sections())
-        for row in _asked(each, scene)
-    ]
-    done, patches, failed = mended
-    return DoctorReport((*rows, *failed), tuple(done), tuple(patches))
+    checks: list[Check] = []
+    for section in [check_content] if files else _sections():
+        checks += _checked(section, scene)
+    return DoctorReport(
+        checks=(*checks, *failed), fixed=tuple(fixed), patches=tuple(patches)
+    )
 
 
 def check_stale(app: App) -> DoctorReport:
     """Hold what entries name against the code, and nothing else."""
-    from memcli.diagnostics import fixes
+    from memcli.diagnostics import stale
 
-    return DoctorReport(tuple(_asked(fixes.check_stale, Scene(app))))
+    return DoctorReport(tuple(_checked(stale.check_stale, Scene(app))))
 
 
-def _asked(section: Section, scene: Scene) -> Iterator[Check]:
+def _checked(section: Section, scene: Scene) -> Iterator[Check]:
     """The rows of a section. One that breaks must not keep the others from being
     seen."""
     name = getattr(section, "__name__", "").removeprefix("check_").replace("_", "-")
     try:
         yield from list(section(scene))
     except MemError as error:
-        yield Check(name=name, status="FAIL", detail=error.what, hint=error.hint)
+        yield failure(name, error.what, hint=error.hint)
     except Exception as error:
         what = f"this could not be checked: {type(error).__name__}: {error}"
-        yield Check(
-            name=name,
-            status="FAIL",
-            detail=what,
-            hint="mend what it names; if it names nothing, please report it",
+        yield failure(
+            name, what, hint="mend what it names; if it names nothing, please report it"
         )
 
 
 def _sections() -> Sequence[Section]:
     """Of the report, in order; imported here, so that a look at files does without."""
-    from memcli.diagnostics import fixes, guards, hooks, installation, links
+    from memcli.diagnostics import (
+        fixes,
+        guards,
+        hooks,
+        index,
+        installation,
+        links,
+        opposites,
+        repository,
+        stale,
+    )
 
-    one = installation
     return (
-        one.check_root, one.check_configuration, check_content, one.check_git, one.check_index,
-        one.check_embedder, fixes.check_names, one.check_history, fixes.check_leftovers,
-        one.check_worktrees, hooks.check_hooks, one.check_found, links.check_links, one.check_other_memory,
-        guards.check_guards, one.check_llm,
-    )  # fmt: skip
+        installation.check_root,
+        installation.check_configuration,
+        check_content,
+        repository.check_git,
+        index.check_index,
+        index.check_embedder,
+        stale.check_names,
+        installation.check_history,
+        fixes.check_leftovers,
+        repository.check_worktrees,
+        hooks.check_hooks,
+        installation.check_found,
+        links.check_links,
+        installation.check_other_memory,
+        guards.check_guards,
+        opposites.check_opposites,
+        installation.check_llm,
+    )

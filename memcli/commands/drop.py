@@ -7,7 +7,7 @@ from memcli.app import App
 from memcli.extraction import proposals
 from memcli.extraction.proposals import Proposal
 from memcli.memory.values import Patch
-from memcli.storage.state import Inbox
+from memcli.storage.inbox import Inbox
 
 
 class DropReport(NamedTuple):

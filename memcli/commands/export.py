@@ -15,8 +15,8 @@ from memcli.install import git_hooks
 from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.project.context import Project, base_of, nothing_written, read_known
-from memcli.project.levels_on_disk import PRIVATE, marks
-from memcli.project.listing import FoundFile
+from memcli.project.listing import PRIVATE, FoundFile, marks
+from memcli.storage.durable import write_output
 from memcli.storage.files import read_text, refuse_links
 
 TARGETS = ("claude", "agents-md", "json")
@@ -52,15 +52,17 @@ def export(
     either."""
     one_of("--target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
-    live: dict[str, Exported] = {}  # each id once, from the nearest file
+    nearest: dict[str, Exported] = {}  # each id once, from the nearest file
     for file, entries in files:
         for entry in entries if file.place.store == "memory" else ():
-            if entry.id not in live:
+            if entry.id not in nearest:
                 score = standing(app.project, entry, file.place.level).score
-                live[entry.id] = Exported(entry, file, round(score, 6))
-    kept = [one for one in live.values() if one.entry.status != "retired"]
-    kept.sort(key=lambda one: (-one.weight, one.file.path, one.entry.start))
-    notes = list(_notes(files, kept)) if target != "json" else []
+                nearest[entry.id] = Exported(entry, file, round(score, 6))
+    kept = [each for each in nearest.values() if each.entry.status != "retired"]
+    kept.sort(key=lambda each: (-each.weight, each.file.path, each.entry.start))
+    notes: list[ExportNote] = []
+    if target != "json":
+        notes = [*_norms(files), *_lessons(kept)]
     section = handout.compose(notes, lines=lines, size=size)
     return ExportReport(
         target=target, kept=tuple(kept), handout=section, problems=tuple(problems)
@@ -68,88 +70,74 @@ def export(
 
 
 def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem]]:
-    def far(file: FoundFile) -> tuple[bool, int, str]:
-        place = file.place
-        depth = OUTERMOST[file.place.level]
-        around = place.job in ("", project.view.job) and place.task in (
-            "",
-            project.view.task,
-        )
-        return not around, -depth if around else depth, file.name
-
-    found = _Read()
-    problems = list(project.listing.problems)
-    apart = marks(project.listing.files)
-    first = dict[str, str]()
-    files = view.visible(project.listing.files, project.view, filters)
+    """The files in view with their entries, the nearest first, and what is wrong with
+    them. Where a task's own tree has another entry of an id, its id says so."""
+    visible = view.visible(project.listing.files, project.view, filters)
     files = [
-        f
-        for f in files
-        if f.place.store in ("memory", "institutional") and f.tree != PRIVATE
+        file
+        for file in visible
+        if file.place.store in ("memory", "institutional") and file.tree != PRIVATE
     ]
-    for file in read_known(project, sorted(files, key=far), problems):
-        mark = apart.get(file.path, "")
-        keyed = list[Entry]()
-        for one in (*file.memory.entries, *sections(file.memory)):
-            own = first.setdefault(one.id, mark) == mark
-            keyed.append(one if own else one._replace(id=mark + one.id))
-        found.append((file, keyed))
-    return found, problems
+    files.sort(key=lambda file: _distance(project, file))
+    problems = list(project.listing.problems)
+    trees = marks(project.listing.files)
+    first: dict[str, str] = {}
+    read: _Read = []
+    for file in read_known(project, files, problems):
+        tree = trees.get(file.path, "")
+        entries: list[Entry] = []
+        for entry in (*file.memory.entries, *sections(file.memory)):
+            own = first.setdefault(entry.id, tree) == tree
+            entries.append(entry if own else entry._replace(id=tree + entry.id))
+        read.append((file, entries))
+    return read, problems
 
 
-def _notes(files: _Read, kept: Sequence[Exported]) -> Iterator[ExportNote]:
-    """Norms, the outermost first, equal texts once; rules and lessons, best first; no
-    episodes."""
+def _distance(project: Project, file: FoundFile) -> tuple[bool, int, str]:
+    place = file.place
+    in_job = place.job in ("", project.view.job)
+    in_task = place.task in ("", project.view.task)
+    depth = OUTERMOST[place.level]
+    if in_job and in_task:
+        return False, -depth, file.name
+    return True, depth, file.name
+
+
+def _norms(files: _Read) -> Iterator[ExportNote]:
+    """The institutional files, the outermost first, equal texts once."""
     texts: dict[str, str] = {}
-    for file, _ in sorted(files, key=lambda one: OUTERMOST[one[0].place.level]):
+    for file, _ in sorted(files, key=lambda read: OUTERMOST[read[0].place.level]):
         place = file.place
-        text = file.memory.text
-        if (
-            place.store == "institutional"
-            and place.level in ("global", "project")
-            and text.strip()
-        ):
-            texts.setdefault(text, file.path)
+        is_common = place.level in ("global", "project")
+        if is_common and place.store == "institutional" and file.memory.text.strip():
+            texts.setdefault(file.memory.text, file.path)
     for text, name in texts.items():
-        yield ExportNote(
-            group="norms", title=name, facts="", text=text.strip("\ufeff\r\n \t")
-        )
+        body = text.strip("\ufeff\r\n \t")
+        yield ExportNote(group="norms", title=name, facts="", text=body)
+
+
+def _lessons(kept: Sequence[Exported]) -> Iterator[ExportNote]:
+    """Rules and lessons, best first; no episodes."""
     for entry, _, _ in kept:
         if entry.kind != "episode":
-            facts = f"{entry.kind or entry.type}, id {entry.id[:8]}"
-            shelf = "rules" if entry.kind in RULES else "lessons"
             yield ExportNote(
-                group=shelf, title=entry.title, facts=facts, text=entry.body
+                group="rules" if entry.kind in RULES else "lessons",
+                title=entry.title,
+                facts=f"{entry.kind or entry.type}, id {entry.id[:8]}",
+                text=entry.body,
             )
 
 
 def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
     """Make `text` the `whole` of the file `out`, or our section in it, which goes with
     None; whether that changed anything."""
-    from memcli.storage.durable import write_output
-
     project = app.project
-    root = app.project.root
-    path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
-    if os.path.realpath(path) in {
-        os.path.realpath(file.path) for file in project.listing.files
-    }:
-        raise UsageError(f"{out}: is a memory file", "name another file with --out")
-    refuse_links(
-        path, root if root is not None and path.is_relative_to(root) else path.parent
-    )
+    root = project.root
+    path = _written_path(project, out)
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
     try:
-        if text is None or whole:
-            after = (
-                f"{text}\n"
-                if text
-                else before and git_hooks.drop(before, git_hooks.EXPORT)
-            )
-        else:
-            lines = text.split("\n")[1:-1]
-            after = git_hooks.put(before, lines, git_hooks.EXPORT, blank=True)
+        after = f"{text}\n" if text and whole else _with_section(before, text)
     except UsageError as error:
         raise DataError(f"{out}:{error.what}; nothing is written", error.hint) from None
     if after is None and before is not None:
@@ -157,3 +145,24 @@ def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
     elif after is not None and after != before:
         write_output(path, after, root=root)
     return after != before
+
+
+def _written_path(project: Project, out: str) -> Path:
+    """Where an export goes. Raises for a memory file, and for a link."""
+    path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
+    memory_files = {os.path.realpath(file.path) for file in project.listing.files}
+    if os.path.realpath(path) in memory_files:
+        raise UsageError(f"{out}: is a memory file", "name another file with --out")
+    top = path.parent
+    if project.root is not None and path.is_relative_to(project.root):
+        top = project.root
+    refuse_links(path, top)
+    return path
+
+
+def _with_section(before: str | None, text: str | None) -> str | None:
+    """A file's text with our section, or without one; None: there is no file."""
+    if text is not None:
+        lines = text.split("\n")[1:-1]
+        return git_hooks.put(before, lines, git_hooks.EXPORT, blank=True)
+    return git_hooks.drop(before, git_hooks.EXPORT) if before else before

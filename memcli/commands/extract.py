@@ -59,15 +59,15 @@ def premortem(
     if not task.strip():
         hint = 'mem extract --premortem "what you are about to do"'
         raise UsageError("there is no task to foresee", hint)
-    hits = recall(
-        app, RecallRequest(task, Filters(type=("corrective",)), ranked_only=True)
-    ).hits
+    corrective = Filters(type=("corrective",))
+    hits = recall(app, RecallRequest(task, corrective, ranked_only=True)).hits
     folder = folder_of(app.project, job or app.project.view.job)
-    safe = speakers.clean_text(task)
+    safe_task = speakers.clean_text(task)
     pitfalls = [(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
-    risks, failed = _risks(app, safe, known) if llm else ((), "")
-    text = job_files.premortem(safe, pitfalls, risks, app.project.now.isoformat())
+    risks, failed = _risks(app, safe_task, known) if llm else ((), "")
+    today = app.project.now.isoformat()
+    text = job_files.premortem(safe_task, pitfalls, risks, today)
     report = MomentReport(
         what="premortem",
         path="",
@@ -83,9 +83,8 @@ def checkpoint(
 ) -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = folder_of(app.project, job or app.project.view.job) / ".assumptions.jsonl"
-    row = job_files.checkpoint_line(
-        found, moment(app.project.now).isoformat(timespec="seconds")
-    )
+    now = moment(app.project.now).isoformat(timespec="seconds")
+    row = job_files.checkpoint_line(found, now)
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     report = MomentReport("checkpoint", "", ())

@@ -1,29 +1,34 @@
 """mem forget ID: an entry's words leave every file of ours on this machine."""
 
 import os
+import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands.edit import refresh_found, writable
+from memcli.commands.export import export, save
 from memcli.errors import DataError, UsageError
 from memcli.history import record_of
 from memcli.history.record import opened
-from memcli.memory.parser import KnownFile
-from memcli.memory.tombstones import digest_of, fold
-from memcli.memory.values import Entry, Patch, plain_id
-from memcli.memory.words import body_of
+from memcli.install import git_hooks
+from memcli.memory.changes import EntryChange, edited
+from memcli.memory.parser import KnownFile, parse
+from memcli.memory.tombstones import LEAST, digest_of, fold, lines_of
+from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
 from memcli.project.context import read_known
 from memcli.storage.files import cache_dir, read_text
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/rules")
 """Where exports of memory may stand."""
-LEAST = 12
-"""Characters of a line by which its words are looked for elsewhere."""
+FORGOTTEN = "[forgotten]"
+"""What stands in the place of words in the entry of a session."""
+VERB = "forget"
+"""The name of the write in its undo record."""
 
 
 class ForgottenReport(NamedTuple):
@@ -46,55 +51,139 @@ class _Removed(NamedTuple):
     @property
     def words(self) -> list[str]:
         """Its title and the lines of its body that are long enough to be told by."""
-        body = body_of(self.entry.body, self.entry.title)
-        lines = [self.entry.title, *body.splitlines()]
-        return [line.strip() for line in lines if len(line.strip()) >= LEAST]
+        return [line for line in self.lines if len(line) >= LEAST]
+
+    @property
+    def lines(self) -> list[str]:
+        """Its title and the lines of its body by which it is known again."""
+        return lines_of(f"{self.entry.title}\n{self.entry.body}")
 
 
 def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenReport:
     """Remove entries from live files and archives, and their words from index, vectors,
     history, undo, state and page. Raises UsageError for an id that is not there."""
+    finished = set() if dry_run else _finish(app)
+    ids = [each for each in ids if not any(map(_begins_with(each), finished))]
+    if finished and not ids:
+        return ForgottenReport(entries=(), exchanges=0, left=(), dry_run=False)
     refresh_found(app)
     wanted = {plain_id(writable(app, each, archived=None).entry) for each in ids}
     removed: list[_Removed] = []
+    lines: list[str] = []
+    exchanges = 0
 
     def plan() -> ForgottenReport:
-        removed.clear()
-        patches = []
-        for file in read_known(app.project, app.project.listing.files, []):
-            gone = [entry for entry in file.memory.entries if entry.id in wanted]
-            if not gone:
-                continue
-            if not file.writable:
-                what = f"{file.path}: stands in another work tree; nothing is written"
-                raise DataError(what, "run it there")
-            removed.extend(_Removed(entry, file) for entry in gone)
-            patches.append(_without(app, file, gone))
+        nonlocal exchanges
+        files = [*read_known(app.project, app.project.listing.files, [])]
+        everything = _with_originals(files, wanted)
+        removed.extend(
+            _Removed(entry, file)
+            for file in files
+            for entry in file.memory.entries
+            if entry.id in everything
+        )
         if not removed:
             raise UsageError("a section of prose is yours: take it out", "mem edit ID")
+        lines.extend(line for one in removed for line in one.words)
+        patches = [
+            *filter(None, (_cleared(app, file, removed, lines) for file in files))
+        ]
+        # Before the files: whoever is killed here still finds the entries, and goes on.
+        exchanges = _from_history(app, lines, dry_run=dry_run)
+        if not dry_run:
+            _from_state(app, removed, lines)
         rows = tuple((one.entry.id, one.file.path, one.entry.title) for one in removed)
         return ForgottenReport(
             entries=rows, exchanges=0, left=(), dry_run=dry_run, patches=tuple(patches)
         )
 
-    report = app.write(plan, "forget", dry_run=dry_run)
-    lines = [line for one in removed for line in one.words]
-    exchanges = _from_history(app, lines, dry_run=dry_run)
+    report = app.write(plan, VERB, dry_run=dry_run)
     if not dry_run:
-        _from_state(app, removed, lines)
-        _from_index(app)
-        _from_page(app)
+        _from_the_rest(app, [one.entry.id for one in removed])
+        _from_exports(app, lines)
     left = tuple(_left(app, removed, lines))
     return report._replace(exchanges=exchanges, left=left)
 
 
-def _without(app: App, file: KnownFile, gone: Sequence[Entry]) -> Patch:
-    text = file.memory.text
-    for entry in sorted(gone, key=lambda entry: -entry.start):
-        text = text[: entry.start] + text[entry.end :]
+def _begins_with(prefix: str) -> Callable[[str], bool]:
+    return lambda entry_id: entry_id.startswith(prefix)
+
+
+def _finish(app: App) -> set[str]:
+    """The ids that a killed `mem forget` took out of the files, whose words are now
+    gone from the rest, too. Of one that ended no undo record is left."""
+    app.workspace.recover()
+    last = app.workspace.last_write()
+    if last is None or last.verb != VERB:
+        return set()
+    gone: set[str] = set()
+    for back in last.patches:
+        now = {entry.id for entry in parse(back.before or "", "").entries}
+        gone |= {entry.id for entry in parse(back.after or "", "").entries} - now
+    _from_the_rest(app, sorted(gone))
+    return gone
+
+
+def _from_the_rest(app: App, ids: Sequence[str]) -> None:
+    """Nothing of the entries in undo, the index and the page."""
+    app.workspace.forget_undo(ids)
+    _from_index(app)
+    _from_page(app)
+
+
+def _with_originals(files: Sequence[KnownFile], wanted: set[str]) -> set[str]:
+    """These ids, and those of the entries that were merged into them."""
+    merged = [
+        original
+        for file in files
+        for entry in file.memory.entries
+        if entry.id in wanted
+        for original in listed(entry, "merged_from")
+    ]
+    return wanted.union(merged)
+
+
+def _cleared(
+    app: App, file: KnownFile, removed: Sequence[_Removed], lines: Sequence[str]
+) -> Patch | None:
+    """The file without the entries, and without their words in what mem told of
+    sessions; None where it holds nothing of them."""
+    gone = {one.entry.id for one in removed}
+    changes = []
+    for at, entry in enumerate(file.memory.entries):
+        if entry.id in gone:
+            changes.append(EntryChange(at=at, remove=True))
+        elif entry.kind == "episode" and _says(entry, lines):
+            changes.append(_without_words(at, entry, lines))
+    if not changes:
+        return None
+    if not file.writable:
+        what = f"{file.path}: stands in another work tree; nothing is written"
+        raise DataError(what, "run it there")
     path = app.project.path_of(file.path)
     known = app.project.found(file.path)
-    return Patch(known.path if known else path, file.memory.text, text)
+    after = edited(file.memory, changes).text
+    return Patch(known.path if known else path, file.memory.text, after)
+
+
+def _says(entry: Entry, lines: Sequence[str]) -> bool:
+    """Whether an entry, its values included, has one of these lines."""
+    whole = fold("\n".join([entry.body, *map(str, entry.extra.values())]))
+    return any(fold(line) in whole for line in lines)
+
+
+def _without_words(at: int, entry: Entry, lines: Sequence[str]) -> EntryChange:
+    def cleared(text: str) -> str:
+        for line in sorted(lines, key=len, reverse=True):
+            words = r"\s+".join(map(re.escape, line.split()))
+            text = re.sub(words, FORGOTTEN, text, flags=re.IGNORECASE)
+        return text
+
+    texts = {key: value for key, value in entry.extra.items() if isinstance(value, str)}
+    values = {
+        key: cleared(value) for key, value in texts.items() if cleared(value) != value
+    }
+    return EntryChange(at=at, values=values, body=cleared(entry.body))
 
 
 def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:
@@ -117,16 +206,21 @@ def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:
 
 
 def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> None:
-    """Nothing of the words in what hooks told, in proposals and in undo; a digest stays,
-    by which the words are known again."""
+    """Nothing of the words in what hooks told and in proposals; a digest stays, by which
+    the words are known again."""
     salt = secrets.token_hex(16)
-    texts = {text for one in removed for text in (one.entry.title, one.entry.body)}
-    digests = [digest_of(text, salt) for text in texts]
     ids = [one.entry.id for one in removed]
+    day = app.project.now.isoformat()
     with app.state() as state:
         state.forget_entries(ids, lines)
-        state.add_tombstones(salt, digests, app.project.now.isoformat())
-    app.workspace.forget_undo(ids)
+        for everywhere in (True, False):
+            digests = {
+                digest_of(text, salt)
+                for one in removed
+                for text in (*one.lines, one.entry.id)
+                if (one.file.place.level == "global") == everywhere
+            }
+            state.add_tombstones(salt, digests, day, everywhere=everywhere)
 
 
 def _from_index(app: App) -> None:
@@ -145,8 +239,29 @@ def _from_page(app: App) -> None:
             path.unlink()
 
 
+def _from_exports(app: App, lines: Sequence[str]) -> None:
+    """Our section of a file of rules is written anew where it has the words."""
+    root = app.project.root
+    if root is None:
+        return
+    for name in RULE_FILES:
+        with suppress(OSError):  # none there, or none that can be read
+            text = read_text(root / name, root)
+            found = git_hooks.find(text, git_hooks.EXPORT)
+            section = fold(text[found.start : found.end]) if found else ""
+            if any(fold(line) in section for line in lines):
+                fresh = export(app, "agents-md").handout.text.rstrip("\n")
+                save(app, str(root / name), fresh)
+
+
 def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterator[str]:
     """What still holds the words, each with the command for it."""
+    gone = {one.entry.id for one in removed}
+    for file in read_known(app.project, app.project.listing.files, []):
+        for entry in file.memory.entries:
+            if entry.id not in gone and _says(entry, lines):
+                name = entry.id[:8]
+                yield f"{file.path} says it in {name}, too: mem forget {name}"
     root = app.project.root
     if root is None:
         return

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from memcli.app import App
@@ -23,13 +22,15 @@ from memcli.guard.guards import (
     strictest,
     tool_use,
 )
+from memcli.guard.setting import NOT_GIVEN, guard_values, suggested_values
+from memcli.guard.stops import Stop, stops
 from memcli.guard.suggest import Suggestion, suggest
 from memcli.history import record_of
 from memcli.history.record import opened
 from memcli.index import view
 from memcli.index.view import Candidate, Filters
 from memcli.memory.changes import ChangeSet
-from memcli.memory.values import Entry, Patch, plain_id
+from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project.context import hold, nothing_written, patches_of
 
@@ -53,6 +54,8 @@ class ListedGuard(NamedTuple):
     unless: tuple[str, ...]
     place: str
     faults: tuple[str, ...]
+    stopped: int
+    last_stop: str
 
 
 class GuardsReport(NamedTuple):
@@ -141,7 +144,8 @@ def list_guards(app: App) -> GuardsReport:
     refresh_found(app)
     trusted = _trusted(app)
     guards = app.guarded(lambda: find_guards(app))
-    return GuardsReport(tuple(_listed(app, guard, trusted) for guard in guards))
+    noted = stops(app)
+    return GuardsReport(tuple(_listed(app, guard, trusted, noted) for guard in guards))
 
 
 def trust(app: App, prefix: str) -> GuardsReport:
@@ -163,7 +167,7 @@ def set_guard(
     app: App,
     prefix: str,
     mode: str,
-    given: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    given: Mapping[str, Sequence[str]] = NOT_GIVEN,
 ) -> SetGuardReport:
     """Switch a guard on (ask, deny) or "off", with the patterns that are `given` for
     commands, paths and unless. Without any an entry gets the suggested ones. Raises UsageError when there is nothing it could stop."""
@@ -180,7 +184,7 @@ def set_guard(
             raise UsageError(f"{prefix}: is a section of prose, not an entry", hint)
         number = ids.index(plain_id(place.entry))
         entry = memory.entries[number]
-        values = _values(entry, mode, given)
+        values = guard_values(entry, mode, given)
         changes.set((place.path, number), **values)
         after = {**entry.extra, **values}
         return SetGuardReport(
@@ -197,39 +201,6 @@ def set_guard(
     return app.write(plan, "guard", dry_run=app.options.dry_run)
 
 
-def _values(
-    entry: Entry, mode: str, given: Mapping[str, Sequence[str]]
-) -> dict[str, object]:
-    """The values to set: the mode, and patterns that were given or are suggested."""
-    if mode == "off":
-        return {"guard": None}
-    values: dict[str, object] = {"guard": mode}
-    values |= {key: list(texts) for key, texts in given.items() if texts}
-    has_patterns = any(
-        values.get(k) or entry.extra.get(k) for k in ("commands", "paths")
-    )
-    if not has_patterns:
-        made = suggest(entry.title, body_of(entry.body, entry.title))
-        if not made.commands and not made.paths:
-            what = f"{entry.id[:8]}: what it forbids is not clear from its words"
-            hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
-            raise UsageError(what, hint)
-        values |= _suggested_values(made, values)
-    checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
-    for pattern, reason in checked.faults:
-        raise UsageError(f"{pattern}: {reason}", "mem guard --help")
-    return values
-
-
-def _suggested_values(made: Suggestion, known: dict[str, object]) -> dict[str, object]:
-    patterns = {
-        "commands": list(made.commands),
-        "paths": list(made.paths),
-        "unless": list(made.unless),
-    }
-    return {key: texts for key, texts in patterns.items() if texts and key not in known}
-
-
 def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
     given = values.get(key)
     return tuple(map(str, given)) if isinstance(given, (list, tuple)) else ()
@@ -237,6 +208,8 @@ def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
 
 def try_call(app: App, line: str, path: str) -> TryReport:
     """What would happen to a shell line, or to a change of a file, and why."""
+    if not app.project.listing.files:
+        return TryReport(decision=None, call=line or path)
     refresh_found(app)
     use = _use(app, line, [path] if path else [])
     trusted = _trusted(app)
@@ -304,7 +277,7 @@ def _suggested(
         return None
     if written.commands or written.paths:
         made = written
-    wanted = {"guard": DENY, **_suggested_values(made, {})}
+    wanted = {"guard": DENY, **suggested_values(made, {})}
     guard = read_guard(candidate.entry, candidate.title, wanted, place, "")
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]
     return Suggested(
@@ -376,8 +349,11 @@ def _trusted(app: App) -> frozenset[str]:
     return app.from_state(lambda state: state.trusted(), nothing, make=False)
 
 
-def _listed(app: App, guard: Guard, trusted: frozenset[str]) -> ListedGuard:
+def _listed(
+    app: App, guard: Guard, trusted: frozenset[str], noted: Sequence[Stop]
+) -> ListedGuard:
     own = is_own(app, guard)
+    days = [each.at[:10] for each in noted if each.entry == guard.entry]
     known = guard.digest in trusted
     effect = ""
     if guard.binds:
@@ -397,6 +373,8 @@ def _listed(app: App, guard: Guard, trusted: frozenset[str]) -> ListedGuard:
         faults=tuple(
             f"{pattern}: {reason}".strip(": ") for pattern, reason in guard.faults
         ),
+        stopped=len(days),
+        last_stop=max(days, default=""),
     )
 
 

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,11 +79,8 @@ def add_history(
     path = record_path(app.project)
     root = app.project.root
     if path is None or root is None:
-        why = (
-            "history = false"
-            if not app.project.config.history
-            else "no git repository here"
-        )
+        wanted = app.project.config.history
+        why = "no git repository here" if wanted else "history = false"
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
     begun = time.monotonic()
     with _record(app, make=True) as record:
@@ -93,26 +91,37 @@ def add_history(
             record, root, looked.found, config, today, {}, progress
         )
         kept = record.counts()
-    took = round(time.monotonic() - begun, 1)
-    counts = (kept["exchanges"], kept["sessions"], kept["commits"])
-    return HistoryReport(added, *counts, str(path), took, looked)
+    return HistoryReport(
+        added=added,
+        exchanges=kept["exchanges"],
+        sessions=kept["sessions"],
+        commits=kept["commits"],
+        path=str(path),
+        seconds=round(time.monotonic() - begun, 1),
+        looked=looked,
+    )
 
 
 def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
     """Sessions in all work trees of the repository, also in those that are gone."""
+    known = filter(None, record.note("trees").split("\n"))
+    gone = [Path(path) for path in known if not os.path.lexists(path)]
+    trees = [*_work_trees(root), *gone]
+    record.keep("trees", "\n".join(dict.fromkeys(map(str, trees))))
+    return discover(app.project.environ, [root, *trees])
+
+
+def _work_trees(root: Path) -> Iterator[Path]:
+    """The other work trees of the repository that `root` is one of."""
     top = git.work_tree(root)
     common = git.common_dir(top) if top is not None else None
-    trees = [root, *([common.parent] if common and common.name == ".git" else [])]
-    for file in (common / "worktrees").glob("*/gitdir") if common is not None else ():
+    if common is None:
+        return
+    if common.name == ".git":
+        yield common.parent
+    for file in (common / "worktrees").glob("*/gitdir"):
         with suppress(OSError):
-            trees.append(Path(os.fsdecode(file.read_bytes()).strip()).parent)
-    trees += [
-        Path(p)
-        for p in record.note("trees").split("\n")
-        if p and not os.path.lexists(p)
-    ]
-    record.keep("trees", "\n".join(dict.fromkeys(map(str, trees[1:]))))
-    return discover(app.project.environ, trees)
+            yield Path(os.fsdecode(file.read_bytes()).strip()).parent
 
 
 def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
@@ -125,11 +134,8 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
     try:
         with _record(app, make=True) as record:
             if named:
-                paths = [
-                    Path(os.path.abspath(project.cwd / name))
-                    for name in named
-                    if name != "-"
-                ]
+                files = [project.cwd / name for name in named if name != "-"]
+                paths = [Path(os.path.abspath(file)) for file in files]
                 history.add_named(record, paths, read)
                 history.add_commits(record, root, project.config.history_commits)
                 record.settle()
@@ -157,12 +163,13 @@ def show_handle(app: App, handle: str) -> Doc:
     several."""
     with _record(app) as record:
         unit = _session(record, handle)
-        turn = handle.partition(".")[2]
-        found = [doc for _, doc in record.select("unit = ? ORDER BY turn", unit)]
-    found = [doc for doc in found if turn in ("", str(doc.turn))]
-    if not found:
+        docs = [doc for _, doc in record.select("unit = ? ORDER BY turn", unit)]
+    turn = handle.partition(".")[2]
+    docs = [doc for doc in docs if turn in ("", str(doc.turn))]
+    if not docs:
         raise UsageError(f"{handle}: nothing of that name", HANDLES)
-    return found[0]._replace(said=tuple(each for doc in found for each in doc.said))
+    said = chain.from_iterable(doc.said for doc in docs)
+    return docs[0]._replace(said=tuple(said))
 
 
 def forget(
@@ -175,10 +182,11 @@ def forget(
 ) -> ForgetReport:
     """Delete a session, what is older than a day, or everything; later readings pass
     over it."""
-    if bool(session) + bool(before) + all != 1:
+    if sum(map(bool, (session, before, all))) != 1:
         what = "say what to forget: --session ID, --before DATE or --all"
         raise UsageError(what, "mem forget --help")
-    if before and not (is_day(before) and before <= app.project.now.isoformat()):
+    is_past = is_day(before) and before <= app.project.now.isoformat()
+    if before and not is_past:
         raise UsageError(
             f"--before {before}: no day that has been", "write it like 2026-03-01"
         )

@@ -31,7 +31,9 @@ from memcli.memory.values import (
 from memcli.project.context import Project, read_known
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters
+from memcli.similarity.taken_back import TakenBackDoor
 from memcli.text import controls, secrets
+from memcli.text.injections import find_injections
 
 UNCONDITIONAL = ("policy", "architecture")
 """Kinds whose own priority would show them in every recall: imported ones get
@@ -50,21 +52,33 @@ class ImportReport(NamedTuple):
     private: tuple[str, ...]
     skipped: tuple[Problem, ...]
     patches: tuple[Patch, ...]
+    taken_back: tuple[str, ...] = ()
+    """What was taken back before, each with when and why."""
 
 
-def run(
-    app: App, paths: Sequence[str], form: str, level: str, *, dry_run: bool = False
-) -> ImportReport:
-    """Append what is not known yet, the format "" found out; ids follow from the
-    sources, so that twice is once."""
-    level = LEVEL_WORDS.get(level, level)
+class ImportRequest(NamedTuple):
+    """What to take over: files and folders, their format ("" is found out), to which
+    level; `again`: what was taken back before, too."""
+
+    paths: tuple[str, ...]
+    form: str = ""
+    level: str = "project"
+    again: bool = False
+
+
+def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
+    """Append what is not known yet; ids follow from the sources, so that twice is
+    once."""
+    level = LEVEL_WORDS.get(request.level, request.level)
     one_of("--level", level, LEVELS)
-    one_of("format", form, ("", *importers.FORMS))
+    one_of("format", request.form, ("", *importers.FORMS))
     target(app.project, level)  # raises where there is none
-    sources = [_read(app.project, each, form) for each in paths]
+    sources = [_read(app.project, each, request.form) for each in request.paths]
     drafts = [draft for source in sources for draft in source.drafts]
     report = app.write(
-        lambda: _plan(app.project, level, drafts), "import", dry_run=dry_run
+        lambda: _plan(app, level, drafts, again=request.again),
+        "import",
+        dry_run=dry_run,
     )
     return report._replace(
         skipped=tuple(each for one in sources for each in one.problems)
@@ -106,7 +120,7 @@ def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
         return "private"
     if any(map(secrets.find_secrets, parts)):
         return "refused"
-    if any(map(controls.find_injections, parts)):
+    if any(map(find_injections, parts)):
         return "injected"
     known = draft.id in seen
     seen.add(draft.id)
@@ -150,7 +164,10 @@ def _unlike(
     return kept, [(draft.title, ids[same[at]]) for at, draft in mine if at in same]
 
 
-def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> ImportReport:
+def _plan(
+    app: App, level: str, drafts: Sequence[ImportDraft], *, again: bool
+) -> ImportReport:
+    project = app.project
     today = project.now.isoformat()
     known, live = _known(project, level)
     judged = defaultdict[str, list[ImportDraft]](list)
@@ -158,7 +175,10 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
     for draft in map(_cleaned, drafts):
         if draft.title or draft.text:
             judged[_fate(draft, level, seen)].append(draft)
-    kept, same = _unlike(judged["fresh"], live, today)
+    unlike, same = _unlike(judged["fresh"], live, today)
+    taken = app.taken_back() if unlike and not again else TakenBackDoor(())
+    refusals = [taken.of(_body(draft, today), id=draft.id) for draft in unlike]
+    kept = [draft for draft, why in zip(unlike, refusals, strict=True) if why is None]
     name, path = target(project, level)
     memory = read_target(project, path, name)
     eol = grammar.eol_of(memory.text)
@@ -177,6 +197,7 @@ def _plan(project: Project, level: str, drafts: Sequence[ImportDraft]) -> Import
         known=tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
         similar=tuple(same), refused=refused, injected=injected, private=private, skipped=(),
         patches=(Patch(path, before, after.text),) if kept else (),
+        taken_back=tuple(str(why) for why in refusals if why is not None),
     )  # fmt: skip
 
 

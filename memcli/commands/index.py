@@ -55,15 +55,12 @@ def index(
         what = f"the index is busy: another process is writing it ({app.index.path})"
         raise RefusedError(what, "run again")
     vectors = _embed(app, embedding)
+    names = None
     root = app.project.root
-    names = (
-        app.guarded(lambda: anchors.update(app.index, root))
-        if root is not None
-        else None
-    )
-    return app.guarded(lambda: _report(app, done))._replace(
-        vectors=vectors, names=names
-    )
+    if root is not None:
+        names = app.guarded(lambda: anchors.update(app.index, root))
+    report = app.guarded(lambda: _report(app, done))
+    return report._replace(vectors=vectors, names=names)
 
 
 def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
@@ -84,7 +81,10 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
     except (ProviderError, UsageError) as error:
         failed = error.what
         hint = error.hint
-    return Embedded(model, *app.index.vectors.count(app.chosen), failed, hint)
+    have, chosen_count = app.index.vectors.count(app.chosen)
+    return Embedded(
+        model=model, have=have, chosen=chosen_count, failed=failed, hint=hint
+    )
 
 
 def check(app: App) -> IndexReport:
@@ -95,10 +95,11 @@ def check(app: App) -> IndexReport:
         changed, gone = refresh.differing(app.index, app.project.listing.files)
         return _report(app, database.Refreshed(), (*changed, *gone))
 
-    found = app.kept.looked(compare) if app.kept.exists else None
-    return found or _nothing(app)._replace(
-        stale=tuple(f.name for f in app.project.listing.files)
-    )
+    report = app.kept.looked(compare) if app.kept.exists else None
+    if report is None:
+        stale = tuple(file.name for file in app.project.listing.files)
+        return _nothing(app)._replace(stale=stale)
+    return report
 
 
 def _nothing(app: App) -> IndexReport:
@@ -119,27 +120,29 @@ def _report(
     app: App, done: database.Refreshed, stale: tuple[str, ...] = ()
 ) -> IndexReport:
     files = app.index.everywhere()
-    counts = (done.read, done.changed, done.removed)
-    problems = (tuple(app.problems), repeated(app, files))
     return IndexReport(
-        str(app.index.path), files, files.entries, *counts, stale, *problems
+        where=str(app.index.path),
+        files=files,
+        entries=files.entries,
+        read=done.read,
+        changed=done.changed,
+        removed=done.removed,
+        stale=stale,
+        problems=tuple(app.problems),
+        repeated=repeated(app, files),
     )
 
 
 def repeated(app: App, files: Mapping[int, FileRow]) -> tuple[Problem, ...]:
     """Ids that stand twice within one git work tree; the first in view counts."""
     first: dict[tuple[str, str], str] = {}
-    found = []
+    problems = []
     for entry, source, line in app.index.entries.repeated():
         row = files[source]
         here = f"{row.path}:{line}"
-        there = (
-            here
-            if row.place.store == "archive"
-            else first.setdefault((entry, row.tree), here)
-        )
-        if there != here:
-            found.append(
-                Problem(row.path, line, f"id {entry} stands already in {there}")
-            )
-    return tuple(found)
+        if row.place.store != "archive":
+            there = first.setdefault((entry, row.tree), here)
+            if there != here:
+                what = f"id {entry} stands already in {there}"
+                problems.append(Problem(row.path, line, what))
+    return tuple(problems)

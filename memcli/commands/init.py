@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
+from memcli.guard.stops import first_guard
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
@@ -93,6 +94,11 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if root is not None and request.all_of_it:
         done += _without_index(app, root, dry_run=dry_run)
     done += dict.fromkeys(notes)
+    if not (request.remove or dry_run) and project.listing.files and app.kept.exists:
+        app.refresh(embed=False)
+        done += filter(
+            None, [app.from_state(lambda state: first_guard(app, state), "")]
+        )
     wired = (request.git or request.agents) and not request.remove
     if fault := wired and (harness.path_fault() or harness.desktop_fault()):
         done = [*(done or ["everything is in place already"]), fault]
@@ -117,7 +123,7 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
     if stay := [
         name for name in names if name[0] not in "~/" and (root / name).exists()
     ]:
-        more = " …" * (len(stay) > 3)
+        more = " …" if len(stay) > 3 else ""
         app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
     return ["removed .memory.db: the index of the memory files"] if own else []
 

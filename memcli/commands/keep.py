@@ -16,7 +16,7 @@ from memcli.memory.values import KINDS, LEVELS, Patch
 from memcli.project import context
 from memcli.project.context import current_stage, job_folder, need_root, task_folder
 from memcli.sessions.model import Session
-from memcli.storage.state import Inbox
+from memcli.storage.inbox import Inbox
 
 
 class KeepRequest(NamedTuple):
@@ -72,8 +72,11 @@ def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepRep
         home = _home(app, proposal)
         outcome = _placed(app, proposal, request, home, list(known.values()))
         for why in outcome.dropped:
+            if why == placement.LEARNED:  # by a keep that was killed, or the session
+                app.notes.append(f"{proposal.id[:8]}: is known already")
+                continue
             what = f"{proposal.id[:8]}: is not written: {why}"
-            hint = f"mem add --again {shlex.quote(proposal.title)}"
+            hint = f"mem add --again {shlex.quote(proposal.text or proposal.title)}"
             raise RefusedError(what, hint)
         events += outcome.events
         texts |= outcome.texts
@@ -106,6 +109,7 @@ def _placed(
         phase=proposal.phase or current_stage(app.project, home.job),
         today=app.project.now.isoformat(),
         targets=targets,
+        forgotten=app.forgotten(),
     )
     draft = proposals.draft_of(
         proposal, title=request.title, kind=request.kind, level=request.level

@@ -1,7 +1,6 @@
 """mem merge-driver: what git calls to merge two versions of a memory file."""
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -10,29 +9,39 @@ from pathlib import Path
 from memcli.compaction.merge import merge
 from memcli.errors import DataError
 from memcli.memory.grammar import conflict_lines
+from memcli.memory.parser import parse
 from memcli.project import git, globs
 from memcli.project.context import Project
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import contradictions
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
+from memcli.text.matching import verbose
 
 ERROR = 255  # above 128 git takes the driver for failed; 1 to 127 are conflicts
 USAGE = (
     "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
 )
-OURS = re.compile(
-    r"(?:^|/)(?:MEMORY|institutional|proxy)\.md$|\.archive\.md$|(?:^|/)(?:proxy-)?tasks/[^/]+\.md$"
-)
+
+
+@verbose
+def memory_name() -> str:
+    """The name of a memory file, whatever the configuration says."""
+    return r"""
+        (?: ^ | / ) (?: MEMORY | institutional | proxy ) \.md $
+      | \.archive\.md $
+      | (?: ^ | / ) (?: proxy- )? tasks / [^/]+ \.md $
+    """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Merge into the second file. Returns git's exit codes; never raises."""
-    odd = [
-        name
-        for name in arguments[:3]
-        if os.path.exists(name) and not os.path.isfile(name)
-    ]
-    if odd or not 3 <= len(arguments) <= 5:
-        print(f"mem: {odd[0]}: not a regular file" if odd else USAGE, file=sys.stderr)
+    for name in arguments[:3]:
+        if os.path.exists(name) and not os.path.isfile(name):
+            print(f"mem: {name}: not a regular file", file=sys.stderr)
+            return 2
+    if not 3 <= len(arguments) <= 5:
+        print(USAGE, file=sys.stderr)
         return 2
     files = [Path(argument).absolute() for argument in arguments[:3]]
     name, size = [*arguments[3:], "", ""][:2]
@@ -48,13 +57,16 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
     ours = files[1]
     try:
         text, conflicts = _merged(files, name, size)
+        opposed = _opposed(text, [_read(path) for path in files[1:]])
         if text != _read(ours):
             write_output(ours, text)
+        for pair in opposed:
+            print(strip_controls(f"mem: {name or ours.name}: {pair}"), file=sys.stderr)
         return min(conflicts, 127)
     except Exception as error:  # git can merge, and a driver that dies stops a rebase
         _explain(name or ours.name, error)
-    # as git does without a driver; of what it cannot merge, binary content say, ours
-    # stays
+    # As git does without a driver; of what it cannot merge, such as binary content,
+    # ours stays.
     try:
         text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
         ours.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -66,7 +78,7 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
 def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
     """The merged text. Raises for what is no memory file: an attribute must not merge
     code."""
-    if name and not OURS.search(name):
+    if name and not memory_name().search(name):
         path = Path.cwd() / name
         project = Project(os.environ, path.parent)
         inner = project.relative(str(path))
@@ -79,6 +91,19 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
                 f"has conflict markers ({name}:{line})", "resolve them first"
             )
     return merge(*texts, path=name, merge_prose=partial(_as_git, size))
+
+
+def _opposed(text: str, sides: Sequence[str]) -> list[str]:
+    """The pairs of live entries that say the opposite, one of each side."""
+    live = [entry for entry in parse(text, "").entries if entry.status != "retired"]
+    sets = [{entry.id for entry in parse(side, "").entries} for side in sides]
+    mixed = []
+    for one, other in contradictions([claim(entry.body) for entry in live]):
+        pair = {live[one].id, live[other].id}
+        if not any(pair <= known for known in sets):
+            titles = f"{live[one].title!r} and {live[other].title!r}"
+            mixed.append(f"{titles} say the opposite: mem compact --check")
+    return mixed
 
 
 def _read(path: Path, otherwise: str = "strict") -> str:

@@ -18,9 +18,8 @@ from memcli.project.context import Project
 from memcli.recall import budget, ranking
 from memcli.storage.files import Unreadable
 
-UNTITLED = (
-    12  # so many tokens of its text stand for the title of an entry that has none
-)
+# so many tokens of its text stand for the title of an entry that has none
+UNTITLED = 12
 
 
 class ListRow(NamedTuple):
@@ -61,9 +60,8 @@ def list_entries(
         return ListReport((), 0)
     app.refresh()
     listed = app.guarded(lambda: _rows(app, filters))
-    listed.sort(
-        key=lambda row: (row.path, -row.line)
-    )  # what stands later was written later
+    # what stands later was written later
+    listed.sort(key=lambda row: (row.path, -row.line))
     listed.sort(key=lambda row: row.date, reverse=True)
     return ListReport(tuple(listed[:recent]), len(listed))
 
@@ -71,52 +69,60 @@ def list_entries(
 def _rows(app: App, filters: view.Filters) -> list[ListRow]:
     files = app.index.in_view(app.project.view, filters)
     where = view.select(files, filters, app.project.relative)
-    passing = {
-        candidate.rowid: candidate.entry
-        for candidate in app.index.entries.select(where)
-    }
+    passing = {each.rowid: each.entry for each in app.index.entries.select(where)}
     copies: dict[str, list[view.Candidate]] = {}
     for candidate in app.index.entries.copies(passing.values()):
         if candidate.source in where.files:
             copies.setdefault(candidate.entry, []).append(candidate)
     nearest = [view.nearest(same, files, app.project.view) for same in copies.values()]
-    named = Counter(each.title for each in nearest)
-    wanted = (each for each in nearest if each.rowid in passing)
+    titles = Counter(each.title for each in nearest)
     return [
-        _row(app, each, files[each.source], alone=named[each.title] == 1)
-        for each in wanted
+        _row(app, each, files[each.source], alone=titles[each.title] == 1)
+        for each in nearest
+        if each.rowid in passing
     ]
 
 
-def _row(app: App, c: view.Candidate, file: view.FileRow, *, alone: bool) -> ListRow:
-    values = c.values
-    place = file.place
-    words = budget.cut_words(
-        " ".join(w for w in c.text.split() if w != "---"), UNTITLED
-    )
-    title = c.title if alone or values["written"] else f"{c.title}: {words}"
+def _row(
+    app: App, candidate: view.Candidate, file: view.FileRow, *, alone: bool
+) -> ListRow:
+    """The row of an entry; the title of prose that does not stand `alone` says more."""
+    values = candidate.values
+    text = " ".join(word for word in candidate.text.split() if word != "---")
+    begin = budget.cut_words(text, UNTITLED)
+    title = candidate.title or begin
+    if candidate.title and not (alone or values["written"]):
+        title = f"{candidate.title}: {begin}"
     age = ranking.age_of(values, app.project.now)
-    count = int(values["count"])
-    known = values.get("stability")
-    stable = (
-        prominence.initial_stability(values.get("surprise") or 0)
-        if known is None
-        else known
-    )
-    given = (
+    stability = values.get("stability")
+    if stability is None:
+        stability = prominence.initial_stability(values.get("surprise") or 0)
+    standing = prominence.prominence(
         float(values["importance"]),
-        c.kind,
+        candidate.kind,
         age,
-        count,
+        int(values["count"]),
         ranking.rule_of(app.project.config),
-        stable,
+        stability,
     )
-    p = prominence.prominence(*given)
     return ListRow(
-        id=c.entry, date=c.date, level=place.level, store=place.store, type=c.type, kind=c.kind, status=str(values["status"]),
-        importance=float(values["importance"]), reinforcement_count=count, age_days=age, decay=round(p.decay, 4), growth=round(p.growth, 4),
-        prominence=round(p.value, 4), title=title if c.title else words, path=file.path, line=c.line,
-    )  # fmt: skip
+        id=candidate.entry,
+        date=candidate.date,
+        level=file.place.level,
+        store=file.place.store,
+        type=candidate.type,
+        kind=candidate.kind,
+        status=str(values["status"]),
+        importance=float(values["importance"]),
+        reinforcement_count=int(values["count"]),
+        age_days=age,
+        decay=round(standing.decay, 4),
+        growth=round(standing.growth, 4),
+        prominence=round(standing.value, 4),
+        title=title,
+        path=file.path,
+        line=candidate.line,
+    )
 
 
 PROVENANCE = (
@@ -145,54 +151,71 @@ def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
     """The entry whose id is or begins with `prefix`. Raises UsageError for none or
     several."""
     refresh_found(app)
-    return app.guarded(lambda: _show(app, prefix, proxy))
+    return app.guarded(lambda: _show(app, prefix, proxy=proxy))
 
 
-def _show(app: App, prefix: str, proxy: bool) -> ShowReport:
+def _show(app: App, prefix: str, *, proxy: bool) -> ShowReport:
     index = app.index
+    files = _files(app, proxy=proxy)
+    ids = {entry for entry, source in index.entries.ids(prefix) if source in files}
+    name = the_one(prefix, ids)
+    app.notes.extend(twins(index, name))
+    copies = [copy for copy in index.entries.copies([name]) if copy.source in files]
+    best = view.nearest(copies, files, app.project.view)
+    row = files[best.source]
+    others = [copy for copy in copies if copy is not best]
+    places = tuple(f"{files[copy.source].path}:{copy.line}" for copy in others)
+    with suppress(Unreadable):
+        memory = _read(app, row.path)
+        for entry in (*memory.entries, *parser.sections(memory)):
+            if entry.start == best.offset and words.clean(entry.id) == plain_id(name):
+                raw = memory.text[entry.start : entry.end]
+                return _report(app, entry._replace(id=name), row, raw, places)
+    raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
+
+
+def _files(app: App, *, proxy: bool) -> dict[int, FileRow]:
+    """The files in the index by number, those of the proxy store only when asked."""
     rows = app.index.files().values()
-    files = {
+    return {
         row.id: row
         for row in rows
         if proxy or "proxy" not in (row.place.store, row.place.of)
     }
-    name = the_one(
-        prefix,
-        {entry for entry, source in index.entries.ids(prefix) if source in files},
-    )
-    app.notes.extend(twins(index, name))
-    copies = [copy for copy in index.entries.copies([name]) if copy.source in files]
-    best = view.nearest(copies, files, app.project.view)
-    others = tuple(f"{files[c.source].path}:{c.line}" for c in copies if c is not best)
-    row = files[best.source]
-    file = app.project.found(row.path)
-    with suppress(Unreadable):
-        memory = (
-            app.project.read(file) if file is not None else parser.parse("", row.path)
-        )
-        for entry in (*memory.entries, *parser.sections(memory)):
-            if entry.start == best.offset and words.clean(entry.id) == plain_id(name):
-                raw = memory.text[entry.start : entry.end]
-                return _report(app, entry._replace(id=name), row, raw, others)
-    raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
+
+
+def _read(app: App, name: str) -> parser.MemoryFile:
+    """A memory file as it is now, empty when it is gone."""
+    file = app.project.found(name)
+    return parser.parse("", name) if file is None else app.project.read(file)
 
 
 def _report(
     app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]
 ) -> ShowReport:
-    hit = standing(app.project, entry, row.place.level)
-    extra = entry.extra
-    p = hit.prominence
+    scored = standing(app.project, entry, row.place.level)
     factors = {
-        "importance": p.importance, "decay": p.decay, "growth": p.growth, "prominence": p.value,
-        "level": hit.level_weight, "kind": hit.kind_weight, "score": hit.score,
-    }  # fmt: skip
+        "importance": scored.prominence.importance,
+        "decay": scored.prominence.decay,
+        "growth": scored.prominence.growth,
+        "prominence": scored.prominence.value,
+        "level": scored.level_weight,
+        "kind": scored.kind_weight,
+        "score": scored.score,
+    }
+    extra = entry.extra
     return ShowReport(
-        entry=entry, path=row.path, level=row.place.level, store=row.place.store, age_days=hit.item.age,
+        entry=entry,
+        path=row.path,
+        level=row.place.level,
+        store=row.place.store,
+        age_days=scored.item.age,
         factors={key: round(value, 6) for key, value in factors.items()},
         provenance={key: extra[key] for key in PROVENANCE if key in extra},
-        relations=tuple(app.index.entries.relations(entry.id)), copies=copies, raw=raw,
-    )  # fmt: skip
+        relations=tuple(app.index.entries.relations(entry.id)),
+        copies=copies,
+        raw=raw,
+    )
 
 
 def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
@@ -205,8 +228,16 @@ def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
         "date": entry.date,
     }
     item = ranking.RankedItem(
-        id=entry.id, text=entry.body, kind=entry.kind, level=level, place=(), importance=entry.importance, reinforced=entry.reinforcement_count,
-        age=ranking.age_of(values, project.now), surprise=float(extra.get("surprise", 0.0)),
+        id=entry.id,
+        text=entry.body,
+        kind=entry.kind,
+        level=level,
+        place=(),
+        importance=entry.importance,
+        reinforced=entry.reinforcement_count,
+        age=ranking.age_of(values, project.now),
+        surprise=float(extra.get("surprise", 0.0)),
         stability=extra.get("stability"),
-    )  # fmt: skip
-    return ranking.weigh([item], {entry.id: ranking.Match(1.0)}, project.config)[0]
+    )
+    matches = {entry.id: ranking.Match(1.0)}
+    return ranking.weigh([item], matches, project.config)[0]

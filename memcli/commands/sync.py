@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from memcli.compaction.arrivals import Doors, let_in
 from memcli.compaction.merge import Unmergeable, merge
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.install.targets import Changes
 from memcli.memory.grammar import conflict_lines
+from memcli.memory.parser import parse
 from memcli.memory.values import Patch
 from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
+from memcli.similarity.taken_back import TakenBackDoor
 from memcli.storage.durable import WriteLock, discard, write_output
 from memcli.storage.files import MEMORY_BYTES, folder_of, private_dir, state_dir
 from memcli.storage.workspace import Workspace
@@ -61,6 +64,7 @@ _IDENTITY = (
     'git config --global user.name "Your Name",'
     " git config --global user.email you@example.org, then: mem sync"
 )
+NOTHING = TakenBackDoor(())
 Texts = Mapping[str, str]
 
 
@@ -128,9 +132,11 @@ class HomeRepository:
         write_output(self.folder / "info" / "exclude", "*\n")
         write_output(self.folder / "info" / "attributes", "".join(rows))
 
-    def sync(self, *, dry_run: bool = False) -> SyncReport:
-        """Commit, fetch, merge, write, push. Raises MemError; what was committed
-        stays."""
+    def sync(
+        self, *, dry_run: bool = False, taken_back: TakenBackDoor = NOTHING
+    ) -> SyncReport:
+        """Commit, fetch, merge, write, push; what arrives and was taken back here is
+        retired. Raises MemError; what was committed stays."""
         if not (self.folder / "info" / "attributes").is_file():
             what = "your own memory has no repository"
             raise UsageError(what, "mem init --home-git [URL]")
@@ -141,18 +147,22 @@ class HomeRepository:
             mine: Texts = {**self._contents(head), **self._read()}
             if not dry_run:
                 head = self._committed(mine, head)
-            remote = self._git("config", "remote.origin.url")[0] == 0
             failed, why = self._git(*_FETCH, "origin")
             theirs = self._commit(THEIRS)
             taken = self._count(theirs, head)
             texts = self._merged(mine, head, theirs) if taken else mine
+            texts = {
+                name: let_in(text, name, _doors(text, mine.get(name, ""), taken_back))
+                for name, text in texts.items()
+            }
             patches = self._patches(texts)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
             _refuse_conflicts(texts)
-            if remote and failed:
-                raise ProviderError(why, "what is here is committed: mem sync, later")
-            sent = self._count(head, theirs) if remote else 0
+            sent = 0
+            if self._git("config", "remote.origin.url")[0] == 0:
+                _require_fetched(failed, why)
+                sent = self._count(head, theirs)
             if sent and not dry_run:
                 self._ask("push", "-q", "origin", f"{head}:{MAIN}")
         return SyncReport(patches=patches, sent=sent, taken=taken)
@@ -313,6 +323,13 @@ class HomeRepository:
         return commit
 
 
+def _doors(text: str, before: str, taken_back: TakenBackDoor) -> Doors:
+    """What was taken back here is asked of every entry that was not here before."""
+    known = {entry.id for entry in parse(before, "").entries}
+    arrived = {entry.id for entry in parse(text, "").entries} - known
+    return dict.fromkeys(arrived, taken_back)
+
+
 def _lines(text: str) -> set[str]:
     return set(text.splitlines())
 
@@ -320,6 +337,11 @@ def _lines(text: str) -> set[str]:
 def _both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
     """Prose with the lines of both sides: there is no conflict."""
     return git.merge_texts(base, ours, theirs, "--union")[0], 0
+
+
+def _require_fetched(code: int, why: str) -> None:
+    if code:
+        raise ProviderError(why, "what is here is committed: mem sync, later")
 
 
 def _refuse_conflicts(texts: Texts) -> None:

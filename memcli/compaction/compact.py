@@ -26,14 +26,21 @@ from memcli.errors import UsageError, one_of
 from memcli.index import anchors
 from memcli.memory.changes import Event
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.values import ARCHIVE, LEVEL_WORDS, LEVELS, Patch, Problem
+from memcli.memory.values import (
+    ARCHIVE,
+    LEVEL_WORDS,
+    LEVELS,
+    Entry,
+    Patch,
+    Problem,
+)
 from memcli.memory.words import SIZE, clean
 from memcli.project import distribution
 
 
 class CompactReport(NamedTuple):
-    """What was (or would be) done and found, what was left alone, patches, waiting
-    episodes."""
+    """What was (or would be) done and found, what was left alone, the patches, and
+    how many episodes wait."""
 
     done: tuple[Event, ...]
     found: tuple[Event, ...]
@@ -63,8 +70,8 @@ def compact(
 
 
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
-    """By entry, the new names of files that git saw renamed, the index brought up
-    before."""
+    """The new names of files that git saw renamed, by entry. The index is refreshed
+    first."""
     root = app.project.root
     if root is None or not app.project.listing.files:
         return {}
@@ -74,7 +81,8 @@ def renamed_files(app: App) -> dict[str, dict[str, str]]:
 
 
 def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
-    """Count in one write what waits in these files; the entries."""
+    """Count the uses that wait for these files, in one write. Returns the entries'
+    ids."""
     uses = WaitingUses(app)
     wanted = {os.path.realpath(path) for path in paths}
 
@@ -118,8 +126,8 @@ def _written(
 
 
 def _meanings(app: App, request: CompactRequest) -> Meanings:
-    """The vectors of entries that may be merged, none of proxies; nothing is locked
-    meanwhile."""
+    """The vectors of entries that may be merged, none of proxies. Nothing is locked
+    while they are made."""
     from memcli.index.embedding import of_texts
     from memcli.index.vectors import embedded_text
 
@@ -130,18 +138,26 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     entries = [
         (entry.title, entry.body)
         for source in read_files(app.project, request).sources
-        if source.writable
-        and source.place.store == "memory"
-        and source.place.of != "proxy"
+        if _may_be_merged(source)
         for entry in source.memory.entries
-        if entry.status != "retired"
-        and entry.kind != "episode"
-        and len(entry.body) <= SIZE
-        if entry.extra.get("embed") is not False
+        if _has_meaning(entry)
     ]
     texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
     vectors = app.guarded(lambda: of_texts(app.index.vectors, embedder, texts))
-    return {key: own for key, own in zip(entries, vectors, strict=True) if any(own)}
+    pairs = zip(entries, vectors, strict=True)
+    return {entry: vector for entry, vector in pairs if any(vector)}
+
+
+def _may_be_merged(source: KnownFile) -> bool:
+    is_memory = source.place.store == "memory" and source.place.of != "proxy"
+    return source.writable and is_memory
+
+
+def _has_meaning(entry: Entry) -> bool:
+    """Whether the vector of an entry is compared with those of others."""
+    is_live = entry.status != "retired" and entry.kind != "episode"
+    may_embed = entry.extra.get("embed") is not False
+    return is_live and may_embed and len(entry.body) <= SIZE
 
 
 def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswers:
@@ -168,51 +184,55 @@ def _plan(
     meanings: Meanings,
     uses: WaitingUses,
 ) -> CompactReport:
+    """Plan in three parts: what the model taught, the uses that wait, the steps."""
     files = read_files(app.project, request)
     learned = _carried_out(files, said)
     used = uses.count(_with_texts(files.sources, learned.texts))
     texts = {**learned.texts, **used.texts}
-    archives = files.archives | {n: t for n, t in texts.items() if n.endswith(ARCHIVE)}
+    archives = {name: text for name, text in texts.items() if name.endswith(ARCHIVE)}
     work = Compaction(
-        _with_texts(files.sources, texts), archives, app.project.now, meanings
+        _with_texts(files.sources, texts),
+        {**files.archives, **archives},
+        app.project.now,
+        meanings,
     )
-    parts = learned, used, take_steps(work, request, said.verdicts)
-    losses = [event for part in parts for event in part.losses]
-    for loss in () if request.allow_loss else losses:
-        raise lost(loss)
-    patches = (
-        *files.patches({**texts, **parts[2].texts}),
-        *(end.patch for end in request.ended),
-    )
-    batches = due(files.sources) if request.consolidate and request.check else ()
-    waiting = sum(len(batch.episodes) for batch in batches)
-    found = (*said.found, *(e for part in parts for e in part.found), *losses)
-    done = tuple(e for part in parts for e in part.done)
+    stepped = take_steps(work, request, said.verdicts)
+    # What a file would lose must be allowed.
+    losses = (*learned.losses, *used.losses, *stepped.losses)
+    if losses and not request.allow_loss:
+        raise lost(losses[0])
+    ends = (end.patch for end in request.ended)
     return CompactReport(
-        done=done,
-        found=found,
+        done=(*learned.done, *used.done, *stepped.done),
+        found=(*said.found, *learned.found, *used.found, *stepped.found, *losses),
         skipped=tuple(files.skipped),
-        patches=patches,
-        waiting=waiting,
+        patches=(*files.patches({**texts, **stepped.texts}), *ends),
+        waiting=_waiting(files) if request.consolidate and request.check else 0,
     )
+
+
+def _waiting(files: CompactFiles) -> int:
+    """How many episodes a question would be asked about."""
+    return sum(len(batch.episodes) for batch in due(files.sources))
 
 
 def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
+    """What the answers of the model do to the files."""
     if not (said.lessons or said.promoted):
         return CompactOutcome({})
     memories = {
         source.path: source.memory for source in files.sources if source.writable
     }
-    wanted = [lesson.batch.target for lesson in said.lessons] + [EVERYWHERE] * bool(
-        said.promoted
-    )
-    for name in dict.fromkeys(wanted):
-        if name not in memories and name not in files.paths:
-            memory = files.memory(name, files.project.path_of(name))
-            memories.update({name: memory} if memory is not None else {})
-    work = consolidate.Consolidation(
-        memories, files.archives, files.project.now.isoformat()
-    )
+    # A file that is missing is made.
+    targets = {lesson.batch.target for lesson in said.lessons}
+    if said.promoted:
+        targets.add(EVERYWHERE)
+    for name in sorted(targets - memories.keys() - files.paths.keys()):
+        memory = files.memory(name, files.project.path_of(name))
+        if memory is not None:
+            memories[name] = memory
+    today = files.project.now.isoformat()
+    work = consolidate.Consolidation(memories, files.archives, today)
     for lesson in said.lessons:
         work.learn(lesson)
     for item in said.promoted:
@@ -223,5 +243,8 @@ def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
 def _with_texts(
     sources: Sequence[KnownFile], texts: Mapping[str, str]
 ) -> list[KnownFile]:
-    new = {name: parse(text, name) for name, text in texts.items()}
-    return [each._replace(memory=new.get(each.path, each.memory)) for each in sources]
+    parsed = {name: parse(text, name) for name, text in texts.items()}
+    return [
+        source._replace(memory=parsed.get(source.path, source.memory))
+        for source in sources
+    ]

@@ -62,7 +62,8 @@ def ask_about_episodes(model: Model, app: App, files: CompactFiles) -> ModelAnsw
     batches = [_with_related(app.index, batch, files) for batch in batches]
     texts = questions.ask(model, "consolidate", map(questions.facts_question, batches))
     lessons = [
-        questions.read_lesson(t, batch) for t, batch in zip(texts, batches, strict=True)
+        questions.read_lesson(text, batch)
+        for text, batch in zip(texts, batches, strict=True)
     ]
     return ModelAnswers(tuple(questions.settled(lessons)))
 
@@ -81,42 +82,52 @@ def _with_related(
 ) -> EpisodeBatch:
     """The batch with the entries around it that its episodes' words find, the best
     first."""
-    own = next(s.place for s in files.sources if s.path == batch.episodes[0].path)
-    near = {
-        each.path: {
-            entry.id: entry for entry in each.memory.entries if _is_settled(entry)
-        }
-        for each in files.sources
-        if each.writable and each.place.store == "memory"
-        if each.place.level == "project" or each.place == own
-    }
-    every = {row.id: row.path for row in index.files().values()}
-    names = {number: path for number, path in every.items() if path in near}
-    wanted = lexical.build(
-        "\n".join(i.words for i in batch.episodes), index.words.counts
-    ).terms
-    found = index.words.best(
-        wanted, None, index.words.denied(every.keys() - names.keys()), pool=POOL
-    )
+    near = _settled_around(batch, files)
+    paths = {row.id: row.path for row in index.files().values()}
+    # Files of which no entry may be shown are not looked in.
+    others = {number for number, path in paths.items() if path not in near}
+    words = "\n".join(item.words for item in batch.episodes)
+    wanted = lexical.build(words, index.words.counts).terms
+    found = index.words.best(wanted, index.words.shown(others), pool=POOL)
     candidates = index.entries.candidates(found)
-    ranked = sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset))
-    places = dict.fromkeys(
-        (names[c.source], c.entry) for c in ranked if c.source in names
+    ranked = sorted(
+        candidates, key=lambda chunk: (-found[chunk.rowid], chunk.source, chunk.offset)
     )
-    related = [
-        QuotedEntry(name, near[name][i]) for name, i in places if i in near[name]
-    ]
-    return batch._replace(related=tuple(related[:MOST_RELATED]))
+    related: dict[tuple[str, str], QuotedEntry] = {}
+    for candidate in ranked:
+        path = paths.get(candidate.source, "")
+        entry = near.get(path, {}).get(candidate.entry)
+        if entry is not None:
+            related.setdefault((path, entry.id), QuotedEntry(path, entry))
+    return batch._replace(related=tuple(related.values())[:MOST_RELATED])
+
+
+def _settled_around(
+    batch: EpisodeBatch, files: CompactFiles
+) -> dict[str, dict[str, Entry]]:
+    """By path and id, the entries that may be shown with a batch: those of the project,
+    and of the place where its episodes stand."""
+    first = batch.episodes[0].path
+    home = next(source.place for source in files.sources if source.path == first)
+    around: dict[str, dict[str, Entry]] = {}
+    for source in files.sources:
+        place = source.place
+        is_near = place.level == "project" or place == home
+        if source.writable and place.store == "memory" and is_near:
+            settled = filter(_is_settled, source.memory.entries)
+            around[source.path] = {entry.id: entry for entry in settled}
+    return around
 
 
 def ask_about_pairs(
-    model: Model, pairs: Sequence[Pair], today: datetime.date, said: ModelAnswers
+    model: Model, pairs: Sequence[Pair], today: datetime.date, answers: ModelAnswers
 ) -> ModelAnswers:
-    """Which of two opposite entries holds, beside what was `said` of other things."""
+    """Ask which of two opposite entries holds, and add the verdicts to what was
+    `answers` before."""
     shown = pairs[:MOST_ASKED]
     left = pairs[MOST_ASKED:]
     if not shown:
-        return said
+        return answers
     (text,) = questions.ask(model, "resolve", [questions.pairs_question(shown)])
     more = f"{len(left)} more contradictions were not asked about: run again"
     found = (
@@ -125,44 +136,49 @@ def ask_about_pairs(
         else ()
     )
     verdicts = questions.read_verdicts(text, shown, today.isoformat())
-    return said._replace(verdicts=verdicts, found=(*said.found, *found))
+    return answers._replace(verdicts=verdicts, found=(*answers.found, *found))
 
 
 def ask_the_judge(
-    model: Model, project: Project, files: CompactFiles, said: ModelAnswers
+    model: Model, project: Project, files: CompactFiles, answers: ModelAnswers
 ) -> ModelAnswers:
-    """Which of the project's entries hold everywhere; those that name the project are
-    left out."""
+    """Ask which of the project's entries hold everywhere. Those that name the
+    project are left out."""
     target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
     if target is None or project.root is None:
-        return said
+        return answers
     names = _project_names(project)
-    found = list(said.found)
-    shown = list[QuotedEntry]()
+    found = list(answers.found)
+    shown: list[QuotedEntry] = []
     for item in _candidates(files, target):
-        if why := _kept_back(item.entry, names):
-            found.append(
-                Event(what=why[0], path=item.path, ids=(item.entry.id,), detail=why[1])
-            )
-        else:
+        kept_back = _kept_back(item, names)
+        if kept_back is None:
             shown.append(item)
-    parts = [shown[at : at + MOST_ASKED] for at in range(0, len(shown), MOST_ASKED)]
-    prompts = [
-        questions.question("promote", ENTRIES=[i.entry for i in part]) for part in parts
-    ]
-    texts = zip(questions.ask(model, "promote", prompts), parts, strict=True)
-    agnostic = {i for text, part in texts for i in questions.read_judgement(text, part)}
+        else:
+            found.append(kept_back)
+    agnostic: set[str] = set()
+    for start in range(0, len(shown), MOST_ASKED):
+        part = shown[start : start + MOST_ASKED]
+        asked = questions.question("promote", ENTRIES=[item.entry for item in part])
+        (text,) = questions.ask(model, "promote", [asked])
+        agnostic |= questions.read_judgement(text, part)
     promoted = tuple(item for item in shown if item.entry.id in agnostic)
-    return said._replace(promoted=promoted, found=tuple(found))
+    return answers._replace(promoted=promoted, found=tuple(found))
 
 
-def _kept_back(entry: Entry, names: Sequence[str]) -> tuple[str, str] | None:
-    if name := names_project(entry, names):
-        return "names the project", name
+def _kept_back(item: QuotedEntry, names: Sequence[str]) -> Event | None:
+    """Why an entry is not shown to the judge, None when it is."""
+    entry_ids = (item.entry.id,)
+    if name := names_project(item.entry, names):
+        return Event(
+            what="names the project", path=item.path, ids=entry_ids, detail=name
+        )
     try:
-        model_output.check(_copied_text(entry))
+        model_output.check(_copied_text(item.entry))
     except model_output.Refused as error:
-        return "not shown", f"a {error}"
+        return Event(
+            what="not shown", path=item.path, ids=entry_ids, detail=f"a {error}"
+        )
     return None
 
 
@@ -180,32 +196,29 @@ def _project_names(project: Project) -> list[str]:
 
 
 def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry]:
-    """The project's entries that a judge may see: live, not promoted, like nothing
-    thrown out."""
-    archive = parse(
-        files.archives.get(archive_of(EVERYWHERE), ""), archive_of(EVERYWHERE)
-    )
+    """The project's entries that a judge may see: live, not promoted yet, and unlike
+    anything that was thrown out."""
+    archive_path = archive_of(EVERYWHERE)
+    archive = parse(files.archives.get(archive_path, ""), archive_path)
     every = (*everywhere.entries, *archive.entries)
     refuted = [claim(entry.body) for entry in every if _is_refuted(entry)]
-    known = {i for e in everywhere.entries for i in (e.id, *listed(e, "promoted_from"))}
+    known = {entry.id for entry in everywhere.entries}
+    known.update(*(listed(entry, "promoted_from") for entry in everywhere.entries))
 
     def is_new(entry: Entry) -> bool:
-        copied = entry.id in known or derived_id(entry.id) in listed(
-            entry, "promoted_to"
-        )
-        gone = refuted and any(
-            near_duplicate(claim(entry.body), each) for each in refuted
-        )
-        return _is_settled(entry) and not copied and not gone
+        copied = derived_id(entry.id) in listed(entry, "promoted_to")
+        if copied or entry.id in known or not _is_settled(entry):
+            return False
+        mine = claim(entry.body)
+        return not any(near_duplicate(mine, refused) for refused in refuted)
 
-    found = {
-        entry.id: QuotedEntry(each.path, entry)
-        for each in files.sources[::-1]
-        if each.place.level == "project"
-        and each.place.store == "memory"
-        and each.writable
-        for entry in filter(is_new, each.memory.entries)
-    }
+    found: dict[str, QuotedEntry] = {}
+    for source in reversed(files.sources):
+        place = source.place
+        is_project = place.level == "project" and place.store == "memory"
+        if is_project and source.writable:
+            for entry in filter(is_new, source.memory.entries):
+                found[entry.id] = QuotedEntry(source.path, entry)
     return sorted(found.values(), key=lambda item: importance_order(item.entry))
 
 
@@ -249,18 +262,18 @@ class Consolidation:
         changed."""
         batch = lesson.batch
         spots = [self._spot(item) for item in batch.episodes]
-        ids = [item.entry.id for item in batch.episodes]
+        entry_ids = [item.entry.id for item in batch.episodes]
         path = batch.episodes[0].path
         if batch.target not in self.files or None in spots:
-            self.changes.tell("skipped", path, ids, CHANGED)
+            self.changes.tell("skipped", path, entry_ids, CHANGED)
             return
         for ordinal, operation in enumerate(lesson.operations):
             self._do(operation, batch, ordinal)
         for spot in filter(None, spots):
             self.changes.set(spot, consolidated_at=self.today)
-        self.changes.note("consolidated", path, ids)
-        for why, number in sorted(lesson.dropped.items()):
-            self.changes.tell("dropped", batch.target, (), f"{number} {why}")
+        self.changes.note("consolidated", path, entry_ids)
+        for reason, number in sorted(lesson.dropped.items()):
+            self.changes.tell("dropped", batch.target, (), f"{number} {reason}")
 
     def _do(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> None:
         target = operation.target
@@ -271,8 +284,8 @@ class Consolidation:
         spot = self._spot(target)
         edited = spot is not None and self.changes.original(spot).touched
         if spot is None or (edited and what != "reinforce"):
-            why = EDITED if edited else CHANGED
-            self.changes.tell("skipped", target.path, [target.entry.id], why)
+            reason = EDITED if edited else CHANGED
+            self.changes.tell("skipped", target.path, [target.entry.id], reason)
         elif what == "reinforce":
             self._reinforce(spot, operation.episodes)
         elif what == "update":
@@ -288,11 +301,11 @@ class Consolidation:
 
     def _spot(self, quoted: QuotedEntry) -> Spot | None:
         file = self.files.get(quoted.path)
-        for at, entry in enumerate(file.entries if file is not None else ()):
+        for place, entry in enumerate(file.entries if file is not None else ()):
             if entry.id == quoted.entry.id and _essence(entry) == _essence(
                 quoted.entry
             ):
-                return quoted.path, at
+                return quoted.path, place
         return None
 
     def _reinforce(self, spot: Spot, episodes: Sequence[str]) -> None:
@@ -313,26 +326,28 @@ class Consolidation:
         self.changes.note("updated", spot[0], (entry.id, *operation.episodes))
 
     def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
-        """Add a fact; its id, that of what says the same, or "" for one thrown out
-        before."""
+        """Add a fact. Returns its id, or that of an entry which says the same, or ""
+        when it was thrown out before."""
         body = body_of(operation.title, operation.body, self.today)
         path = batch.target
         others = [item for item in batch.related if item is not operation.target]
         if (same := self._same(body, others)) is not None:
             self._reinforce(same, operation.episodes)
             return self.changes.entry(same).id
-        new = derived_id(
+        new_id = derived_id(
             "fact", *sorted(item.entry.id for item in batch.episodes), str(ordinal)
         )
-        if self._is_known(new, body, path):
+        if self._is_known(new_id, body, path):
             self.changes.tell(
                 "dropped", path, (), "1 said already, or thrown out before"
             )
             return ""
-        self.changes.add(path, _fact_values(new, operation, batch, self.today), body)
+        self.changes.add(path, _fact_values(new_id, operation, batch, self.today), body)
         self._fresh[path].append(body)
-        self.changes.note("learned", path, (new, *operation.episodes), operation.title)
-        return new
+        self.changes.note(
+            "learned", path, (new_id, *operation.episodes), operation.title
+        )
+        return new_id
 
     def _same(self, body: str, related: Iterable[QuotedEntry]) -> Spot | None:
         mine = claim(body)
@@ -343,22 +358,25 @@ class Consolidation:
                 return spot
         return None
 
-    def _is_known(self, new: str, body: str, path: str) -> bool:
-        """Whether a fact was written or done away with before, or it is said twice."""
+    def _is_known(self, new_id: str, body: str, path: str) -> bool:
+        """Whether a fact was written or thrown out before, or is said twice."""
         entries = (
             *self.files[path].entries,
             *self.changes.file(archive_of(path)).entries,
         )
-        if any(new in (entry.id, *listed(entry, "merged_from")) for entry in entries):
+        if any(
+            new_id in (entry.id, *listed(entry, "merged_from")) for entry in entries
+        ):
             return True
-        gone = [entry.body for entry in entries if _is_refuted(entry)]
+        refused = [entry.body for entry in entries if _is_refuted(entry)]
         return any(
-            near_duplicate(claim(body), claim(o)) for o in (*gone, *self._fresh[path])
+            near_duplicate(claim(body), claim(o))
+            for o in (*refused, *self._fresh[path])
         )
 
     def promote(self, quoted: QuotedEntry, path: str) -> None:
-        """Copy an entry up to the file for every project, or reinforce what that says
-        already."""
+        """Copy an entry to the file for every project, or reinforce the one there
+        that says the same."""
         spot = self._spot(quoted)
         entry = quoted.entry
         if spot is None or path not in self.files:
@@ -377,15 +395,15 @@ class Consolidation:
             self.changes.set(spot, promoted_to=[*to, known])
 
     def _known_everywhere(self, mine: Entry, path: str) -> str | None:
-        """The id of what says the same for every project, reinforced; None without
-        one."""
-        for at, entry in enumerate(self.files[path].entries):
+        """Reinforce the entry for every project that says the same, and return its
+        id; None without one."""
+        for place, entry in enumerate(self.files[path].entries):
             if entry.status != "retired" and near_duplicate(
                 claim(mine.body), claim(entry.body)
             ):
-                known = listed(self.changes.entry((path, at)), "promoted_from")
+                known = listed(self.changes.entry((path, place)), "promoted_from")
                 united = sorted({*known, mine.id})
-                self.changes.strengthen((path, at), self.today, promoted_from=united)
+                self.changes.strengthen((path, place), self.today, promoted_from=united)
                 self.changes.note("reinforced by recurrence", path, (entry.id, mine.id))
                 return entry.id
         return None
@@ -396,7 +414,7 @@ def _supports(entry: Entry, episodes: Sequence[str]) -> list[str]:
 
 
 def _essence(entry: Entry) -> tuple[Any, ...]:
-    """What of an entry a question shows or an answer depends on."""
+    """What a question shows of an entry, or an answer depends on."""
     extra = entry.extra
     return (
         entry.title,
@@ -408,30 +426,35 @@ def _essence(entry: Entry) -> tuple[Any, ...]:
 
 
 def _fact_values(
-    new: str, operation: Operation, batch: EpisodeBatch, today: str
+    new_id: str, operation: Operation, batch: EpisodeBatch, today: str
 ) -> dict[str, Any]:
+    """Front matter of a new fact, with what its episodes have in common."""
     episodes = [
         item.entry for item in batch.episodes if item.entry.id in operation.episodes
     ]
-    sessions = [
-        str(e.extra["session_id"]) for e in episodes if e.extra.get("session_id")
+    sessions = [str(entry.extra.get("session_id") or "") for entry in episodes]
+    sources = [
+        str(name) for entry in episodes for name in listed(entry, "source") if name
     ]
-    named = [str(s) for e in episodes for s in listed(e, "source") if s]
-    phases = {e.phase for e in episodes}
+    phases = {entry.phase for entry in episodes}
     return {
-        **new_values(new, today, type=TYPE_OF_KIND.get(operation.kind, "declarative")),
+        **new_values(
+            new_id, today, type=TYPE_OF_KIND.get(operation.kind, "declarative")
+        ),
         "phase": phases.pop() if len(phases) == 1 else "unknown",
         "kind": operation.kind,
         "domain": domain_of(batch.level),
-        "session_id": sessions[-1] if sessions else None,
-        "source": list(dict.fromkeys(named))[-5:] or None,
+        "session_id": next(filter(None, reversed(sessions)), None),
+        "source": list(dict.fromkeys(sources))[-5:] or None,
         "supports": list(operation.episodes),
     }
 
 
 def _is_refuted(entry: Entry) -> bool:
-    """Whether an entry was retired or superseded for another reason than that its stage
-    is over."""
+    """Whether an entry was retired or superseded for a reason other than the end of
+    its stage."""
     because = str(entry.extra.get("archived_because", ""))
-    gone = entry.status == "retired" or because in ("retired", "superseded")
-    return gone and not str(entry.extra.get("retired_because", "")).startswith("stage")
+    refused = entry.status == "retired" or because in ("retired", "superseded")
+    return refused and not str(entry.extra.get("retired_because", "")).startswith(
+        "stage"
+    )

@@ -1,79 +1,90 @@
-"""Three-way merge of two memory files by entry id; prose is merged by `merge_prose`,
-which is git.
+"""Three-way merge of two memory files by entry id; git merges their prose
+(`merge_prose`).
 
-The outcome does not depend on which side is ours, but for the order of entries and of
-list items."""
+The outcome does not depend on which side is ours, except for the order of entries
+and of list items."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
+from memcli.compaction.arrivals import doors_of, let_in
+from memcli.compaction.merge_values import Values, as_list, merge_values, same
 from memcli.errors import MemError
 from memcli.memory import front_matter
-from memcli.memory.changes import ARCHIVE_KEYS, EntryChange, edited
-from memcli.memory.entry_values import read_values
+from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import BLANKS, derived_id, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import ARCHIVE
-from memcli.memory.words import is_day
+from memcli.memory.values import ARCHIVE, Entry
 from memcli.text.matching import verbose
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_FRONT = re.compile(r"---[ \t]*\r?\n.*?(?<=\n)---[ \t]*\r?(?:\n|\Z)", re.DOTALL)
-COUNTS = ("reinforcement_count", "success_count")
-LATER_WINS = (
-    "last_reinforced",
-    "promoted_at",
-    "archived_at",
-    "consolidated_at",
-    "ended_at",
-)
-EARLIER_WINS = ("created_at", "started_at")
-GUARD_RANK = {"deny": 2, "ask": 1}
-STATUS_RANK = {"retired": 2, "compacted": 1}
 
-Values = Mapping[str, Any]
+
+@verbose(dot_all=True)
+def _front() -> str:
+    """Front matter from its first delimiter to the end of its last."""
+    return r"""
+        --- [ \t]* \r? \n
+        .*? (?<=\n)
+        --- [ \t]* \r? (?: \n | \Z )
+    """
+
+
 MergeProse = Callable[[str, str, str], tuple[str, int]]
 """(base, ours, theirs) to the merged text and the number of conflicts left in it."""
 T = TypeVar("T")
 
 
 class Unmergeable(Exception):
-    """What cannot be merged by entry: git's own merge is the answer then."""
+    """Cannot be merged by entry; git's own merge takes over."""
 
 
 def merge(
     base: str, ours: str, theirs: str, *, path: str, merge_prose: MergeProse
 ) -> tuple[str, int]:
-    """Both sides' changes to `base` in one text, and how many conflicts its prose
-    holds.
+    """The text with both sides' changes to `base`, and the number of conflicts in its
+    prose.
 
-    When one side has none, the other's to the byte."""
+    When one side has no changes, the result is the other side, byte for byte."""
     if base in (ours, theirs) or ours == theirs:
         return _one_sided(base, ours, theirs, str), 0
-    ends = (
-        found[0] if (found := _LINE_END.search(t)) else "" for t in (base, ours, theirs)
-    )
-    old_end, my_end, other_end = ends
-    # The line end of the merged file is ours, unless theirs alone changed it.
-    eol = (other_end if old_end == my_end else my_end) or my_end or other_end or "\n"
-    old, mine, other = (_read(text, path, eol) for text in (base, ours, theirs))
-    if not (old.blocks or mine.blocks or other.blocks):
+    line_end = _line_end(base, ours, theirs)
+    parted, mine, other = (_read(text, path, line_end) for text in (base, ours, theirs))
+    if not (parted.blocks or mine.blocks or other.blocks):
         raise Unmergeable("")
-    prose = _ProseMerge(eol, merge_prose)
-    head = _one_sided(old.bom, mine.bom, other.bom, lambda: mine.bom)
-    head += prose.merged(old.head, mine.head, other.head)
-    head += _merge_blanks(old.gap, mine.gap, other.gap)
-    blocks = _merge_blocks(old.blocks, mine.blocks, other.blocks, prose)
-    tail = _merge_blanks(old.tail, mine.tail, other.tail)
-    if not (mine.head or mine.blocks) or not (other.head or other.blocks):
-        tail = mine.tail if mine.head or mine.blocks else other.tail
-    text = _joined(head, blocks, tail, eol)
+    prose = _ProseMerge(line_end, merge_prose)
+    # What stands before the first entry.
+    head = _one_sided(parted.bom, mine.bom, other.bom, lambda: mine.bom)
+    head += prose.merged(parted.head, mine.head, other.head)
+    head += _merge_blanks(parted.gap, mine.gap, other.gap)
+    # The entries, and the blank lines behind the last one.
+    blocks = _merge_blocks(parted.blocks, mine.blocks, other.blocks, prose)
+    if mine.is_blank or other.is_blank:
+        tail = other.tail if mine.is_blank else mine.tail
+    else:
+        tail = _merge_blanks(parted.tail, mine.tail, other.tail)
+    text = _joined(head, blocks, tail, line_end)
     _verify(parse(text, path), head, blocks)
+    if not path.endswith(ARCHIVE):
+        with suppress(MemError):
+            text = let_in(text, path, doors_of(base, ours, theirs))
     return text, prose.conflicts
+
+
+def _line_end(base: str, ours: str, theirs: str) -> str:
+    """The line end of the merged file: ours, unless only theirs changed it."""
+    parted, mine, other = map(_first_line_end, (base, ours, theirs))
+    kept = other if parted == mine else mine
+    return kept or mine or other or "\n"
+
+
+def _first_line_end(text: str) -> str:
+    found = _LINE_END.search(text)
+    return found[0] if found else ""
 
 
 class _Block(NamedTuple):
@@ -97,7 +108,7 @@ class _Block(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The front matter as it is written; a key without a value is none."""
+        """The front matter as it is written, without the keys that have no value."""
         inner = with_line_feeds(self.front).partition("\n")[2].rstrip(BLANKS)
         values = front_matter.read(inner[: inner.rindex("---")]).values
         return {key: value for key, value in values.items() if value is not None}
@@ -115,30 +126,25 @@ class _Side(NamedTuple):
     blocks: _Blocks
     tail: str
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds neither prose nor entries."""
+        return not (self.head or self.blocks)
 
-def _read(text: str, path: str, eol: str) -> _Side:
-    """A text whose first line ends otherwise is converted; mixed line ends that agree
-    are left."""
-    found = _LINE_END.search(text)
-    if found is not None and found[0] != eol:
-        text = _LINE_END.sub(lambda _: eol, text)
+
+def _read(text: str, path: str, line_end: str) -> _Side:
+    """Split a side into its parts. A text whose first line ends differently is
+    converted; mixed line ends that both sides share stay."""
+    if _first_line_end(text) not in ("", line_end):
+        text = _LINE_END.sub(lambda _: line_end, text)
     file = parse(text, path)
     if any(problem.severity == "unreadable" for problem in file.problems):
         raise Unmergeable("front matter cannot be read")
     blocks: _Blocks = {}
     seen: Counter[str] = Counter()
-    nexts = [entry.start for entry in file.entries[1:]] + [len(text)]
-    for entry, stop in zip(file.entries, nexts, strict=False):
-        core, gap = _trimmed(text[entry.start : entry.end])
-        front = _FRONT.match(with_line_feeds(core))
-        if front is None:
-            raise Unmergeable(f"the front matter of {entry.id} has no end")
-        block = _Block(
-            id=entry.id, front=core[: front.end()], rest=core[front.end() :], gap=gap
-        )
-        if text[entry.end : stop].strip():
-            below, gap = _trimmed(gap + text[entry.end : stop])
-            block = block._replace(below=below, gap=gap)
+    stops = [*(entry.start for entry in file.entries), len(text)][1:]
+    for entry, stop in zip(file.entries, stops, strict=False):
+        block = _block_of(entry, text, stop)
         key: tuple[str, int | str] = (entry.id, 0)
         if not entry.identified:
             key = (block.text, seen[block.text])
@@ -151,10 +157,28 @@ def _read(text: str, path: str, eol: str) -> _Side:
             raise Unmergeable(f"id {entry.id} stands twice")
         blocks[key] = block
     bom = "\ufeff" if text.startswith("\ufeff") else ""
-    head, gap = _trimmed(
-        text[len(bom) : file.entries[0].start if file.entries else len(text)]
-    )
+    first = file.entries[0].start if file.entries else len(text)
+    head, gap = _trimmed(text[len(bom) : first])
     return _Side(bom=bom, head=head, gap=gap, blocks=blocks, tail=_trimmed(text)[1])
+
+
+def _block_of(entry: Entry, text: str, stop: int) -> _Block:
+    """The block of an entry, with the prose down to the next one, at `stop`."""
+    core, gap = _trimmed(text[entry.start : entry.end])
+    front = _front().match(with_line_feeds(core))
+    if front is None:
+        raise Unmergeable(f"the front matter of {entry.id} has no end")
+    below = ""
+    prose = text[entry.end : stop]
+    if prose.strip():
+        below, gap = _trimmed(gap + prose)
+    return _Block(
+        id=entry.id,
+        front=core[: front.end()],
+        rest=core[front.end() :],
+        gap=gap,
+        below=below,
+    )
 
 
 def _left_at(block: _Block) -> str:
@@ -164,14 +188,15 @@ def _left_at(block: _Block) -> str:
 def _trimmed(text: str) -> tuple[str, str]:
     """`text` up to the end of its last line with something on it, and what follows
     there."""
-    at = len(text.rstrip(BLANKS))
-    at += at and len(text) - at - len(text[at:].lstrip(" \t"))
-    return text[:at], text[at:]
+    end = len(text.rstrip(BLANKS))
+    if end:  # what is blank on that line belongs to it
+        end = len(text) - len(text[end:].lstrip(" \t"))
+    return text[:end], text[end:]
 
 
 class _ProseMerge:
-    def __init__(self, eol: str, merge_prose: MergeProse) -> None:
-        self.eol = eol
+    def __init__(self, line_end: str, merge_prose: MergeProse) -> None:
+        self.eol = line_end
         self.merge_prose = merge_prose
         self.conflicts = 0
 
@@ -191,14 +216,18 @@ class _ProseMerge:
         return _one_sided(base, ours, theirs, by_git)
 
 
-def _joined(head: str, blocks: Sequence[_Block], tail: str, eol: str) -> str:
+def _joined(head: str, blocks: Sequence[_Block], tail: str, line_end: str) -> str:
     text, gap = _trimmed(head)
     if not blocks:
         return text + tail
 
     def opened(gap: str) -> str:
         """`gap` if an entry may begin behind it, else one blank line."""
-        return gap if len(_LINE_END.findall(gap)) > 1 and gap[-1] in "\r\n" else eol * 2
+        return (
+            gap
+            if len(_LINE_END.findall(gap)) > 1 and gap[-1] in "\r\n"
+            else line_end * 2
+        )
 
     parts = [text, opened(gap) if text.strip("\ufeff") else gap]
     for block in blocks:
@@ -207,20 +236,25 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, eol: str) -> str:
 
 
 def _verify(file: MemoryFile, head: str, blocks: Sequence[_Block]) -> None:
-    def full(text: str) -> list[str]:
-        return [line for line in _LINE_END.split(text) if line.strip("\ufeff" + BLANKS)]
-
+    """Raise Unmergeable unless the merged text reads back as entries and prose."""
     entries = [
         _trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries
     ]
-    prose = "\n".join(
-        file.text[s.start : s.end] for s in file.segments if s.kind == "prose"
-    )
-    wanted = "\n".join([head, *(block.below for block in blocks)])
-    if entries != [block.text for block in blocks if block.id] or full(prose) != full(
-        wanted
-    ):
+    planned = [block.text for block in blocks if block.id]
+    prose = [
+        file.text[segment.start : segment.end]
+        for segment in file.segments
+        if segment.kind == "prose"
+    ]
+    wanted = [head, *(block.below for block in blocks)]
+    if entries != planned or _full_lines(prose) != _full_lines(wanted):
         raise Unmergeable("the merged text does not read back as planned")
+
+
+def _full_lines(parts: Iterable[str]) -> list[str]:
+    """The lines with something on them."""
+    lines = _LINE_END.split("\n".join(parts))
+    return [line for line in lines if line.strip("\ufeff" + BLANKS)]
 
 
 def _one_sided(base: T, ours: T, theirs: T, otherwise: Callable[[], T]) -> T:
@@ -231,33 +265,51 @@ def _one_sided(base: T, ours: T, theirs: T, otherwise: Callable[[], T]) -> T:
 
 def _merge_blanks(base: str, ours: str, theirs: str) -> str:
     return _one_sided(
-        base, ours, theirs, lambda: max((ours, theirs), key=lambda t: (len(t), t))
+        base,
+        ours,
+        theirs,
+        lambda: max((ours, theirs), key=lambda blanks: (len(blanks), blanks)),
     )
 
 
 def _merge_blocks(
     base: _Blocks, ours: _Blocks, theirs: _Blocks, prose: _ProseMerge
 ) -> list[_Block]:
-    """Ours' order, then what theirs alone has; a second version of a body behind the
-    first, unless it was edited on: in a rebase the first of two edits becomes one, and
-    the base of the second."""
+    """Our order, then what only theirs has. A second version of a body follows the
+    first, unless it was edited on: in a rebase the first of two edits becomes one
+    side, and the base of the second edit."""
     merged = {
         key: _merge_block(base.get(key), ours.get(key), theirs.get(key), prose)
         for key in dict.fromkeys([*ours, *theirs])
     }
     taken = {versions[0].id for versions in merged.values() if versions}
-    edited_on = (
-        base[k] for k, versions in merged.items() if len(versions) > 1 and k in base
-    )
-    stale = {(derived_id(block.id, block.body), block.body) for block in edited_on}
-    stale = {(id, body) for id, body in stale if (id, 0) not in base}
-    return [
-        block
-        for versions in merged.values()
-        for i, block in enumerate(versions)
-        if (i == 0 or not block.id or block.id not in taken)
-        and (block.id, block.body) not in stale
-    ]
+    stale = _edited_on(base, merged)
+    blocks: list[_Block] = []
+    for first, *others in filter(None, merged.values()):
+        second_versions = [
+            block for block in others if not block.id or block.id not in taken
+        ]
+        blocks += [
+            block
+            for block in (first, *second_versions)
+            if (block.id, block.body) not in stale
+        ]
+    return blocks
+
+
+def _edited_on(
+    base: _Blocks, merged: Mapping[tuple[str, int | str], list[_Block]]
+) -> set[tuple[str, str]]:
+    """Id and body of the second versions that say what the base said: both sides were
+    edited from it."""
+    stale: set[tuple[str, str]] = set()
+    for key, versions in merged.items():
+        if len(versions) > 1 and key in base:
+            parted = base[key]
+            second = derived_id(parted.id, parted.body)
+            if (second, 0) not in base:
+                stale.add((second, parted.body))
+    return stale
 
 
 def _merge_block(
@@ -265,24 +317,28 @@ def _merge_block(
 ) -> list[_Block]:
     if ours is None or theirs is None:
         left = theirs if ours is None else ours
-        if left is None or base is None or base.text != left.text:
-            return [] if left is None else [left]
-        return (
-            []
-            if left.below in ("", base.below)
-            else [_Block(gap=left.gap, below=left.below)]
-        )
-    old = base or _Block()
-    gap = _merge_blanks(old.gap, ours.gap, theirs.gap)
-    below = prose.merged(old.below, ours.below, theirs.below, prose.eol * 2)
+        return [] if left is None else _left_by_one(base, left)
+    parted = base or _Block()
+    gap = _merge_blanks(parted.gap, ours.gap, theirs.gap)
+    below = prose.merged(parted.below, ours.below, theirs.below, prose.eol * 2)
     ours, theirs = (side._replace(gap=gap, below=below) for side in (ours, theirs))
     if theirs.text == (base or ours).text:
         return [ours]
-    return [theirs] if ours.text == old.text else _merge_changed(base, ours, theirs)
+    return [theirs] if ours.text == parted.text else _merge_changed(base, ours, theirs)
+
+
+def _left_by_one(base: _Block | None, left: _Block) -> list[_Block]:
+    """What stays of an entry that one side has removed: all of it where the other has
+    changed it, else the prose below that is new."""
+    if base is None or base.text != left.text:
+        return [left]
+    if left.below in ("", base.below):
+        return []
+    return [_Block(gap=left.gap, below=left.below)]
 
 
 def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_Block]:
-    values = _merge_values(
+    values = merge_values(
         None if base is None else base.values, ours.values, theirs.values
     )
 
@@ -296,7 +352,7 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
     if base is not None and base.body in (ours.body, theirs.body):
         first = theirs if ours.body == base.body else ours
     elif ours.body != theirs.body:
-        others = _as_list("contradicts", second.values.get("contradicts")) or []
+        others = as_list("contradicts", second.values.get("contradicts")) or []
         changes = {
             "id": derived_id(second.id, second.body),
             "contradicts": [*others, second.id],
@@ -338,23 +394,23 @@ def _with_values(
 ) -> _Block:
     """The front matter of a side that loses no comment, with what it lacks spliced
     in."""
-    old = _comments(base or ours)
+    parted = _comments(base or ours)
     mine = _comments(ours)
     other = _comments(theirs)
     sides: list[_Block] = []
-    if other <= mine or other == old:
+    if other <= mine or other == parted:
         sides.append(ours)
-    if mine <= other or mine == old:
+    if mine <= other or mine == parted:
         sides.append(theirs)
     if not sides:
         raise Unmergeable("both sides changed the comments of one entry")
     for block in sides:
-        own = block.values
-        wanted = {key: values.get(key) for key in [*values, *own]}
+        written = block.values
+        wanted = {key: values.get(key) for key in [*values, *written]}
         changes = {
             key: value
             for key, value in wanted.items()
-            if not _same(value, own.get(key))
+            if not same(value, written.get(key))
         }
         with suppress(Unmergeable):
             return _spliced(block, changes)
@@ -367,117 +423,11 @@ def _spliced(block: _Block, changes: Values) -> _Block:
     except MemError as error:
         raise Unmergeable(str(error)) from error
     found = block._replace(front=front)
-    wanted = {key: v for key, v in {**block.values, **changes}.items() if v is not None}
-    if not _same(sorted(found.values.items()), sorted(wanted.items())):
+    wanted = {
+        key: value
+        for key, value in {**block.values, **changes}.items()
+        if value is not None
+    }
+    if not same(sorted(found.values.items()), sorted(wanted.items())):
         raise Unmergeable("values that cannot be spliced")  # say a mapping
     return found
-
-
-def _merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
-    """Front matter of both sides; without a base, two insertions of one entry."""
-    base = _counted_by_both(ours, theirs) if base is None else base
-    preferred = _reinforced_later(ours, theirs)
-    merged = {
-        key: _merge_value(key, base.get(key), ours.get(key), theirs.get(key), preferred)
-        for key in dict.fromkeys([*ours, *theirs])
-    }
-    merged |= _reasons(ours, theirs, merged)
-    return {key: value for key, value in merged.items() if value is not None}
-
-
-def _counted_by_both(ours: Values, theirs: Values) -> Values:
-    """What both bring with them was counted before their ways parted, say by a squashed
-    merge."""
-    return {
-        key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
-        for key in COUNTS
-        if key in ours and key in theirs
-    }
-
-
-def _reinforced_later(ours: Values, theirs: Values) -> str:
-    """The side with the later `last_reinforced`, "" where they are equal."""
-    mine = _date_rank(ours.get("last_reinforced"))
-    other = _date_rank(theirs.get("last_reinforced"))
-    if mine == other:
-        return ""
-    return "ours" if mine > other else "theirs"
-
-
-def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
-    """The values that explain another, from the side that has it: why an entry is
-    retired, and why it was archived then."""
-    reasons: dict[str, Any] = {}
-    sides = [side for side in (ours, theirs) if _agrees(side, merged, "status")]
-    if len(sides) == 1:
-        reasons["retired_because"] = sides[0].get("retired_because")
-    sides = [side for side in (ours, theirs) if _agrees(side, merged, "archived_at")]
-    if len(sides) == 1:
-        reasons |= {key: sides[0][key] for key in ARCHIVE_KEYS if key in sides[0]}
-    return reasons
-
-
-def _agrees(side: Values, merged: Values, key: str) -> bool:
-    return _same(side.get(key), merged.get(key))
-
-
-def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:
-    if key == "guard":  # the stricter stays, whoever changed it
-        return max(ours, theirs, key=lambda value: GUARD_RANK.get(str(value), 0))
-    if _same(theirs, base):
-        return ours
-    if _same(ours, base):
-        return theirs
-    if key in COUNTS:
-        base, ours, theirs = (_counted(key, value) for value in (base, ours, theirs))
-        return max(0, ours + theirs - base)
-    if ours is None or theirs is None:
-        return theirs if ours is None else ours
-    return (
-        ours
-        if _same(ours, theirs)
-        else _merge_both_changed(key, ours, theirs, preferred)
-    )
-
-
-def _merge_both_changed(key: str, ours: Any, theirs: Any, preferred: str) -> Any:
-    if key in LATER_WINS:
-        return max(ours, theirs, key=_date_rank)
-    if key in EARLIER_WINS:
-        return min(
-            ours, theirs, key=lambda value: (not is_day(str(value)[:10]), str(value))
-        )
-    if key == "status":
-        return max(
-            ours, theirs, key=lambda value: (STATUS_RANK.get(str(value), 0), str(value))
-        )
-    one = _as_list(key, ours)
-    two = _as_list(key, theirs)
-    if one is not None and two is not None:
-        return [*one, *(item for item in two if item not in one)]
-    if {type(ours), type(theirs)} <= {int, float}:
-        return max(ours, theirs, key=lambda value: (value == value, value, str(value)))
-    if preferred:
-        return ours if preferred == "ours" else theirs
-    return max(ours, theirs, key=lambda value: (str(value), repr(value)))
-
-
-def _counted(key: str, value: Any) -> int:
-    effective, _ = read_values({key: value})
-    return int(effective.get(key, effective["extra"].get(key, 0)))
-
-
-def _date_rank(value: Any) -> tuple[bool, str]:
-    text = "" if value is None else str(value)
-    return is_day(text[:10]), text
-
-
-def _as_list(key: str, value: Any) -> list[Any] | None:
-    effective = read_values({key: value})[0]["extra"].get(key)
-    return effective if isinstance(effective, list) else None
-
-
-def _same(one: Any, two: Any) -> bool:
-    return repr(one) == repr(
-        two
-    )  # tells 1 from true and 1.0, and holds for what is not a number

@@ -85,8 +85,8 @@ class CompactRequest(NamedTuple):
 
 
 class CompactFiles(NamedTuple):
-    """By name: sources, texts of archives, absolute paths, texts of before; what was
-    wrong."""
+    """The files of a run by name: sources, texts of archives, absolute paths,
+    earlier texts; and the problems met."""
 
     project: Project
     sources: list[KnownFile]
@@ -107,7 +107,7 @@ class CompactFiles(NamedTuple):
         unusable."""
         try:
             text = text_of(self.project, path)
-            kept = text_of(self.project, archive_of(path))
+            archived = text_of(self.project, archive_of(path))
         except Unreadable as error:
             self.skipped.append(unread(name, error))
             return None
@@ -118,8 +118,8 @@ class CompactFiles(NamedTuple):
         self.paths.update({name: path, archive: archive_of(path)})
         if text is not None:
             self.before[name] = text
-        if kept is not None:
-            self.before[archive] = self.archives[archive] = kept
+        if archived is not None:
+            self.before[archive] = self.archives[archive] = archived
         return parse(text or "", name)
 
 
@@ -134,27 +134,41 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
         skipped=list(project.listing.problems),
     )
     for file in _chosen(project, wanted):
-        if (memory := files.memory(file.name, file.path)) is not None:
-            writable = project.may_write(file, wanted.tasks)
-            files.sources.append(
-                KnownFile(
-                    memory=memory, place=file.place, writable=writable, found=file.found
-                )
+        memory = files.memory(file.name, file.path)
+        if memory is not None:
+            known = KnownFile(
+                memory=memory,
+                place=file.place,
+                writable=project.may_write(file, wanted.tasks),
+                found=file.found,
             )
-    name = "MEMORY.md"
-    add = wanted.promote and not wanted.files and project.found(name) is None
-    unread = bool(wanted.units) and name not in files.paths
-    own = (
-        files.memory(name, project.path_of(name))
-        if project.root and (add or unread)
-        else None
+            files.sources.append(known)
+    _take_project_file(files, wanted)
+    files.skipped.extend(
+        problem
+        for source in files.sources
+        for problem in source.memory.problems
+        if problem.severity == "unreadable"
     )
-    if own is not None:
-        writable = add and project.tree == ""
-        files.sources.append(KnownFile(own, place("project", name), writable))
-    problems = (each for source in files.sources for each in source.memory.problems)
-    files.skipped.extend(each for each in problems if each.severity == "unreadable")
     return files
+
+
+def _take_project_file(files: CompactFiles, wanted: CompactRequest) -> None:
+    """Take in the project's own file where it does not exist yet, to promote to, or was
+    not asked for, to see which sections it has already."""
+    project = files.project
+    name = "MEMORY.md"
+    is_new = wanted.promote and not wanted.files and project.found(name) is None
+    is_unread = bool(wanted.units) and name not in files.paths
+    if project.root and (is_new or is_unread):
+        memory = files.memory(name, project.path_of(name))
+        if memory is not None:
+            known = KnownFile(
+                memory=memory,
+                place=place("project", name),
+                writable=is_new and project.tree == "",
+            )
+            files.sources.append(known)
 
 
 def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
@@ -171,17 +185,20 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
 def _named(
     project: Project, files: Sequence[FoundFile], names: Sequence[str]
 ) -> list[FoundFile]:
+    """The files of these names; that of an archive is the file it belongs to."""
     by_path = {os.path.realpath(file.path): file for file in files}
-    paths = {os.path.realpath(project.cwd / name): name for name in names}
-    chosen = {
-        source_of(p) if p.endswith(ARCHIVE) else p: name for p, name in paths.items()
-    }
-    for name in (name for path, name in chosen.items() if path not in by_path):
-        listed = ", ".join(file.name for file in files[:5]) or "there is none"
-        raise UsageError(
-            f"{name}: no memory file of this project", f"memory files: {listed}"
-        )
-    return [by_path[path] for path in chosen]
+    chosen: list[FoundFile] = []
+    for name in names:
+        path = os.path.realpath(project.cwd / name)
+        if path.endswith(ARCHIVE):
+            path = source_of(path)
+        if path not in by_path:
+            listed = ", ".join(file.name for file in files[:5]) or "there is none"
+            what = f"{name}: no memory file of this project"
+            raise UsageError(what, f"memory files: {listed}")
+        if by_path[path] not in chosen:
+            chosen.append(by_path[path])
+    return chosen
 
 
 class CompactOutcome(NamedTuple):
@@ -243,61 +260,72 @@ class Compaction:
         self.sources = sorted(sources, key=lambda source: source.path)
         self.now = now
         self.meanings = meanings or {}
-        kept = (parse(text, path) for path, text in archives.items())
+        archived = (parse(text, path) for path, text in archives.items())
         self.changes = ChangeSet(
-            (*(s.memory for s in self.sources), *kept), now.isoformat()
+            (*(known.memory for known in self.sources), *archived), now.isoformat()
         )
         self._claim = cache(claim)  # several steps compare the same texts
         self._hold()
 
     def _hold(self) -> None:
         self.held = [
-            Held(self.changes, source, (source.path, at))
+            Held(self.changes, source, (source.path, place))
             for source in self.sources
-            for at in range(len(source.memory.entries))
+            for place in range(len(source.memory.entries))
         ]
 
     def adopt(self, units: Sequence[str]) -> None:
-        """Sections of prose become entries under their ids; of those in found places
-        copies do."""
+        """Sections of prose become entries under their ids; sections of found places
+        are copied instead."""
         known = 0
-        for i, source in enumerate(self.sources):
+        for number, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
                 continue
             wanted = [
-                s for s in sections(source.memory) if not units or _is_named(s, units)
+                each for each in sections(source.memory) if _is_named(each, units)
             ]
             known += len(wanted)
-            for section in wanted if units and source.found else ():
-                self._copy_unit(source, section)
-            if wanted and not source.found:
-                after, done = adopted(source.memory, {section.id for section in wanted})
-                self.sources[i] = source._replace(memory=after)
-                self.changes.hold(after, changed=bool(done))
-                self.changes.note("adopted", source.path, done)
+            if not source.found:
+                self.sources[number] = self._adopted(source, wanted)
+            elif units:
+                for section in wanted:
+                    self._copy_unit(source, section)
         if units and not known:
             what = f"{', '.join(units)}: no such heading of prose there"
             raise UsageError(what, "mem list shows what there is")
         self._hold()
 
+    def _adopted(self, source: KnownFile, wanted: Sequence[Entry]) -> KnownFile:
+        """The file with these sections as entries."""
+        if not wanted:
+            return source
+        after, adopted_ids = adopted(source.memory, {section.id for section in wanted})
+        self.changes.hold(after, changed=bool(adopted_ids))
+        self.changes.note("adopted", source.path, adopted_ids)
+        return source._replace(memory=after)
+
     def _copy_unit(self, source: KnownFile, section: Entry) -> None:
-        new = derived_id("adopted", section.id)
+        """Copy a section into the project's own file, once."""
+        new_id = derived_id("adopted", section.id)
         title = section.title.rpartition(" > ")[2]
-        own = self.changes.files.get("MEMORY.md")
-        if own is None or any(entry.id == new for entry in own.entries):
+        project_file = self.changes.files.get("MEMORY.md")
+        if project_file is None or any(
+            entry.id == new_id for entry in project_file.entries
+        ):
             return
         values = new_values(
-            new, self.changes.today, type=section.type, domain=section.domain
+            new_id,
+            self.changes.today,
+            type=section.type,
+            domain=section.domain,
+            last_reinforced=None,
+            source=[source.path],
+            created_at=section.date or self.changes.today,
         )
-        values |= {"last_reinforced": None, "source": [source.path]}
-        values["created_at"] = section.date or self.changes.today
-        body = (
-            section.body
-            if section.body.startswith("#")
-            else f"## {title}\n{section.body}"
-        )
+        has_heading = section.body.startswith("#")
+        body = section.body if has_heading else f"## {title}\n{section.body}"
         self.changes.add("MEMORY.md", values, body)
-        self.changes.note("adopted", "MEMORY.md", [new])
+        self.changes.note("adopted", "MEMORY.md", [new_id])
 
     def claim_of(self, held: Held) -> Claim:
         return self._claim(held.entry.body)
@@ -311,51 +339,58 @@ class Compaction:
         return [groups[name] for name in sorted(groups)]
 
     def edited(self, held: Sequence[Held]) -> bool:
-        """Whether a person has edited one of these bodies; it is named, and stays as it
-        is."""
-        touched = [one for one in held if one.original.touched]
-        for one in touched:
-            self.tell("skipped", [one], EDITED)
+        """Whether a person has edited one of these bodies; it is then named and left
+        as it is."""
+        touched = [member for member in held if member.original.touched]
+        for member in touched:
+            self.tell("skipped", [member], EDITED)
         return bool(touched)
 
     def leave(self, held: Iterable[Held], because: str, **more: Any) -> None:
-        for one in held:
-            self.changes.archive(one.spot, because, **more)
+        for member in held:
+            self.changes.archive(member.spot, because, **more)
 
     def note(self, what: str, held: Sequence[Held], detail: str = "") -> None:
         self.changes.note(
-            what, held[0].spot[0], [one.original.id for one in held], detail
+            what, held[0].spot[0], [member.original.id for member in held], detail
         )
 
     def tell(self, what: str, held: Sequence[Held], detail: str = "") -> None:
-        self.changes.tell(what, held[0].spot[0], [one.entry.id for one in held], detail)
+        self.changes.tell(
+            what, held[0].spot[0], [member.entry.id for member in held], detail
+        )
 
 
 def _is_named(section: Entry, units: Sequence[str]) -> bool:
+    """Whether a section is one of `units`: by heading, or the beginning of its id. All
+    are where none is named."""
     names = (section.title, section.title.rpartition(" > ")[2])
-    return any(u in names or (len(u) >= 4 and section.id.startswith(u)) for u in units)
+    for unit in units:
+        if unit in names or (len(unit) >= 4 and section.id.startswith(unit)):
+            return True
+    return not units
 
 
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
-    """New texts, what was done and found; a loss to confirm where too many entries
-    leave."""
+    """New texts, what was done and what was found, and a loss to confirm for each
+    file that too many entries leave."""
     losses = []
     for path, file in sorted(changes.files.items()):
         live = [
-            (path, at)
-            for at, entry in enumerate(file.entries)
+            (path, place)
+            for place, entry in enumerate(file.entries)
             if entry.status != "retired"
         ]
-        ids = tuple(
+        entry_ids = tuple(
             changes.original(spot).id for spot in live if _is_lost(changes, spot)
         )
-        if len(live) >= LOSS_LEAST and len(ids) > LOSS_SHARE * len(live):
+        if len(live) >= LOSS_LEAST and len(entry_ids) > LOSS_SHARE * len(live):
             losses.append(
                 Event(
                     what="loss",
                     path=path,
-                    ids=ids,
-                    detail=f"{len(ids)} of {len(live)} live entries",
+                    ids=entry_ids,
+                    detail=f"{len(entry_ids)} of {len(live)} live entries",
                 )
             )
     return CompactOutcome(
@@ -367,9 +402,10 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
-    """Whether a live entry goes without a survivor: by age, by a stage, by another."""
-    why = changes.leaves(spot)
-    return why in ("stale", "superseded") or changes.entry(spot).status == "retired"
+    """Whether a live entry goes without a survivor: by age, with a stage, or
+    replaced by another."""
+    reason = changes.leaves(spot)
+    return reason in ("stale", "superseded") or changes.entry(spot).status == "retired"
 
 
 def lost(loss: Event) -> RefusedError:

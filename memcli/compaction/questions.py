@@ -62,36 +62,49 @@ class EpisodeBatch(NamedTuple):
     level: str = "project"
 
 
+class _Home(NamedTuple):
+    """Where the episodes of a question were lived: a level, a job, a task."""
+
+    level: str
+    job: str
+    task: str
+
+
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
     """The episodes to ask about, by job and task: where three wait, or a striking
     one."""
-    homes: dict[tuple[str, str, str], dict[str, QuotedEntry]] = {}
-    for source in sorted(sources, key=lambda source: source.path):
-        place = source.place
-        for entry in (
-            source.memory.entries if source.writable and place.store == "memory" else ()
-        ):
-            live = (
-                entry.status != "retired"
-                and entry.identified
-                and entry.kind == "episode"
-            )
-            if live and not entry.extra.get("consolidated_at"):
-                shown = homes.setdefault((place.level, place.job, place.task), {})
-                shown.setdefault(entry.id, QuotedEntry(source.path, entry))
-    found = []
-    for (level, _, _), unique in sorted(homes.items()):
+    found: list[EpisodeBatch] = []
+    for home, unique in sorted(_waiting(sources).items()):
         waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
         surprise = max(float(item.entry.extra.get("surprise", 0)) for item in waiting)
-        if len(waiting) >= DUE or surprise >= STRIKING:
-            folder = f"/{waiting[0].path}".rpartition("/")[0].removesuffix("/tasks")
-            target = f"{folder}/MEMORY.md".lstrip("/")
-            parts = range(0, len(waiting), MOST_EPISODES)
-            found += [
-                EpisodeBatch(target, tuple(waiting[i : i + MOST_EPISODES]), level=level)
-                for i in parts
-            ]
+        if len(waiting) < DUE and surprise < STRIKING:
+            continue
+        folder = f"/{waiting[0].path}".rpartition("/")[0].removesuffix("/tasks")
+        target = f"{folder}/MEMORY.md".lstrip("/")
+        for start in range(0, len(waiting), MOST_EPISODES):
+            part = tuple(waiting[start : start + MOST_EPISODES])
+            found.append(EpisodeBatch(target, part, level=home.level))
     return found
+
+
+def _waiting(sources: Sequence[KnownFile]) -> dict[_Home, dict[str, QuotedEntry]]:
+    """The episodes that no question was asked about, by home and id."""
+    homes: dict[_Home, dict[str, QuotedEntry]] = {}
+    for source in sorted(sources, key=lambda source: source.path):
+        place = source.place
+        if not source.writable or place.store != "memory":
+            continue
+        home = _Home(level=place.level, job=place.job, task=place.task)
+        for entry in filter(_waits, source.memory.entries):
+            shown = homes.setdefault(home, {})
+            shown.setdefault(entry.id, QuotedEntry(source.path, entry))
+    return homes
+
+
+def _waits(entry: Entry) -> bool:
+    is_live = entry.status != "retired" and entry.identified
+    is_asked = bool(entry.extra.get("consolidated_at"))
+    return entry.kind == "episode" and is_live and not is_asked
 
 
 def _began(entry: Entry) -> tuple[str, str]:
@@ -283,13 +296,17 @@ def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[st
     well as the best of them; when no name is known, those whose words it takes up
     most."""
     mine = claim(words).words - STOP_WORDS
-    said = {item.entry.id: mine & claim(item.words).words for item in batch.episodes}
-    shares = {name: len(same) / (len(mine) or 1) for name, same in said.items()}
+    shares = {
+        item.entry.id: len(mine & claim(item.words).words) / (len(mine) or 1)
+        for item in batch.episodes
+    }
     known = {name: share for name, share in shares.items() if name in named}
-    best = max((known or shares).values())
     if known:
-        return tuple(name for name, share in known.items() if share >= DRAWN * best)
-    return tuple(name for name, share in shares.items() if share == best >= DRAWN)
+        least = DRAWN * max(known.values())
+    else:
+        known = shares
+        least = max(DRAWN, *shares.values())
+    return tuple(name for name, share in known.items() if share >= least)
 
 
 def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
@@ -299,24 +316,21 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
     for item in sorted(every, key=lambda item: OPERATIONS.index(item.what)):
         if item.target is not None:
             best.setdefault(item.target.entry.id, item)
-    kept = (
-        tuple(
-            o
-            for o in lesson.operations
-            if o.target is None or best[o.target.entry.id] is o
-        )
-        for lesson in lessons
-    )
+
+    def is_kept(item: Operation) -> bool:
+        return item.target is None or best[item.target.entry.id] is item
+
     return [
-        each._replace(operations=mine) for each, mine in zip(lessons, kept, strict=True)
+        lesson._replace(operations=tuple(filter(is_kept, lesson.operations)))
+        for lesson in lessons
     ]
 
 
 def read_verdicts(
     text: str, pairs: Sequence[Pair], today: str
 ) -> dict[frozenset[str], Pair]:
-    """What a reply to `pairs_question` says of each pair; unsure where it says nothing
-    well."""
+    """What a reply to `pairs_question` says of each pair; unsure where the reply is
+    missing or invalid."""
     found = {pair.key: pair._replace(what="unsure") for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
@@ -351,11 +365,14 @@ def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:
 
 
 def read_ratings(text: str, entries: Sequence[Entry]) -> dict[str, str]:
-    """A rating for each entry shown: good when the reply says something unknown, or
-    nothing."""
+    """A rating for each entry shown; good where the reply has none, or one that is
+    unknown."""
     rows = reversed(parse_json(text, SCHEMAS["reinforce"])["ratings"])
     said = {row["id"]: row["rating"] for row in rows}
-    return {e.id: said[e.id] if said.get(e.id) in RATINGS else "good" for e in entries}
+    return {
+        entry.id: said[entry.id] if said.get(entry.id) in RATINGS else "good"
+        for entry in entries
+    }
 
 
 def body_of(title: str, body: str, today: str) -> str:

@@ -50,7 +50,7 @@ class ReinforceRequest(NamedTuple):
 
 
 class ReinforceReport(NamedTuple):
-    """Ids by what became of them; `patches` hold the new texts."""
+    """Ids, grouped by what happened to them; `patches` hold the new texts."""
 
     reinforced: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
@@ -73,34 +73,38 @@ def reinforce(
 ) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
     asked = _checked(app, request)
-    own = request.session
+    session = request.session
     model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
     if not app.project.listing.files:
         return ReinforceReport(skipped=tuple(app.project.listing.problems))
     with app.state() as state:
-        if not request.ids and not request.listed and own:
-            asked = asked._replace(listed=tuple(state.recalled(own)))
+        if not request.ids and not request.listed and session:
+            asked = asked._replace(listed=tuple(state.recalled(session)))
         judged = (
             {}
             if model is None
-            else _judgement(app, asked, _done(app, state, own), model)
+            else _judgement(app, asked, _done(app, state, session), model)
         )
 
         def plan() -> ReinforceReport:
-            report = _Reinforcement(app, asked, _done(app, state, own), judged).report()
-            if not dry_run and own:
+            report = _Reinforcement(
+                app, asked, _done(app, state, session), judged
+            ).report()
+            if not dry_run and session:
                 state.note(
-                    "reinforced", ((own, one) for one in report.touched), "OR IGNORE"
+                    "reinforced",
+                    ((session, entry) for entry in report.touched),
+                    "OR IGNORE",
                 )
             return report
 
         def note(report: ReinforceReport) -> tuple[str, ...]:
-            return (own, *report.touched) if own else ()
+            return (session, *report.touched) if session else ()
 
         with (
             ExitStack() as held
         ):  # written and remembered, or neither; first the other writers
-            if own and not dry_run:
+            if session and not dry_run:
                 held.enter_context(app.workspace.hold("reinforce"))
                 held.enter_context(state.transaction())
             return app.write(plan, "reinforce", dry_run=dry_run, note=note)
@@ -147,7 +151,7 @@ def _judgement(
     shown = work.shown
     rates: dict[str, str] = {}
     for part in (
-        shown[at : at + MOST_RATED] for at in range(0, len(shown), MOST_RATED)
+        shown[start : start + MOST_RATED] for start in range(0, len(shown), MOST_RATED)
     ):
         asked = [questions.question("reinforce", ENTRIES=part)]
         (text,) = questions.ask(model, "reinforce", asked, shared)
@@ -202,35 +206,40 @@ class _Reinforcement:
             return prefix
 
         named = (request.ids, request.listed, request.succeeded, request.failed)
-        ids, listed, good, bad = (tuple(map(whole, names)) for names in named)
+        typed_ids, listed, good, bad = (tuple(map(whole, names)) for names in named)
         rates = {whole(name): rating for name, rating in request.rates.items()}
         return request._replace(
-            ids=ids, listed=listed, succeeded=good, failed=bad, rates=rates
+            ids=typed_ids, listed=listed, succeeded=good, failed=bad, rates=rates
         )
 
     def _judge(self, asked: str, place: Located) -> None:
-        if place.entry in self.done or not place.writable:
-            what = "already" if place.entry in self.done else "elsewhere"
-            self.names[what].append(place.entry)
-            return
-        if asked in self.request.typed:
-            self.app.notes.extend(twins(self.app.index, place.entry))
+        """Strengthen, weaken or rate one entry, or name it under what it is instead."""
+        if place.entry in self.done:
+            self.names["already"].append(place.entry)
+        elif not place.writable:
+            self.names["elsewhere"].append(place.entry)
+        else:
+            if asked in self.request.typed:
+                self.app.notes.extend(twins(self.app.index, place.entry))
+            self._judge_here(asked, place)
+
+    def _judge_here(self, asked: str, place: Located) -> None:
+        """The same of an entry that may be changed from here."""
         try:
             memory = hold(self.app.project, self.changes, place.path)
         except Unreadable as error:
             problem = unread(place.path, error)
-            self.skipped += [problem] if problem not in self.skipped else []
+            if problem not in self.skipped:
+                self.skipped.append(problem)
             return
-        at = next(
-            (i for i, e in enumerate(memory.entries) if e.id == plain_id(place.entry)),
-            None,
-        )
+        entry_ids = [entry.id for entry in memory.entries]
+        known = plain_id(place.entry)
+        at = entry_ids.index(known) if known in entry_ids else None
         if at is None or not memory.entries[at].identified:
             self.names["unknown"].append(asked)
             if at is None and asked in self.request.typed:
-                self.app.notes.append(
-                    f"{asked} is prose, not an entry: {adopt_hint(place)}"
-                )
+                what = f"{asked} is prose, not an entry: {adopt_hint(place)}"
+                self.app.notes.append(what)
             return
         what, values = self._values({asked, place.entry}, memory.entries[at])
         if what:
@@ -239,30 +248,32 @@ class _Reinforcement:
             self.changes.set((place.path, at), **values)
 
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
+        """What becomes of an entry that goes by these keys, and its new values."""
         request = self.request
-        today = self.changes.today
-        rating = next(
-            (request.rates[key] for key in keys if key in request.rates), None
-        )
         if entry.status == "retired":
             return "retired", {}
-        if rating is not None:
-            return "rated", reviewed(entry, rating, self.now)
+        for key in keys & request.rates.keys():
+            return "rated", reviewed(entry, request.rates[key], self.now)
         if keys & {*request.succeeded, *request.failed}:
             return self._workflow(entry, success=bool(keys & set(request.succeeded)))
         if request.explicit:
-            return "reinforced", {"last_reinforced": today}
-        if request.mode == "rated" and is_reviewed(entry, self.now):
-            return "already", {}
-        if request.mode == "rated" and entry.id in self.said:
-            return "rated", reviewed(entry, self.said[entry.id], self.now)
-        if request.mode == "rated":  # it is to be shown to the model
-            self.shown.append(entry)
-            return "", {}
+            return "reinforced", {"last_reinforced": self.changes.today}
+        if request.mode == "rated":
+            return self._rated(entry)
         if request.mode == "aligned" and not is_used(entry, request.spoken or ""):
             less = entry.reinforcement_count - 1
             return "weakened", {"reinforcement_count": less} if less >= 0 else {}
-        return "reinforced", stronger(entry, today)
+        return "reinforced", stronger(entry, self.changes.today)
+
+    def _rated(self, entry: Entry) -> tuple[str, dict[str, Any]]:
+        """Rate an entry as the model did; one that it has not seen yet is queued for
+        it."""
+        if is_reviewed(entry, self.now):
+            return "already", {}
+        if entry.id in self.said:
+            return "rated", reviewed(entry, self.said[entry.id], self.now)
+        self.shown.append(entry)
+        return "", {}
 
     def _workflow(self, entry: Entry, *, success: bool) -> tuple[str, dict[str, Any]]:
         if entry.kind != "workflow":
@@ -270,14 +281,14 @@ class _Reinforcement:
             raise UsageError(f"{entry.id}: is no workflow", hint)
         count = int(entry.extra.get("success_count", 0))
         if success:
-            more = stronger(entry, self.changes.today)
-            return "reinforced", {"success_count": count + 1, **more}
+            strengthened = stronger(entry, self.changes.today)
+            return "reinforced", {"success_count": count + 1, **strengthened}
         return "weakened", {"success_count": max(0, count - 1)}
 
 
 def noted_uses(workspace: "Workspace") -> set[Use]:
-    """The uses that compaction has counted, also of a run that was killed before it
-    said so."""
+    """The uses that compaction has counted, including those of a run that was killed
+    before it said so."""
     notes = workspace.notes("compact")
     return {use for note in notes for use in zip(note[::2], note[1::2], strict=False)}
 
@@ -297,14 +308,22 @@ class WaitingUses:
 
         def look(state: "State") -> tuple[list[Use], set[Use]]:
             uses = SessionLog(state).uses()
-            known = {(own, entry) for own in uses for entry in state.reinforced(own)}
+            known = {
+                (session, entry)
+                for session in uses
+                for entry in state.reinforced(session)
+            }
             return [
-                (own, entry) for own, entries in uses.items() for entry in entries
+                (session, entry)
+                for session, entries in uses.items()
+                for entry in entries
             ], known
 
-        why = "uses that wait are not counted"
+        reason = "uses that wait are not counted"
         nothing = (self.waiting, self.known)
-        self.waiting, self.known = self.app.from_state(look, nothing, why, make=False)
+        self.waiting, self.known = self.app.from_state(
+            look, nothing, reason, make=False
+        )
         if self.waiting:
             self.known |= noted_uses(self.app.workspace)
 
@@ -312,7 +331,7 @@ class WaitingUses:
         """Count them in these files: once for a session and entry, none of what is
         retired."""
         changes = ChangeSet(
-            (each.memory for each in sources), self.app.project.now.isoformat()
+            (source.memory for source in sources), self.app.project.now.isoformat()
         )
         spots = _spots(sources) if self.waiting else {}
         self.settled = [use for use in self.waiting if use[1] in spots]
@@ -323,7 +342,7 @@ class WaitingUses:
                 changes.strengthen(spot, changes.today)
                 counts[spot] += 1
         for spot, number in counts.items():
-            what = f"{number} use{'s' * (number != 1)}"
+            what = "1 use" if number == 1 else f"{number} uses"
             changes.note("used", spot[0], (changes.entry(spot).id,), what)
         return CompactOutcome(changes.texts() if counts else {}, tuple(changes.done))
 
@@ -333,19 +352,21 @@ class WaitingUses:
     def forget_counted(self) -> None:
         if not self.settled:
             return
-        why = "uses that were counted still wait"
-        with self.app.state(best_effort=why) as state, state.transaction():
-            for own, entry in self.settled:
-                state.note("reinforced", [(own, entry)], "OR IGNORE")
-                SessionLog(state).counted(own, entry)
+        reason = "uses that were counted still wait"
+        with self.app.state(best_effort=reason) as state, state.transaction():
+            for session, entry in self.settled:
+                state.note("reinforced", [(session, entry)], "OR IGNORE")
+                SessionLog(state).counted(session, entry)
 
 
 def _spots(sources: Sequence[KnownFile]) -> dict[str, Spot]:
     spots: dict[str, Spot] = {}
     merged: dict[str, Spot] = {}
-    for each in sources:
-        for at, entry in enumerate(each.memory.entries if each.writable else ()):
+    for source in sources:
+        for place, entry in enumerate(source.memory.entries if source.writable else ()):
             if entry.identified:
-                spots.setdefault(entry.id, (each.path, at))
-                merged |= dict.fromkeys(listed(entry, "merged_from"), (each.path, at))
+                spots.setdefault(entry.id, (source.path, place))
+                merged |= dict.fromkeys(
+                    listed(entry, "merged_from"), (source.path, place)
+                )
     return merged | spots

@@ -1,6 +1,6 @@
-"""Where a stage ends: which entries pass with it, and what moves `.current-stage` on.
+"""Where a stage ends: which entries leave with it, and what moves `.current-stage` on.
 
-Only what belongs to one piece of work passes with its stage."""
+Only entries that belong to one piece of work leave with its stage."""
 
 import os
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def _passes(held: Held, job: str, stage: str) -> bool:
 
 
 class StageLeavers(NamedTuple):
-    """The entries that a stage takes along as (id, path, title), and the patches.
+    """The entries that leave with a stage, as (id, path, title), and the patches.
 
     `losses` name the files that lose too many of their live entries."""
 
@@ -87,8 +87,8 @@ def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
     for held in end_stage(work, job, stage):
         entry = held.entry
         if held.original.touched:
-            why = f"{entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
-            skipped.append(Problem(held.source.path, entry.line, why))
+            reason = f"{entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
+            skipped.append(Problem(held.source.path, entry.line, reason))
         else:
             retired.append((entry.id, held.source.path, entry.title))
     return StageLeavers(
@@ -100,8 +100,8 @@ def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
 
 
 class Intent(NamedTuple):
-    """What an INTENT.md says: its text, the stage ("" when it does not tell), and by
-    what. One that cannot be used is a problem and says nothing."""
+    """What an INTENT.md says: its text, the stage ("" when it names none), and what
+    named it. An unusable file is a problem and names no stage."""
 
     text: str
     stage: str

@@ -1,7 +1,7 @@
-"""What compaction does to a set of memory files: pure, deterministic, whatever their
-order.
+"""What compaction does to a set of memory files: pure and deterministic, in whatever
+order the files come.
 
-Each step looks at the entries as the steps before it left them; what leaves is in an
+Each step sees the entries as the earlier steps left them; whatever leaves goes to an
 archive."""
 
 import datetime
@@ -72,8 +72,8 @@ def take_steps(
 
 
 def _drop_copies(work: Compaction) -> None:
-    """Leave each wording of an entry once in an archive, as it last left: git's own
-    merge of two branches leaves it twice."""
+    """Keep each wording of an entry once in an archive, as it last left. When git
+    merges two branches by itself, it keeps both copies."""
     for source in work.sources:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
@@ -85,9 +85,9 @@ def _drop_copies(work: Compaction) -> None:
             key=lambda row: (str(row[1].extra.get("archived_at", "")), row[0]),
             reverse=True,
         )
-        for at, entry in newest_first:
+        for place, entry in newest_first:
             if entry.identified and (entry.id, entry.body) in seen:
-                drop_copy(work.changes, (path, at))
+                drop_copy(work.changes, (path, place))
                 work.changes.note("twice in the archive", path, [entry.id])
             seen.add((entry.id, entry.body))
 
@@ -95,12 +95,11 @@ def _drop_copies(work: Compaction) -> None:
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     """The pairs that `take_steps` would name, of those that may be changed."""
     _before_contradictions(work, wanted)
-    pairs = [
-        (a, b)
-        for a, b, _ in _opposites(work)
-        if a.source.writable and b.source.writable
+    return [
+        Pair(path=first.source.path, first=first.entry, second=second.entry)
+        for first, second, _ in _opposites(work)
+        if first.source.writable and second.source.writable
     ]
-    return [Pair(a.source.path, a.entry, b.entry) for a, b in pairs]
 
 
 def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
@@ -124,28 +123,35 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
     """Write the new names of files, by entry, into `paths` and the code spans of what
     mem wrote."""
     for held in work.held:
-        names = moves.get(held.entry.id, {})
+        names = moves.get(held.entry.id)
         ours = held.source.writable and held.source.place.store == "memory"
-        if not (names and held.live and ours):
-            continue
-        paths = list(held.names("paths"))
-        body = held.entry.body
-        now = [names.get(path.strip("/"), path) for path in paths]
-        text = body if held.original.touched else reduce(_renamed, names.items(), body)
-        if now != paths:
-            held.set(paths=now)
-        if text != body:
-            work.changes.replace(held.spot, text)
-        if now != paths or text != body:
-            told = ", ".join(
-                f"{old} is {new} now" for old, new in sorted(names.items())
-            )
-            work.note("renamed", [held], told)
+        if names and ours and held.live and _renamed(work, held, names):
+            told = [f"{old} is {new} now" for old, new in sorted(names.items())]
+            work.note("renamed", [held], ", ".join(told))
 
 
-def _renamed(body: str, names: tuple[str, str]) -> str:
-    place = rf"(`[^`\n]*?(?<![\w./-])|\]\(){re.escape(names[0])}(?![\w/-]|\.\w)"
-    return re.sub(place, lambda found: found[1] + names[1], body)
+def _renamed(work: Compaction, held: Held, names: Mapping[str, str]) -> bool:
+    """Write the new names into one entry. Returns whether that changes it."""
+    body = held.entry.body
+    text = body
+    if not held.original.touched:
+        text = reduce(_renamed_in_code, names.items(), body)
+    paths = list(held.names("paths"))
+    now = [names.get(path.strip("/"), path) for path in paths]
+    if now != paths:
+        held.set(paths=now)
+    if text != body:
+        work.changes.replace(held.spot, text)
+    return now != paths or text != body
+
+
+def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
+    """The body with a file's new name in each code span and link that has the old."""
+    old, new = names
+    bare = re.escape(old.removeprefix("./").rstrip("/"))
+    name = re.compile(rf"(?<![\w./-])(?:\./)?{bare}(?!/?[\w-]|\.\w)")
+    spans = r"`[^`\n]*`|\]\([^)\s]*\)"
+    return re.sub(spans, lambda span: name.sub(lambda _: new, span[0]), body)
 
 
 def _merge_same_ids(work: Compaction) -> None:
@@ -158,37 +164,44 @@ def _merge_same_ids(work: Compaction) -> None:
             best = min(
                 group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot)
             )
-            rest = [held for held in group if held is not best]
+            others = [held for held in group if held is not best]
             _unite_counts(best, group)
-            work.leave(rest, "merged")
-            work.note("same id", [best, *rest])
+            work.leave(others, "merged")
+            work.note("same id", [best, *others])
 
 
 def _merge_duplicates(work: Compaction) -> None:
-    for group in work.groups(
-        lambda h: (*h.source.place[:4], h.entry.type, h.entry.domain)
-    ):
+    """Merge what says the same in one place; what only looks alike is told."""
+    for group in work.groups(_mergeable_with):
         # A rule that binds is never merged away.
         group = [held for held in group if not held.entry.extra.get("guard")]
         claims = [work.claim_of(held) for held in group]
-        known = [
-            work.meanings.get((held.entry.title, held.entry.body)) for held in group
-        ]
-        near = same_meaning(known) if work.meanings else []
+        near = _same_meaning_of(work, group) if work.meanings else []
         for cluster in clusters(claims, more=near):
-            members = [group[i] for i in cluster.members]
+            members = [group[number] for number in cluster.members]
+            several = len({held.entry.id for held in members}) > 1
             if cluster.guarded:
-                i, j, why = cluster.guarded[0]
-                work.tell("alike but different", (group[i], group[j]), why)
-            elif len({held.entry.id for held in members}) > 1 and not work.edited(
-                members
-            ):
+                first, second, reason = cluster.guarded[0]
+                work.tell("alike but different", (group[first], group[second]), reason)
+            elif several and not work.edited(members):
                 _merge(work, members)
+
+
+def _mergeable_with(held: Held) -> tuple[str, ...]:
+    """What two entries must share to be merged: their place, type and domain."""
+    place = held.source.place
+    stands = (place.level, place.store, place.job, place.task)
+    return (*stands, held.entry.type, held.entry.domain)
+
+
+def _same_meaning_of(work: Compaction, group: Sequence[Held]) -> list[tuple[int, int]]:
+    known = [work.meanings.get((held.entry.title, held.entry.body)) for held in group]
+    return same_meaning(known)
 
 
 def _merge(work: Compaction, members: list[Held]) -> None:
     best = min(members, key=lambda held: importance_order(held.entry))
-    rest = sorted(
+    others = sorted(
         (held for held in members if held is not best), key=lambda held: held.spot
     )
     longest = min(members, key=lambda held: body_order(held.entry)).entry
@@ -200,17 +213,21 @@ def _merge(work: Compaction, members: list[Held]) -> None:
         min(filter(None, (h.entry.created_at for h in members)), default=""),
     )
     merged = {
-        i for held in members for i in (held.entry.id, *held.names("merged_from"))
+        merged_id
+        for held in members
+        for merged_id in (held.entry.id, *held.names("merged_from"))
     }
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
         united = list(
-            dict.fromkeys(v for held in [best, *rest] for v in held.names(key))
+            dict.fromkeys(
+                value for held in [best, *others] for value in held.names(key)
+            )
         )
         if united != list(best.names(key)):
             best.set(**{key: united})
-    work.leave(rest, "merged")
-    work.note("merged", [best, *rest])
+    work.leave(others, "merged")
+    work.note("merged", [best, *others])
 
 
 def _unite_counts(best: Held, group: Sequence[Held]) -> None:
@@ -221,11 +238,13 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
     vector."""
-    known = [(i, own) for i, own in enumerate(vectors) if own is not None]
+    known = [(number, own) for number, own in enumerate(vectors) if own is not None]
     found: list[tuple[int, int]] = []
     rows = [own for _, own in known]
     for place, near in vector.alike(rows, range(len(rows)), SAME_MEANING):
-        found += [(known[place][0], known[i][0]) for i in near if place < i]
+        found += [
+            (known[place][0], known[number][0]) for number in near if place < number
+        ]
     return found
 
 
@@ -241,11 +260,13 @@ def _archive_retired(work: Compaction) -> None:
     for held in work.held:
         if not held.leaves and held.entry.status == "retired" and held.source.writable:
             extra = held.entry.extra
-            why = extra.get("retired_because")
+            reason = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
-            work.leave([held], because, status="retired", retired_because=why)
+            work.leave([held], because, status="retired", retired_because=reason)
             work.note(
-                "retired", [held], f"{held.entry.title}{f' ({why})' if why else ''}"
+                "retired",
+                [held],
+                f"{held.entry.title}{f' ({reason})' if reason else ''}",
             )
 
 
@@ -284,15 +305,16 @@ def _may_rise(held: Held) -> bool:
     """Whether an entry may be copied up to the project: from a job's or task's
     memory."""
     place = held.source.place
-    low = place.level in PASSING_LEVELS and place.store == "memory"
-    return low and held.live and held.entry.kind != "episode"
+    is_below = place.level in PASSING_LEVELS and place.store == "memory"
+    return is_below and held.live and held.entry.kind != "episode"
 
 
 def _families(work: Compaction, members: list[Held]) -> list[list[Held]]:
-    """The groups of entries that say the same; what is like no other is one alone."""
+    """The groups of entries that say the same; an entry that is like no other is a
+    group of its own."""
     claims = [work.claim_of(held) for held in members]
     families = [
-        [members[at] for at in cluster.members]
+        [members[place] for place in cluster.members]
         for cluster in clusters(claims)
         if not cluster.guarded
     ]
@@ -313,52 +335,56 @@ def _by_place(unique: Iterable[Held]) -> list[Held]:
 
 
 def _promote(work: Compaction, family: list[Held]) -> None:
-    ids = sorted(held.entry.id for held in family)
+    entry_ids = sorted(held.entry.id for held in family)
     target = _known(work, family)
     known = set(target.names("promoted_from")) if target is not None else set()
     if target is None:
-        _copy_up(work, family, ids)
-    elif not known.issuperset(ids):
+        _copy_up(work, family, entry_ids)
+    elif not known.issuperset(entry_ids):
         day = work.now.isoformat()
-        united = sorted({*known, *ids})
+        united = sorted({*known, *entry_ids})
         work.changes.strengthen(target.spot, day, promoted_from=united)
         _mark(family, target.entry.id)
         work.note("reinforced by recurrence", [target, *family])
 
 
 def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
-    named = {i for held in family for i in held.names("promoted_to")}
+    """The entry of the project that a family was promoted to, or that says the same."""
+    promoted = {name for held in family for name in held.names("promoted_to")}
     members = [work.claim_of(held) for held in family]
+
+    def is_same(held: Held) -> bool:
+        if held.entry.type != family[0].entry.type:
+            return False
+        theirs = work.claim_of(held)
+        return any(near_duplicate(theirs, mine) for mine in members)
+
     for held in work.held:
-        level, store, *_ = held.source.place
-        if level == "project" and store == "memory" and held.live:
-            like = held.entry.type == family[0].entry.type
-            same = like and any(
-                near_duplicate(work.claim_of(held), mine) for mine in members
-            )
-            if held.entry.id in named or same:
-                return held
+        place = held.source.place
+        is_project = place.level == "project" and place.store == "memory"
+        if is_project and held.live and (held.entry.id in promoted or is_same(held)):
+            return held
     return None
 
 
-def _copy_up(work: Compaction, family: list[Held], ids: list[str]) -> None:
+def _copy_up(work: Compaction, family: list[Held], entry_ids: list[str]) -> None:
     if not any(source.path == TARGET and source.writable for source in work.sources):
         return
     best = min((held.entry for held in family), key=importance_order)
     body = min((held.entry for held in family), key=body_order).body
-    new = derived_id(*ids)
+    new_id = derived_id(*entry_ids)
     today = work.now.isoformat()
     values = {
-        **copied_values(best, new, today, ("priority", "tags", "paths", "commands")),
+        **copied_values(best, new_id, today, ("priority", "tags", "paths", "commands")),
         "reinforcement_count": max(held.entry.reinforcement_count for held in family),
         "last_reinforced": max(held.entry.last_reinforced for held in family) or today,
-        "promoted_from": ids,
+        "promoted_from": entry_ids,
         "promoted_at": today,
         "domain": "team",
     }
     work.changes.add(TARGET, values, body)
-    _mark(family, new)
-    work.changes.note("promoted", TARGET, [new, *ids])
+    _mark(family, new_id)
+    work.changes.note("promoted", TARGET, [new_id, *entry_ids])
 
 
 def _mark(family: Iterable[Held], target: str) -> None:
@@ -375,8 +401,8 @@ def _settle_contradictions(
     out."""
     for first, second, detail in list(_opposites(work)):
         pair = [first, second]
-        ids = frozenset(held.entry.id for held in pair)
-        verdict = verdicts.get(ids) if mode == "resolve" else None
+        entry_ids = frozenset(held.entry.id for held in pair)
+        verdict = verdicts.get(entry_ids) if mode == "resolve" else None
         if not (first.live and second.live):
             continue
         if verdict is not None and _resolve(work, pair, verdict):
@@ -407,37 +433,39 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
     for group in work.groups(lambda held: held.entry.type):
         unique = _by_place(group)
         claims = [work.claim_of(held) for held in unique]
-        for i, j in contradictions(claims):
-            told.add(frozenset((unique[i].entry.id, unique[j].entry.id)))
-            yield unique[i], unique[j], guard(claims[i], claims[j]) or "opposite"
+        for first_place, second_place in contradictions(claims):
+            told.add(
+                frozenset((unique[first_place].entry.id, unique[second_place].entry.id))
+            )
+            yield (
+                unique[first_place],
+                unique[second_place],
+                guard(claims[first_place], claims[second_place]) or "opposite",
+            )
+    # Pairs that say it of themselves: a merge leaves them, too.
     live = {held.entry.id: held for held in work.held if held.live}
-    for (
-        held
-    ) in live.values():  # pairs that say it of themselves: a merge leaves them, too
+    for held in live.values():
         for other in held.names("contradicts"):
-            ids = frozenset((held.entry.id, other))
-            if other in live and ids not in told:
-                told.add(ids)
+            entry_ids = frozenset((held.entry.id, other))
+            if other in live and entry_ids not in told:
+                told.add(entry_ids)
                 yield held, live[other], "marked"
 
 
 def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
-    shown = {entry.id: entry for entry in (verdict.first, verdict.second)}
-    same = all(
-        shown[held.entry.id].body == held.entry.body and held.source.writable
-        for held in pair
-    )
-    if not same:
-        return False
+    shown = {entry.id: entry.body for entry in (verdict.first, verdict.second)}
+    for held in pair:
+        if held.entry.body != shown[held.entry.id] or not held.source.writable:
+            return False
     if verdict.what == "new":
         work.tell("both hold", pair)
         return True
     if verdict.what == "unsure" or verdict.keep not in shown:
         return False
     first, second = pair
-    winner = first if first.entry.id == verdict.keep else second
-    loser = second if winner is first else first
+    is_first = first.entry.id == verdict.keep
+    winner, loser = (first, second) if is_first else (second, first)
     changed = [loser] if verdict.what == "reinforce" else pair
     if not work.edited(changed):
         _supersede(work, winner, loser, verdict)

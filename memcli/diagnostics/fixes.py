@@ -4,56 +4,36 @@ code."""
 import json
 import os
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from memcli.app import App
-from memcli.compaction.plan import Compaction, CompactRequest, read_files
-from memcli.compaction.steps import follow_renames
-from memcli.diagnostics.content import (
+from memcli.diagnostics.repository import driver_fault
+from memcli.diagnostics.scene import (
     MALFORMED,
     TO_COME,
     Check,
+    Mended,
+    Remedy,
     Scene,
-    Status,
+    failure,
     named_files,
+    passed,
     shown_name,
+    warning,
 )
-from memcli.diagnostics.installation import driver_fault
+from memcli.diagnostics.stale import mend_names
 from memcli.errors import DataError, MemError, RefusedError
-from memcli.index import anchors, codebase
-from memcli.index.codebase import Anchor, Fate
-from memcli.index.filters import gone_text
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.parser import KnownFile
-from memcli.memory.values import LEVELS, Patch
+from memcli.memory.values import Patch
 from memcli.memory.words import count
 from memcli.project import git
 from memcli.storage import durable, files
-from memcli.storage.files import ONE_OF, Unreadable, read_file
+from memcli.storage.files import Unreadable, read_file
 from memcli.text.secrets import find_secrets
-
-REWRITTEN = 0.5
-"""From this share of new lines on, a file is another than the entry was written
-about."""
-_Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
-
-
-class Mended(NamedTuple):
-    """What was mended, one line each, the patches of it, and a row for each attempt
-    that failed."""
-
-    done: Sequence[str] = ()
-    patches: Sequence[Patch] = ()
-    failed: Sequence[Check] = ()
-
-
-Remedy = Callable[[Scene, bool], Mended]
 
 
 def mend(
@@ -61,25 +41,23 @@ def mend(
 ) -> Mended:
     """Try every remedy; one that fails is a row and does not keep the others from being
     tried."""
-    done = list[str]()
-    patches = list[Patch]()
-    failed = list[Check]()
+    done: list[str] = []
+    patches: list[Patch] = []
+    failed: list[Check] = []
     for name, remedy in remedies.items():
         try:
-            mended = remedy(Scene(app, names), dry_run)
-            done = [*done, *mended.done]
-            patches = [*patches, *mended.patches]
+            mended = remedy(Scene(app, names), dry_run=dry_run)
+            done += mended.done
+            patches += mended.patches
             failed += mended.failed
         except Exception as error:  # of the system or of SQLite, too
-            what = str(error)
+            detail = str(error)
             hint = "mend what it names"
             if isinstance(error, MemError):
-                what = error.what
+                detail = error.what
                 hint = error.hint
-            status: Status = "FAIL" if name == "index" else "WARN"
-            failed.append(
-                Check(name=name, status=status, detail=f"not mended: {what}", hint=hint)
-            )
+            row = failure if name == "index" else warning
+            failed.append(row(name, f"not mended: {detail}", hint=hint))
     return Mended(done, patches, failed)
 
 
@@ -89,35 +67,38 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
     for what, path in rows:
         where = shown_name(scene.app, path)
         hint = "mem doctor --fix (so does the next write)"
-        yield Check(name="leftovers", status="WARN", detail=what, hint=hint, path=where)
+        yield warning("leftovers", what, hint=hint, path=where)
     if not rows:
-        yield Check("leftovers", "PASS", "no interrupted write")
+        yield passed("leftovers", "no interrupted write")
 
 
 def _leftovers(app: App) -> list[tuple[str, str]]:
     """Journals of this root or of nobody knows which, files of dead writers beside
     memory."""
     root = app.project.root
-    found = list[tuple[str, str]]()
+    own = str(root.resolve() if root else "")
+    leftovers: list[tuple[str, str]] = []
     for path in sorted((files.state_dir() / "pending").glob("*.json")):
-        with suppress(Unreadable, ValueError, KeyError, TypeError):
-            if json.loads(read_file(path).data)["root"] != str(
-                root.resolve() if root else ""
-            ):
-                continue
-        found.append(("a write was interrupted", str(path)))
+        if _root_of(path) in (own, None):
+            leftovers.append(("a write was interrupted", str(path)))
     folders = {os.path.dirname(file.path) for file in app.project.listing.files}
-    for folder in sorted({*folders, *map(str, filter(None, (root, app.project.home)))}):
+    folders |= {str(folder) for folder in (root, app.project.home) if folder}
+    for folder in sorted(folders):
         with suppress(OSError):
-            names = filter(durable.is_stale, sorted(os.listdir(folder)))
-            found += [
-                ("a temporary file was left behind", f"{folder}/{name}")
-                for name in names
-            ]
-    return found
+            for name in filter(durable.is_stale, sorted(os.listdir(folder))):
+                what = "a temporary file was left behind"
+                leftovers.append((what, f"{folder}/{name}"))
+    return leftovers
 
 
-def _mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
+def _root_of(journal: Path) -> object:
+    """The root that an interrupted write belongs to; None where nobody can tell."""
+    with suppress(Unreadable, ValueError, KeyError, TypeError):
+        return json.loads(read_file(journal).data)["root"]
+    return None
+
+
+def _mend_leftovers(scene: Scene, *, dry_run: bool) -> Mended:
     app = scene.app
     rows = _leftovers(scene.app)
     if not rows or dry_run:
@@ -126,24 +107,22 @@ def _mend_leftovers(scene: Scene, dry_run: bool) -> Mended:
     with app.workspace.hold("doctor"):
         durable.sweep({Path(path).parent for _, path in rows})
     app.project.relist()
-    return Mended(
-        [*done, *(f"removed {path}" for _, path in rows if not os.path.exists(path))]
-    )
+    removed = [path for _, path in rows if not os.path.exists(path)]
+    return Mended([*done, *(f"removed {path}" for path in removed)])
 
 
-def mend_ids(scene: Scene, dry_run: bool) -> Mended:
+def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
     """Give every entry without an id the one it goes by."""
     return scene.app.write(lambda: _plan_ids(scene), "doctor", dry_run=dry_run)
 
 
 def _plan_ids(scene: Scene) -> Mended:
     project = scene.app.project
-    failed = list[Check]()
-    done = list[str]()
-    patches = list[Patch]()
-    listed = {
-        f.name: f for f in named_files(scene.app, scene.files) or project.listing.files
-    }
+    failed: list[Check] = []
+    done: list[str] = []
+    patches: list[Patch] = []
+    chosen = named_files(scene.app, scene.files) or project.listing.files
+    listed = {file.name: file for file in chosen}
     for document in scene.documents:
         file = listed[document.path]
         memory = document.memory
@@ -154,15 +133,8 @@ def _plan_ids(scene: Scene) -> Mended:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
             done.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
-            failed.append(
-                Check(
-                    name="ids",
-                    status="WARN",
-                    detail=f"not mended: {error.what}",
-                    hint=error.hint,
-                    path=file.name,
-                )
-            )
+            what = f"not mended: {error.what}"
+            failed.append(warning("ids", what, hint=error.hint, path=file.name))
     return Mended(done, patches, failed)
 
 
@@ -170,56 +142,64 @@ def _missing_ids(document: KnownFile) -> list[EntryChange]:
     """The id of each entry without one; none where undo would keep a copy of a
     secret."""
     memory = document.memory
-    changes = list[EntryChange]()
     taken = {entry.id for entry in memory.entries if entry.identified}
-    without = [
-        (at, entry.id)
-        for at, entry in enumerate(memory.entries)
-        if not entry.identified
-    ]
-    if not without or conflict_lines(memory.text) or find_secrets(memory.text):
+    if all(entry.identified for entry in memory.entries):
         return []
-    for at, name in without:
-        while name in taken:
-            name = derived_id(memory.path, name)
-        taken.add(name)
-        changes.append(EntryChange(at, {"id": name}))
+    if conflict_lines(memory.text) or find_secrets(memory.text):
+        return []
+    changes = []
+    for number, entry in enumerate(memory.entries):
+        if not entry.identified:
+            name = entry.id
+            while name in taken:
+                name = derived_id(memory.path, name)
+            taken.add(name)
+            changes.append(EntryChange(number, {"id": name}))
     return changes
 
 
-def _mend_ignored(scene: Scene, dry_run: bool) -> Mended:
-    (top, _, _, bare, *_), root = scene.repository, scene.app.project.root
+def _mend_ignored(scene: Scene, *, dry_run: bool) -> Mended:
+    top = scene.repository.top
+    bare = scene.repository.bare
+    root = scene.app.project.root
     if root is None or top is None or not bare:
         return Mended()
-    patterns = [] if set(bare).isdisjoint(TO_COME) else [*git.EXCLUDED, *git.MOMENTS]
-    for name in (
-        os.path.relpath(root / name, top) for name in bare if name not in TO_COME
-    ):
-        folder = os.path.dirname(name)
-        whole = folder + "/" if os.path.basename(folder) == "proxy-tasks" else name
-        patterns.append("/" + re.sub(r"([*?\[\\])", r"\\\1", whole))
+    patterns: list[str] = []
+    if not set(bare).isdisjoint(TO_COME):
+        patterns += [*git.EXCLUDED, *git.MOMENTS]
+    for name in bare:
+        if name not in TO_COME:
+            patterns.append(_ignore_pattern(os.path.relpath(root / name, top)))
     if not dry_run:
         git.exclude(top, patterns)
     return Mended([f"let git ignore {', '.join(bare)} (.git/info/exclude)"])
 
 
-def _mend_merge_driver(scene: Scene, dry_run: bool) -> Mended:
+def _ignore_pattern(path: str) -> str:
+    """The line of an ignore file for a private file; for the whole folder of tasks."""
+    folder = os.path.dirname(path)
+    whole = f"{folder}/" if os.path.basename(folder) == "proxy-tasks" else path
+    return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
+
+
+def _mend_merge_driver(scene: Scene, *, dry_run: bool) -> Mended:
     top = scene.repository.top
     if top is None or not driver_fault(scene.repository):
         return Mended()
     return Mended(git.set_driver(top, dry_run=dry_run))
 
 
-def _mend_index(scene: Scene, dry_run: bool) -> Mended:
+def _mend_index(scene: Scene, *, dry_run: bool) -> Mended:
     app = scene.app
     state = scene.index
-    if not state.there or state.busy or not (state.broken or state.behind):
+    is_due = state.broken or state.behind
+    if not state.there or state.busy or not is_due:
         return Mended()
     if not dry_run:
         # what is no index of ours is moved aside, and told
-        told = len(app.notes)
+        notes_before = len(app.notes)
         index = app.index
-        if MALFORMED in state.broken and len(app.notes) == told:
+        if MALFORMED in state.broken and len(app.notes) == notes_before:
             index.repair(index.db.DatabaseError(state.broken))
         if app.refresh().busy:
             what = f"the index is busy ({state.path})"
@@ -228,130 +208,12 @@ def _mend_index(scene: Scene, dry_run: bool) -> Mended:
     return Mended([f"{what} ({state.path})"])
 
 
-def _mend_state(scene: Scene, dry_run: bool) -> Mended:
+def _mend_state(scene: Scene, *, dry_run: bool) -> Mended:
     path = files.state_dir() / "state.db"
     if durable.is_sound(path):
         return Mended()
     kept = None if dry_run else durable.set_aside(path.parent)
     return Mended([f"moved a damaged state file aside ({kept or path})"])
-
-
-def check_names(scene: Scene) -> Iterator[Check]:
-    """One row for all, as part of the whole report."""
-    found = _gone(scene)
-    if found:
-        what = f"{count(len(found), 'entry names', 'entries name')} what the code has no more"
-        yield Check(name="stale", status="WARN", detail=what, hint="mem doctor --stale")
-    elif found is not None:
-        yield Check("stale", "PASS", "no entry names what the code has no more")
-
-
-def check_stale(scene: Scene) -> Iterator[Check]:
-    """A row for each entry that names what is gone or moved, or a file that was
-    rewritten since."""
-    found = _gone(scene, update=True)
-    if found is None:
-        yield Check(
-            "stale", "INFO", "there is no git history here to hold memory against"
-        )
-        return
-    moves = anchors.moves(found)
-    for entry, path, line, title, _ in _standing(scene, found):
-        detail = "; ".join(
-            gone_text(a.text, fate.commit, fate.now) for a, fate in found[entry]
-        )
-        hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
-        yield Check(
-            name="stale",
-            status="WARN",
-            detail=f"{title}: {detail}",
-            hint=hint,
-            path=path,
-            line=line,
-        )
-    untold = scene.app.index.db.execute(
-        "SELECT count(*) FROM anchors WHERE state = 'untold'"
-    )
-    if number := untold.fetchone()[0]:
-        what = f"what became of {count(number, 'name')} could not be told: git took too long,"
-        what += " or has only a part of the history"
-        yield Check(
-            name="stale", status="INFO", detail=what, hint="git fetch --unshallow"
-        )
-    elif not found:
-        yield Check("stale", "PASS", "no entry names what the code has no more")
-    yield from _rewritten(scene, found)
-
-
-def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
-    """By entry, what it names that is gone, as the index has it or brought up; None
-    without git."""
-    app = scene.app
-    root = scene.app.project.root
-    if scene.repository.top is None or root is None or not app.project.listing.files:
-        return None
-    if not update:
-        return (
-            app.kept.looked(lambda: anchors.gone(app.index))
-            if app.kept.exists
-            else None
-        )
-    app.refresh(embed=False)
-    app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
-    return anchors.gone(app.index)
-
-
-def _standing(
-    scene: Scene, entries: Iterable[str]
-) -> Iterator[tuple[str, str, int, str, str]]:
-    yield from scene.app.index.db.execute(
-        "SELECT entry, path, line, title, json_extract(metadata, '$.created') FROM chunks"
-        f" JOIN file_meta ON file_meta.id = source WHERE part = 0 AND live = 1 AND entry"
-        f" {ONE_OF} GROUP BY entry ORDER BY path, line",
-        (json.dumps(list(entries)),),
-    )
-
-
-def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
-    """Entries about files of which most lines are new since they were written."""
-    assert scene.repository.top is not None
-    shares = cache(partial(codebase.rewritten, scene.repository.top))
-    files = defaultdict[str, set[str]](set)
-    for entry, name in scene.app.index.db.execute(
-        "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
-        " WHERE kind = 'path' AND state = 'here'"
-    ):
-        files[entry].add(name)
-    for entry, path, line, title, day in _standing(scene, files.keys() - set(told)):
-        for name, share in sorted(shares(day).items()) if day else ():
-            if share >= REWRITTEN and any(
-                f"/{name}".endswith(f"/{n}") for n in files[entry]
-            ):
-                what = f"{title}: {name} is new in {share:.0%} of its lines since {day}"
-                yield Check(
-                    name="stale",
-                    status="INFO",
-                    detail=what,
-                    hint=f"mem edit {entry[:8]}",
-                    path=path,
-                    line=line,
-                )
-
-
-def mend_names(scene: Scene, dry_run: bool) -> Mended:
-    """Write the new name of a renamed file into `paths` and the code spans of what mem
-    wrote."""
-    app = scene.app
-    moves = anchors.moves(_gone(scene, update=not dry_run and app.kept.exists) or {})
-
-    def plan() -> Mended:
-        read = read_files(app.project, CompactRequest(levels=LEVELS))
-        work = Compaction(read.sources, read.archives, app.project.now)
-        follow_renames(work, moves)
-        done = [f"{event.path}: {event.detail}" for event in work.changes.done]
-        return Mended(done, read.patches(work.changes.texts()))
-
-    return app.write(plan, "doctor", dry_run=dry_run) if moves else Mended()
 
 
 REMEDIES: dict[str, Remedy] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from memcli.diagnostics.content import Check, Scene
+from memcli.diagnostics.scene import Check, Scene, passed, warning
 from memcli.guard.guards import find_guards
 
 
@@ -18,14 +18,13 @@ def check_guards(scene: Scene) -> Iterator[Check]:
         path, _, line = guard.place.rpartition(":")
         for pattern, reason in guard.faults:
             shown = f"{pattern!r}: " if pattern else ""
-            yield Check(
-                name="guards",
-                status="WARN",
-                detail=f"{guard.title}: {shown}{reason}",
+            yield warning(
+                "guards",
+                f"{guard.title}: {shown}{reason}",
                 hint=f"mem guard {guard.entry[:8]} --command PATTERN, or --off",
                 path=path,
                 line=int(line),
             )
     binding = sum(guard.binds for guard in guards)
     if binding and binding == len(guards):
-        yield Check(name="guards", status="PASS", detail=f"{binding} in force", hint="")
+        yield passed("guards", f"{binding} in force")

@@ -182,7 +182,10 @@ def _held(app: App) -> _Held:
     entries = [view.nearest(copies, files, every) for copies in memory.values()]
     archived = [copies[0] for name, copies in archive.items() if name not in memory]
     whole = app.index.entries.text
-    texts = {e.entry: e.text if len(e.text) < SIZE else whole(e) for e in entries}
+    texts = {
+        entry.entry: entry.text if len(entry.text) < SIZE else whole(entry)
+        for entry in entries
+    }
     indexed = _indexed(app, files.values())
     count = sum(map(len, memory.values()))
     broken = count < indexed.eligible - indexed.missing_files
@@ -222,28 +225,40 @@ def _embedded(app: App) -> tuple[int, int] | None:
         return None
     if embedder is None:
         return None
-    state = app.index.vectors.state()
     have, should = app.index.vectors.count(app.chosen)
-    of = (state.provider, state.model) if state is not None else None
-    return (have if of == (embedder.provider, embedder.model) else 0), should
+    state = app.index.vectors.state()
+    made_by = (state.provider, state.model) if state is not None else None
+    if made_by != (embedder.provider, embedder.model):
+        have = 0
+    return have, should
 
 
 def _spent(app: App) -> Spent:
     since = (app.project.now - datetime.timedelta(days=LEDGER_DAYS - 1)).isoformat()
     why = "the ledger was not read"
     none = Spent(LEDGER_DAYS)
-    return app.from_state(
-        lambda s: Spent(LEDGER_DAYS, *s.calls(since)), none, why, make=False
-    )
+
+    def spent(state: State) -> Spent:
+        calls, read, cached, written, output, cost = state.calls(since)
+        return Spent(
+            days=LEDGER_DAYS,
+            calls=calls,
+            input=read,
+            cache_read=cached,
+            cache_write=written,
+            output=output,
+            cost=cost,
+        )
+
+    return app.from_state(spent, none, why, make=False)
 
 
 def _remember(
     app: App, found: Health, counts: Mapping[str, Any]
 ) -> tuple[Snapshot, ...]:
-    values = {n: m.value for n, m in found.metrics.items()}
-    day = app.project.now.isoformat()
+    values = {name: metric.value for name, metric in found.metrics.items()}
     today = Snapshot(
-        day=day,
+        day=app.project.now.isoformat(),
         score=found.score,
         entries=counts["live"],
         tokens=counts["tokens"],
@@ -258,13 +273,14 @@ def _remember(
 
 
 def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
-    edges = {e.entry: {*_named(e, "supports"), *_named(e, "contradicts")} for e in live}
-    own = {
-        e.entry
-        for e in live
-        if any(map(e.values.get, PROVENANCE)) or edges[e.entry] & known
-    }
-    return own.union(*edges.values())
+    """The entries that name where they are from or another entry, and those named."""
+    linked: set[str] = set()
+    for entry in live:
+        edges = {*_named(entry, "supports"), *_named(entry, "contradicts")}
+        linked |= edges
+        if any(map(entry.values.get, PROVENANCE)) or edges & known:
+            linked.add(entry.entry)
+    return linked
 
 
 def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
@@ -277,13 +293,26 @@ def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
         name = entry.entry
         values = entry.values
         age = ranking.age_of(entry.values, app.project.now)
-        weights = float(values["importance"]), int(values["count"])
-        faded = has_faded(age, *weights, entry.kind, values["priority"])
-        promoted = not here.isdisjoint(_named(entry, "promoted_to"))
-        decay = prominence(1.0, entry.kind, age, 0, rule).decay
-        stale = bool(values["written"]) and faded
-        fate = stale, name in linked, _shelf(held, entry), promoted, name in gone
-        items.append(LiveEntry(name, entry.title, held.texts[name], decay, age, *fate))
+        faded = has_faded(
+            age,
+            float(values["importance"]),
+            int(values["count"]),
+            entry.kind,
+            values["priority"],
+        )
+        item = LiveEntry(
+            id=name,
+            title=entry.title,
+            text=held.texts[name],
+            decay=prominence(1.0, entry.kind, age, 0, rule).decay,
+            age=age,
+            stale=bool(values["written"]) and faded,
+            linked=name in linked,
+            shelf=_shelf(held, entry),
+            promoted=not here.isdisjoint(_named(entry, "promoted_to")),
+            outdated=name in gone,
+        )
+        items.append(item)
     return items
 
 
@@ -298,42 +327,50 @@ def _shelf(held: _Held, entry: Candidate) -> str:
 
 def _named(entry: Candidate, key: str) -> list[str]:
     value = entry.values.get(key) or ()
-    return [str(item) for item in ((value,) if isinstance(value, str) else value)]
+    return [value] if isinstance(value, str) else [str(item) for item in value]
 
 
 def _places(app: App, held: _Held, promoted: set[str]) -> list[int]:
     """At which place each of a sample comes when asked for by its title; 0: not among
     the first."""
-    titled = {e.entry: e for e in held.live if e.title and e.entry not in promoted}
-    stores = {row.id: row.place.store for row in app.index.files().values()}
-    hidden = (n for n, of in stores.items() if of != "memory" or n not in held.files)
-    denied = app.index.words.denied(hidden)
+    live = [entry for entry in held.live if entry.entry not in promoted]
+    titles = {entry.entry: entry.title for entry in live if entry.title}
+    files = app.index.files().values()
+    hidden = [
+        row.id
+        for row in files
+        if row.place.store != "memory" or row.id not in held.files
+    ]
+    shown = app.index.words.shown(hidden)
     places = []
-    for name in metrics.sample(titled, ASKED):
-        scores = app.index.words.best(
-            lexical.build(titled[name].title).terms, None, denied, FIRST
-        )
+    for name in metrics.sample(titles, ASKED):
+        terms = lexical.build(titles[name]).terms
+        scores = app.index.words.best(terms, shown, FIRST)
         best = defaultdict[str, float](float)
         for candidate in app.index.entries.candidates(scores):
             if candidate.entry not in promoted:
-                best[candidate.entry] = max(
-                    best[candidate.entry], scores[candidate.rowid]
-                )
-        own = best.pop(name, None)
-        ahead = sum(
-            own is not None and score >= own * (1 - 1e-9) for score in best.values()
-        )
-        places.append(0 if own is None else 1 + ahead)
+                score = max(best[candidate.entry], scores[candidate.rowid])
+                best[candidate.entry] = score
+        places.append(_place(name, best))
     return places
+
+
+def _place(name: str, scores: Mapping[str, float]) -> int:
+    """At which place an entry comes by its score, 0 without one; equal ones go ahead of
+    it."""
+    if name not in scores:
+        return 0
+    own = scores[name] * (1 - 1e-9)
+    others = (score for entry, score in scores.items() if entry != name)
+    return 1 + sum(score >= own for score in others)
 
 
 def _counts(held: _Held) -> dict[str, Any]:
     levels = Counter(held.files[entry.source].place.level for entry in held.entries)
 
     def tally(values: Iterable[str]) -> dict[str, int]:
-        return dict(
-            sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
-        )
+        counts = Counter(values).items()
+        return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
 
     return {
         "entries": len(held.entries),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memcli.app import App
-from memcli.diagnostics.content import Check, Scene, text_of
+from memcli.diagnostics.scene import Check, Scene, passed, remark, text_of, warning
 from memcli.install import agent_settings, git_hooks, harness, repository
 from memcli.sessions.gather import mapping
 from memcli.storage import durable, files
@@ -22,153 +22,157 @@ SPOOLED = 3  # from so many waiting sessions on it is worth a word
 def check_hooks(scene: Scene) -> Iterator[Check]:
     """Hooks of agents and of git, when they were last called, and their last
     failure."""
-    root = scene.app.project.root
-    environ = scene.app.project.environ
-    installed = [
-        each for each in harness.all_settings(root, environ) if harness.calls_mem(each)
-    ]
+    project = scene.app.project
+    settings = harness.all_settings(project.root, project.environ)
+    installed = [each for each in settings if harness.calls_mem(each)]
     yield from _agents(scene, installed)
     yield from _git_hooks(scene)
     state = files.state_dir() / "state.db"
-    log = files.state_dir() / files.LOG
     if not durable.is_sound(state):
-        what = "the state file is damaged: a hook, or --fix, moves it aside and makes a new one"
-        yield Check(
-            name="state",
-            status="WARN",
-            detail=what,
-            hint="mem doctor --fix",
-            path=str(state),
-        )
+        moved = "a hook, or --fix, moves it aside and makes a new one"
+        detail = f"the state file is damaged: {moved}"
+        yield warning("state", detail, hint="mem doctor --fix", path=str(state))
         return
     yield from _signs_of_life(scene, installed)
-    for line in [line for line in (text_of(log) or "").splitlines() if "Error" in line][
-        -1:
-    ]:
-        what = f"the last failure of a hook: {line[:200]}"
-        yield Check("hooks", "INFO", what, path=str(log))
+    log = files.state_dir() / files.LOG
+    failures = [line for line in (text_of(log) or "").splitlines() if "Error" in line]
+    if failures:
+        detail = f"the last failure of a hook: {failures[-1][:200]}"
+        yield remark("hooks", detail, path=str(log))
 
 
 def _agents(
     scene: Scene, installed: Sequence[harness.AgentSettings]
 ) -> Iterator[Check]:
-    root = scene.app.project.root
-    environ = scene.app.project.environ
-    for each in installed:
-        yield from list(_wiring(scene, each, installed)) or [
-            Check(
-                "hooks",
-                "PASS",
-                f"{harness.NAMES[each.harness]} calls mem",
-                path=str(each.path),
-            )
-        ]
-    fault = harness.path_fault()
-    bare = harness.desktop_fault()
-    if installed and (fault or bare):
-        back = "mem init --remove --all takes the wiring back"
-        yield Check(
-            name="hooks",
-            status="WARN" if fault else "INFO",
-            detail=fault or bare,
-            hint=back,
-        )
+    project = scene.app.project
+    for settings in installed:
+        faults = list(_wiring(scene, settings, installed))
+        detail = f"{harness.NAMES[settings.harness]} calls mem"
+        yield from faults or [passed("hooks", detail, path=str(settings.path))]
+    if installed:
+        yield from _unreachable()
     plugged = [
-        name for name in ("claude", "codex") if harness.plugin(name, root, environ)
+        name
+        for name in ("claude", "codex")
+        if harness.plugin(name, project.root, project.environ)
     ]
+    waiting = _untrusted_plugin(project.environ) if "codex" in plugged else []
+    if waiting:
+        what = f"Codex does not trust the plug-in's hooks yet: {', '.join(waiting)}"
+        yield warning("hooks", what, hint="start codex; approve them: /hooks")
     if plugged:
-        yield Check(
-            "hooks", "PASS", f"the plug-in of mem is on in {' and '.join(plugged)}"
-        )
+        yield passed("hooks", f"the plug-in of mem is on in {' and '.join(plugged)}")
     elif not installed:
-        worked = _session_since(scene.app, 0)
-        what = (
-            f"{'agents work here, and ' if worked else ''}no agent calls mem by itself"
-        )
-        hint = "mem init --claude, or --codex"
-        yield Check(
-            name="hooks",
-            status="WARN" if worked else "INFO",
-            detail=what,
-            hint=hint,
-            path=worked,
-        )
+        yield _uncalled(_session_since(scene.app, 0))
+
+
+def _unreachable() -> Iterator[Check]:
+    """That agents, or those of the desktop, do not find mem."""
+    back = "mem init --remove --all takes the wiring back"
+    if fault := harness.path_fault():
+        yield warning("hooks", fault, hint=back)
+    elif fault := harness.desktop_fault():
+        yield remark("hooks", fault, hint=back)
+
+
+def _uncalled(session: str) -> Check:
+    """That no agent calls mem, where one worked (`session` is its file) or none did."""
+    detail = "no agent calls mem by itself"
+    hint = "mem init --claude, or --codex"
+    if session:
+        detail = f"agents work here, and {detail}"
+        return warning("hooks", detail, hint=hint, path=session)
+    return remark("hooks", detail, hint=hint)
 
 
 def _wiring(
     scene: Scene,
-    each: harness.AgentSettings,
+    settings: harness.AgentSettings,
     installed: Sequence[harness.AgentSettings],
 ) -> Iterator[Check]:
+    """What is wrong with the hooks that stand in one file of an agent."""
     root = scene.app.project.root
     environ = scene.app.project.environ
-    name = harness.NAMES[each.harness]
-    path = str(each.path)
-    again = f"mem init --{each.harness}" + f" --{each.scope}" * (each.scope != "local")
-    for what in _faults(each, name):
-        yield Check(
-            name="hooks",
-            status="WARN",
-            detail=what,
-            hint=f"{again}; or mem init --remove --all",
-            path=path,
-        )
-    plugin = harness.plugin(each.harness, root, environ)
-    if plugin or [one.harness for one in installed].count(each.harness) > 1:
+    agent = settings.harness
+    name = harness.NAMES[agent]
+    path = str(settings.path)
+    again = f"mem init --{agent}"
+    if settings.scope != "local":
+        again += f" --{settings.scope}"
+    for what in _faults(settings, name):
+        hint = f"{again}; or mem init --remove --all"
+        yield warning("hooks", what, hint=hint, path=path)
+    plugin = harness.plugin(agent, root, environ)
+    if plugin or [each.harness for each in installed].count(agent) > 1:
         where = "by its plug-in, too," if plugin else "in two files"
         what = f"{name} has hooks of mem {where} and may run both"
-        yield Check(
-            name="hooks",
-            status="WARN",
-            detail=what,
-            hint=f"{again} --remove",
-            path=path,
-        )
-    for what in _untrusted(each, root, environ) if each.harness == "codex" else ():
-        hint = "start codex in this folder; approve them: /hooks"
-        yield Check(name="hooks", status="WARN", detail=what, hint=hint, path=path)
+        yield warning("hooks", what, hint=f"{again} --remove", path=path)
+    if agent == "codex":
+        for what in _untrusted(settings, root, environ):
+            hint = "start codex in this folder; approve them: /hooks"
+            yield warning("hooks", what, hint=hint, path=path)
 
 
-def _faults(each: harness.AgentSettings, name: str) -> Iterator[str]:
-    if each.harness == "opencode":
+def _faults(settings: harness.AgentSettings, name: str) -> Iterator[str]:
+    if settings.harness == "opencode":
         return
-    found = agent_settings.handlers(text_of(each.path) or "")
-    for program in sorted(
-        {one.program for one in found if not harness.is_runnable(one.program)}
-    ):
-        yield f"{name} calls a program that is not there: {program}"
-    events = [one.event for one in found]
-    missing = set(agent_settings.groups(each.harness)) - set(events)
+    handlers = agent_settings.handlers(text_of(settings.path) or "")
+    programs = {handler.program for handler in handlers}
+    for program in sorted(programs):
+        if not harness.is_runnable(program):
+            yield f"{name} calls a program that is not there: {program}"
+    events = [handler.event for handler in handlers]
+    missing = set(agent_settings.groups(settings.harness)) - set(events)
     if missing:
         yield f"{name} does not call mem on {', '.join(sorted(missing))}"
-    doubled = sorted({event for event in events if events.count(event) > 1})
+    doubled = {event for event in events if events.count(event) > 1}
     if doubled:
-        yield f"{name} calls mem twice on {', '.join(doubled)}"
+        yield f"{name} calls mem twice on {', '.join(sorted(doubled))}"
 
 
 def _untrusted(
-    each: harness.AgentSettings, root: Path | None, environ: Mapping[str, str]
+    settings: harness.AgentSettings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """What Codex skips without a word: a project or hooks that the person has not
     approved."""
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
-    projects = mapping(values.get("projects"))
-    hooks = mapping(values.get("hooks"))
-    folders = {str(folder) for folder in (root, *(root.parents if root else ()))}
-    trusted = {
-        n for n, row in projects.items() if mapping(row).get("trust_level") == "trusted"
-    }
-    if each.scope != "user" and not folders & trusted:
+    if settings.scope != "user" and not _trusts(values, root):
         yield "Codex does not trust this project yet, and skips its hooks without a word"
-    states = mapping(hooks.get("state"))  # by file, event, group and place
+    # approved hooks by file, event, group and place
+    states = mapping(mapping(values.get("hooks")).get("state"))
     names = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
-    approved = {name.removeprefix(f"{each.path}:").split(":")[0] for name in names}
-    own = agent_settings.handlers(text_of(each.path) or "")
-    snake = {
-        one.event: re.sub(r"(?<!^)(?=[A-Z])", "_", one.event).lower() for one in own
-    }
-    if waiting := [event for event, name in snake.items() if name not in approved]:
+    prefix = f"{settings.path}:"
+    approved = {name.removeprefix(prefix).split(":")[0] for name in names}
+    handlers = agent_settings.handlers(text_of(settings.path) or "")
+    events = dict.fromkeys(handler.event for handler in handlers)
+    waiting = [event for event in events if _snake_case(event) not in approved]
+    if waiting:
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"
+
+
+def _trusts(values: Mapping[str, object], root: Path | None) -> bool:
+    """Whether Codex trusts the project or a folder above it."""
+    folders = (root, *root.parents) if root else ()
+    projects = mapping(values.get("projects"))
+    rows = [mapping(projects.get(str(folder))) for folder in folders]
+    return any(row.get("trust_level") == "trusted" for row in rows)
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _untrusted_plugin(environ: Mapping[str, str]) -> list[str]:
+    """The events of the plug-in's hooks that no person has approved in Codex."""
+    values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
+    states = mapping(mapping(values.get("hooks")).get("state"))
+    trusted = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
+    own = [name for name in trusted if "mem@" in name or "codex-hooks.json" in name]
+    return [
+        event
+        for event in agent_settings.groups("codex")
+        if not any(f":{_snake_case(event)}:" in name for name in own)
+    ]
 
 
 def _git_hooks(scene: Scene) -> Iterator[Check]:
@@ -176,24 +180,25 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
     if top is None or scene.repository.fault:
         return
     folder = harness.hooks_of(top).folder
-    files = [repository.hook_file(folder, name) for name in git_hooks.HOOKS]
-    programs = {file.name: git_hooks.program_of(text_of(file) or "") for file in files}
-    found = {name: program for name, program in programs.items() if program is not None}
-    for name, program in found.items():
+    calling: list[str] = []
+    lost = False
+    for name in git_hooks.HOOKS:
+        file = repository.hook_file(folder, name)
+        program = git_hooks.program_of(text_of(file) or "")
+        if program is None:
+            continue
+        calling.append(file.name)
         if not harness.is_runnable(program):
-            what = f"git's {name} calls a program that is not there: {program}"
-            hint = "mem init --git; or mem init --remove --all"
-            yield Check(
-                name="hooks",
-                status="WARN",
-                detail=what,
-                hint=hint,
-                path=str(folder / name),
+            lost = True
+            yield warning(
+                "hooks",
+                f"git's {file.name} calls a program that is not there: {program}",
+                hint="mem init --git; or mem init --remove --all",
+                path=str(folder / file.name),
             )
-    if found and all(map(harness.is_runnable, found.values())):
-        yield Check(
-            "hooks", "PASS", f"git calls mem: {', '.join(found)}", path=str(folder)
-        )
+    if calling and not lost:
+        detail = f"git calls mem: {', '.join(calling)}"
+        yield passed("hooks", detail, path=str(folder))
 
 
 def _signs_of_life(
@@ -209,15 +214,15 @@ def _signs_of_life(
     changed = [int(settings.path.stat().st_mtime) for settings in installed]
     since = max([*agents, *changed], default=0) + SILENCE
     if silent := _session_since(scene.app, since) if installed else "":
-        what = "hooks are silent: a session went on and none was called"
+        detail = "hooks are silent: a session went on and none was called"
         hint = "start the agent anew; Codex wants them approved once: /hooks"
-        yield Check(name="hooks", status="WARN", detail=what, hint=hint, path=silent)
+        yield warning("hooks", detail, hint=hint, path=silent)
     elif agents:
         last = datetime.datetime.fromtimestamp(max(agents)).isoformat(" ", "minutes")
-        yield Check("hooks", "INFO", f"last called {last}")
+        yield remark("hooks", f"last called {last}")
     if len(waiting) >= SPOOLED:
-        what = f"{len(waiting)} ended sessions wait to be learned from"
-        yield Check(name="hooks", status="WARN", detail=what, hint="mem extract")
+        detail = f"{len(waiting)} ended sessions wait to be learned from"
+        yield warning("hooks", detail, hint="mem extract")
 
 
 def _session_since(app: App, at: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from memcli.diagnostics.content import Check, Scene
+from memcli.diagnostics.scene import Check, Scene
 from memcli.project.links import memory_links
 
 

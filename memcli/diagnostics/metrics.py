@@ -10,10 +10,13 @@ from itertools import chain
 from statistics import mean, median
 from typing import NamedTuple
 
-from memcli.index.lexical import STOP_WORDS, idf
+from memcli.index.fulltext import idf
+from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import count, overlap
 from memcli.providers import embed as vector
 from memcli.recall import ranking
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
 
 WEIGHTS = {
     "freshness": 0.25,
@@ -129,27 +132,34 @@ def health(
         unread = indexed.missing_files
         files = f"There is no live entry: {count(unread, 'file')} cannot be read."
         why = files if unread else "There is no live entry yet: begin with mem add."
-        return weighed(
-            dict.fromkeys(WEIGHTS, Metric(0.0, why, "mem doctor" if unread else BEGIN))
-        )
-    values = [freshness(items), coverage(indexed), coherence(items, vectors)]
-    values += [efficiency(shown, places), reachability(items)]
-    return weighed(dict(zip(WEIGHTS, values, strict=True)))
+        nothing = Metric(0.0, why, "mem doctor" if unread else BEGIN)
+        return weighed(dict.fromkeys(WEIGHTS, nothing))
+    measured = {
+        "freshness": freshness(items),
+        "coverage": coverage(indexed),
+        "coherence": coherence(items, vectors),
+        "efficiency": efficiency(shown, places),
+        "reachability": reachability(items),
+    }
+    return weighed(measured)
 
 
 def weighed(measured: Mapping[str, Metric]) -> Health:
     """The score: the weighted sum of the metrics that can be had, their weights
     rescaled to 1."""
-    had = {name: m.value for name, m in measured.items() if m.value is not None}
-    total = sum(WEIGHTS[name] for name in had) or 1.0
-    rescaled = {
-        name: measured[name]._replace(
-            value=round(value, 1), weight=round(WEIGHTS[name] / total, 4)
-        )
-        for name, value in had.items()
+    values = {
+        name: metric.value
+        for name, metric in measured.items()
+        if metric.value is not None
     }
-    score = round(sum(WEIGHTS[name] * value for name, value in had.items()) / total, 1)
-    return Health(score, band(score), {**measured, **rescaled})
+    total = sum(WEIGHTS[name] for name in values) or 1.0
+    metrics = dict(measured)
+    for name, value in values.items():
+        weight = round(WEIGHTS[name] / total, 4)
+        metrics[name] = measured[name]._replace(value=round(value, 1), weight=weight)
+    weighted = sum(WEIGHTS[name] * value for name, value in values.items())
+    score = round(weighted / total, 1)
+    return Health(score=score, band=band(score), metrics=metrics)
 
 
 def bounded(found: Health, most: float) -> Health:
@@ -160,7 +170,9 @@ def bounded(found: Health, most: float) -> Health:
 
 def band(score: float) -> str:
     """red below 50, yellow to 75, green from there."""
-    return "red" if score < YELLOW else "yellow" if score < GREEN else "green"
+    if score < YELLOW:
+        return "red"
+    return "yellow" if score < GREEN else "green"
 
 
 def freshness(items: Sequence[LiveEntry]) -> Metric:
@@ -175,37 +187,31 @@ def freshness(items: Sequence[LiveEntry]) -> Metric:
     if outdated:
         names = "names" if outdated == 1 else "name"
         reason += f"; {outdated} of them {names} what the code has lost"
-    mend = (
-        "mem doctor --stale"
-        if outdated
-        else "mem compact --stale"
-        if stale
-        else CONFIRM
-    )
-    return Metric(value, f"{reason}.", mend)
+    remedy = "mem compact --stale" if stale else CONFIRM
+    if outdated:
+        remedy = "mem doctor --stale"
+    return Metric(value, f"{reason}.", remedy)
 
 
 def coverage(indexed: Indexed) -> Metric:
     """The share of the entries on disk that the index holds, times that of its
     vectors."""
-    value = (
-        100 * min(1.0, indexed.entries / indexed.eligible) if indexed.eligible else 0.0
-    )
+    value = 0.0
+    if indexed.eligible:
+        value = 100 * min(1.0, indexed.entries / indexed.eligible)
     of = count(indexed.eligible, "entry on disk is", "entries on disk are")
     reason = f"{indexed.entries} of {of} indexed"
     if indexed.embedded is not None:
         have, should = indexed.embedded
         value *= have / should if should else 1.0
-        reason += (
-            f", {have} of {count(should, 'chunk has a vector', 'chunks have a vector')}"
-        )
+        chunks = count(should, "chunk has a vector", "chunks have a vector")
+        reason += f", {have} of {chunks}"
     if indexed.missing_files:
         reason += f"; {count(indexed.missing_files, 'file')} could not be read whole"
         return Metric(value, f"{reason}.", "mem doctor")
     missing = indexed.entries < indexed.eligible
-    return Metric(
-        value, f"{reason}.", "mem index --rebuild" if missing else "mem index"
-    )
+    remedy = "mem index --rebuild" if missing else "mem index"
+    return Metric(value, f"{reason}.", remedy)
 
 
 def reachability(items: Sequence[LiveEntry]) -> Metric:
@@ -235,19 +241,36 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     new = len({(row.session, row.entry) for row in shown}) / len(shown)
-    best = 0.0
-    shares = list[float]()
-    for row in sorted(shown, key=lambda row: row.session):
-        if row.layer == "ranked" and row.score is not None and math.isfinite(row.score):
-            best = row.score if row.place == 1 else max(best, row.score)
-            shares.append(max(0.0, row.score / best) if best > 0 else 0.0)
+    shares = _shares_of_best(shown)
     relevant = mean(shares) if shares else new
     sessions = count(len({row.session for row in shown}), "session")
     reason = f"Of {count(len(shown), 'hit')} shown to {sessions}, {new:.0%} were new"
-    reason += f"; a hit scores {relevant:.0%} of its best" if shares else ""
-    again = not shares or new < relevant
-    mend = "mem compact" if again else "mem recall --limit 5 TASK"
-    return Metric(50 * (new + relevant), f"{reason}.", mend)
+    if shares:
+        reason += f"; a hit scores {relevant:.0%} of its best"
+    repeats = not shares or new < relevant
+    remedy = "mem compact" if repeats else "mem recall --limit 5 TASK"
+    return Metric(50 * (new + relevant), f"{reason}.", remedy)
+
+
+def _shares_of_best(shown: Sequence[LoggedHit]) -> list[float]:
+    """What share of the best score of its answer each ranked hit has."""
+    best = 0.0
+    shares: list[float] = []
+    for row in sorted(shown, key=lambda row: row.session):
+        score = row.score
+        if row.layer != "ranked" or score is None or not math.isfinite(score):
+            continue
+        best = score if row.place == 1 else max(best, score)
+        shares.append(max(0.0, score / best) if best > 0 else 0.0)
+    return shares
+
+
+class _Neighbour(NamedTuple):
+    """How like two entries are, by their places in the sample."""
+
+    first: int
+    second: int
+    likeness: float
 
 
 def coherence(
@@ -261,31 +284,41 @@ def coherence(
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
-    items = [by_id[name] for name in sample(by_id, POOL)]
-    first = min(SAMPLE, len(items))
-    near = min(NEIGHBOURS, len(items) - 1)
-    known = [vectors.get(item.id, b"") for item in items] if vectors else [b""]
-    akin, how = (
-        (AKIN_COSINE, "by their vectors") if all(known) else (AKIN, "by their words")
-    )
-    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in items]
-    pairs = (
-        nearest(known, first, near) if all(known) else _nearest_words(bags, first, near)
-    )
-    twins = _twins(items, bags, [(i, j) for i, j, _ in pairs])
-    apart = [likeness for i, j, likeness in pairs if (i, j) not in twins]
-    share, value = (
-        sum(each) / (first * near)
-        for each in (apart, (min(1.0, max(0.0, one / akin)) for one in apart))
-    )
-    of = (f"{SAMPLE} of " if len(by_id) > SAMPLE else "") + count(len(by_id), *LIVE)
-    reason = f"{of} are {share:.0%} like their nearest {how} ({akin:.0%} is related)"
-    copies = len({i for i, _ in twins})
-    reason += (
-        f"; {copies or 'none'} {'of them have' if copies else 'has'} a near-duplicate."
-    )
-    merge = any(items[i].shelf == items[j].shelf for i, j in twins)
-    return Metric(100 * value, reason, "mem compact" if merge else BEGIN)
+
+    # The nearest of each, by vectors where every entry has one.
+    pool = [by_id[name] for name in sample(by_id, POOL)]
+    size = min(SAMPLE, len(pool))
+    most = min(NEIGHBOURS, len(pool) - 1)
+    known = [(vectors or {}).get(item.id, b"") for item in pool]
+    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
+    if all(known):
+        akin = AKIN_COSINE
+        how = "by their vectors"
+        pairs = nearest(known, size, most)
+    else:
+        akin = AKIN
+        how = "by their words"
+        pairs = _nearest_words(bags, size, most)
+
+    # How like they are, near-duplicates left out, and what that earns.
+    twins = _twins(pool, bags, pairs)
+    likenesses = [each.likeness for each in pairs if each[:2] not in twins]
+    share = sum(likenesses) / (size * most)
+    earned = sum(min(1.0, max(0.0, likeness / akin)) for likeness in likenesses)
+
+    compared = count(len(by_id), *LIVE)
+    if len(by_id) > SAMPLE:
+        compared = f"{SAMPLE} of {compared}"
+    reason = f"{compared} are {share:.0%} like their nearest {how}"
+    reason += f" ({akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
+    can_merge = any(pool[first].shelf == pool[second].shelf for first, second in twins)
+    remedy = "mem compact" if can_merge else BEGIN
+    return Metric(100 * earned / (size * most), reason, remedy)
+
+
+def _copies_text(twins: Iterable[tuple[int, int]]) -> str:
+    copies = len({first for first, _ in twins})
+    return f"{copies} of them have" if copies else "none has"
 
 
 def sample(ids: Iterable[str], size: int) -> list[str]:
@@ -297,68 +330,76 @@ def sample(ids: Iterable[str], size: int) -> list[str]:
     )
 
 
-def nearest(
-    vectors: Sequence[bytes], first: int, most: int
-) -> list[tuple[int, int, float]]:
-    """(i, j, cosine) of the `most` vectors nearest to each of the `first` ones."""
-    found = []
+def nearest(vectors: Sequence[bytes], size: int, most: int) -> list[_Neighbour]:
+    """The `most` vectors nearest to each of the first `size`, by cosine."""
+    pairs = []
     bits = b"".join(map(vector.signs, vectors))
     width = (len(vectors[0]) + 7) // 8 if vectors else 0
-    for i in range(first):
-        mine = int.from_bytes(vector.signs(vectors[i]))
-        apart = dict(enumerate(vector.distances(mine, bits, width)))
-        del apart[i]
+    for first in range(size):
+        own = int.from_bytes(vector.signs(vectors[first]))
+        apart = dict(enumerate(vector.distances(own, bits, width)))
+        del apart[first]
         close = vector.nearest(apart, CLOSE)
-        cosines = vector.cosines(vectors[i], {j: vectors[j] for j in close})
-        best = sorted((-cosine, j) for j, cosine in cosines.items())[:most]
-        found += [(i, j, -negative) for negative, j in best]
-    return found
+        others = {place: vectors[place] for place in close}
+        cosines = vector.cosines(vectors[first], others)
+        alike = [_Neighbour(first, place, cosine) for place, cosine in cosines.items()]
+        pairs += heapq.nsmallest(most, alike, key=_most_alike)
+    return pairs
+
+
+def _most_alike(pair: _Neighbour) -> tuple[float, int]:
+    return -pair.likeness, pair.second
 
 
 def _twins(
     items: Sequence[LiveEntry],
     bags: Sequence[frozenset[str]],
-    pairs: Iterable[tuple[int, int]],
+    pairs: Iterable[_Neighbour],
 ) -> set[tuple[int, int]]:
-    from memcli.similarity.claims import claim
-    from memcli.similarity.duplicates import near_duplicate
-
-    likely = [p for p in pairs if overlap(*(bags[i] for i in p)) >= ranking.MAYBE_ALIKE]
-    claims = {i: claim(items[i].text) for pair in likely for i in pair}
+    """Which of the pairs are near-duplicates, as compaction judges it."""
+    likely = [
+        (first, second)
+        for first, second, _ in pairs
+        if overlap(bags[first], bags[second]) >= ranking.MAYBE_ALIKE
+    ]
+    claims = {place: claim(items[place].text) for place in chain.from_iterable(likely)}
     return {
-        (i, j)
-        for i, j in likely
-        if near_duplicate(claims[min(i, j)], claims[max(i, j)])
+        (first, second)
+        for first, second in likely
+        if near_duplicate(claims[min(first, second)], claims[max(first, second)])
     }
 
 
 def _nearest_words(
-    bags: Sequence[frozenset[str]], first: int, most: int
-) -> list[tuple[int, int, float]]:
-    """(i, j, likeness) of the `most` texts nearest to each of the `first`, by shared
-    words."""
+    bags: Sequence[frozenset[str]], size: int, most: int
+) -> list[_Neighbour]:
+    """The `most` texts nearest to each of the first `size`, by shared words."""
     held = Counter(chain.from_iterable(bags))
-    weights = {word: idf(n, len(bags)) for word, n in held.items()}
+    weights = {word: idf(number, len(bags)) for word, number in held.items()}
     holders = defaultdict[str, list[int]](list)
-    for j, bag in enumerate(bags):
+    for place, bag in enumerate(bags):
         for word in bag:
-            holders[word].append(j)
-    pairs: list[tuple[int, int, float]] = []
-    for i, bag in enumerate(bags[:first]):
-        rare = heapq.nsmallest(
-            NEAR, (w for w in bag if held[w] > 1), key=lambda w: (held[w], w)
-        )
-        shared = Counter(j for word in rare for j in holders[word] if j != i)
-        likely = heapq.nsmallest(NEAR, shared, key=lambda j: (-shared[j], j))
-        found = [(i, j, _likeness(bag, bags[j], weights)) for j in likely]
-        pairs += heapq.nsmallest(most, found, key=lambda pair: (-pair[2], pair[1]))
+            holders[word].append(place)
+    pairs: list[_Neighbour] = []
+    for first, bag in enumerate(bags[:size]):
+        common = [word for word in bag if held[word] > 1]
+        rare = heapq.nsmallest(NEAR, common, key=lambda word: (held[word], word))
+        shared = Counter(chain.from_iterable(holders[word] for word in rare))
+        del shared[first]
+        ranked = [(-number, place) for place, number in shared.items()]
+        likely = [place for _, place in heapq.nsmallest(NEAR, ranked)]
+        alike = [
+            _Neighbour(first, place, _likeness(bag, bags[place], weights))
+            for place in likely
+        ]
+        pairs += heapq.nsmallest(most, alike, key=_most_alike)
     return pairs
 
 
 def _likeness(
-    one: frozenset[str], two: frozenset[str], weights: Mapping[str, float]
+    bag: frozenset[str], other: frozenset[str], weights: Mapping[str, float]
 ) -> float:
-    both, either = (
-        math.fsum(weights[word] for word in words) for words in (one & two, one | two)
-    )
+    """The weight of the words of both by that of the words of either."""
+    both = math.fsum(weights[word] for word in bag & other)
+    either = math.fsum(weights[word] for word in bag | other)
     return both / (either or 1.0)

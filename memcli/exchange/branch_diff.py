@@ -158,19 +158,19 @@ def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
             with suppress(Unreadable):
                 memory = parse(_text(project.root, head, file.name), file.name)
                 yield from (
-                    (file.name, one) for one in (*memory.entries, *sections(memory))
+                    (file.name, entry) for entry in (*memory.entries, *sections(memory))
                 )
 
 
 def _git(root: Path, *arguments: str) -> str:
     """What git says, "" when it fails. Raises RefusedError where it cannot be run."""
     try:
-        done = git.run(arguments, root)
+        process = git.run(arguments, root)
     except OSError as error:
         raise RefusedError(
             f"git cannot be run: {error.strerror}", "install git"
         ) from None
-    return "" if done.returncode else done.stdout
+    return "" if process.returncode else process.stdout
 
 
 def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
@@ -206,15 +206,17 @@ def _default_base(root: Path) -> str:
 def _changed(root: Path, base: str, head: str) -> list[str]:
     ends = [base, head] if head else [base]
     options = ("--name-only", "--no-renames", "--relative", "-z")
-    done = git.run(["diff", *options, *ends, "--", "."], root)
-    if done.returncode:
+    process = git.run(["diff", *options, *ends, "--", "."], root)
+    if process.returncode:
         raise UsageError(
             f"git cannot compare {' and '.join(ends)}", "git diff says why"
         )
-    out = done.stdout
+    listed = process.stdout
     if not head:
-        out += _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
-    return sorted({name for name in out.split("\0") if name.endswith(".md")})
+        listed += _git(
+            root, "ls-files", "--others", "--exclude-standard", "-z", "--", "."
+        )
+    return sorted({name for name in listed.split("\0") if name.endswith(".md")})
 
 
 def _text(root: Path, commit: str, name: str) -> str:
@@ -228,26 +230,29 @@ def _text(root: Path, commit: str, name: str) -> str:
 
 
 def blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The text of each (commit, path), "" where it was not there.
-
-    Git is asked by lines, so a name that holds a line end is not asked for."""
+    """The text of each (commit, path), "" where it was not there. Git is asked by
+    lines, so a name that holds a line end is not asked for."""
     names = [f"{commit}:./{path}" for commit, path in wanted]
-    asked = [name for name in names if "\n" not in name]
-    done = git.run(
-        ["cat-file", "--batch"], root, given="".join(map("{}\n".format, asked))
-    )
-    rest = done.stdout.encode("utf-8", "surrogateescape")
-    for name in names:
-        text = b""
-        if "\n" not in name:
-            head, _, rest = rest.partition(b"\n")
-            if found := re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", head):
-                size = int(found[2])
-                text = rest[:size] if found[1] == b"blob" else b""
-                rest = rest[size + 1 :]
-        yield text.decode("utf-8", "replace")
+    for start in range(0, len(names), AT_ONCE):
+        some = names[start : start + AT_ONCE]
+        asked = "".join(f"{name}\n" for name in some if "\n" not in name)
+        process = git.run(["cat-file", "--batch"], root, given=asked)
+        answer = process.stdout.encode("utf-8", "surrogateescape")
+        place = 0
+        for name in some:
+            text = b""
+            if "\n" not in name:
+                line_end = answer.index(b"\n", place)
+                head = answer[place:line_end]
+                place = line_end + 1
+                if found := re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", head):
+                    end = place + int(found[2])
+                    text = answer[place:end] if found[1] == b"blob" else b""
+                    place = end + 1
+            yield text.decode("utf-8", "replace")
 
 
+AT_ONCE = 50  # texts that git is asked for in one call
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
 _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
@@ -284,14 +289,9 @@ def _version(
         try:
             files[name] = parse(_text(project.root, commit, name), name)
         except Unreadable as error:
-            problems.append(
-                Problem(
-                    path=name,
-                    line=error.line,
-                    message=str(error),
-                    severity="unreadable",
-                )
-            )
+            line = error.line
+            problem = Problem(name, line, str(error), severity="unreadable")
+            problems.append(problem)
     return version_of(project, files)
 
 
@@ -310,22 +310,22 @@ def version_of(project: Project, files: dict[str, MemoryFile]) -> BranchVersion:
 
 
 def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
-    """Entries that stay in their file first; what then is left on one side came, went
-    or moved."""
-    old = before.entries
-    new = after.entries
-    for key in old.keys() & new.keys():
-        yield from _kept(old[key], new[key])
-    come = [new[key] for key in sorted(new.keys() - old.keys())]
-    for key in sorted(old.keys() - new.keys()):
+    """Entries that stay in their file come first; those left on one side were added,
+    removed or moved."""
+    old_entries = before.entries
+    new_entries = after.entries
+    for key in old_entries.keys() & new_entries.keys():
+        yield from _kept(old_entries[key], new_entries[key])
+    come = [new_entries[key] for key in sorted(new_entries.keys() - old_entries.keys())]
+    for key in sorted(old_entries.keys() - new_entries.keys()):
         same = (side for side in come if side.entry.id == key[0])
         to = next(same, None)
         if to is None:
-            yield _gone(old[key], after)
+            yield _gone(old_entries[key], after)
         else:
             come.remove(to)
             yield to.is_now("moved", f"from {key[1]}")
-            yield from _kept(old[key], to)
+            yield from _kept(old_entries[key], to)
     for side in come:
         yield _came(side, before)
 
@@ -343,46 +343,49 @@ def _came(side: BranchSide, before: BranchVersion) -> EntryDiff:
     return side.is_now("added", "")
 
 
-def _gone(one: BranchSide, after: BranchVersion) -> EntryDiff:
-    name = one.entry.id
+def _gone(side: BranchSide, after: BranchVersion) -> EntryDiff:
+    name = side.entry.id
     for into in after.entries.values():
         if name in into.entry.extra.get("merged_from", ()):
-            return one.is_now(
+            return side.is_now(
                 "merged", f"into {into.entry.title} (id {into.entry.id[:8]})"
             )
     if name in after.archived:
         because = after.archived[name].entry.extra.get("archived_because", "")
-        return one.is_now("archived", str(because))
-    return one.is_now("removed", "")
+        return side.is_now("archived", str(because))
+    return side.is_now("removed", "")
 
 
 def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
-    old = before.entry
-    new = after.entry
+    old_entry = before.entry
+    new_entry = after.entry
     told = {"reinforcement_count", "written"}
-    if old.status != new.status and "retired" in (old.status, new.status):
+    statuses = {old_entry.status, new_entry.status}
+    if len(statuses) > 1 and "retired" in statuses:
         told |= {"status", "retired_because"}
-        if new.status == "retired":
-            because = str(new.extra.get("retired_because") or "")
+        if new_entry.status == "retired":
+            because = str(new_entry.extra.get("retired_because") or "")
             yield after.is_now("retired", because)
         else:
             yield after.is_now("restored", "")
-    was = old.reinforcement_count
-    now = new.reinforcement_count
+    was = old_entry.reinforcement_count
+    now = new_entry.reinforcement_count
     if was != now:
         told.add("last_reinforced")
         yield after.is_now("reinforced" if now > was else "weakened", f"{was} → {now}")
-    if keys := _changed_keys(old, new, told):
+    if keys := _changed_keys(old_entry, new_entry, told):
         yield after.is_now("changed", ", ".join(keys))
 
 
-def _changed_keys(old: Entry, new: Entry, told: set[str]) -> list[str]:
-    """The keys whose values differ, but those that were told."""
+def _changed_keys(old_entry: Entry, new_entry: Entry, told: set[str]) -> list[str]:
+    """The keys whose values differ, except those that were reported already."""
     core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in told]
-    keys = [key for key in core if getattr(old, key) != getattr(new, key)]
-    extra = sorted({*old.extra, *new.extra} - told - {"priority"})
-    keys += [key for key in extra if old.extra.get(key) != new.extra.get(key)]
-    if old.body.replace("\r\n", "\n") != new.body.replace("\r\n", "\n"):
+    keys = [key for key in core if getattr(old_entry, key) != getattr(new_entry, key)]
+    extra = sorted({*old_entry.extra, *new_entry.extra} - told - {"priority"})
+    keys += [
+        key for key in extra if old_entry.extra.get(key) != new_entry.extra.get(key)
+    ]
+    if old_entry.body.replace("\r\n", "\n") != new_entry.body.replace("\r\n", "\n"):
         keys.append("body")
     return keys
 
@@ -391,16 +394,16 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
     for name in sorted({*before.files, *after.files}):
         if name.endswith(ARCHIVE):
             continue
-        old = _passages(before, name)
-        new = _passages(after, name)
-        gone = old - new
-        come = new - old
-        changed = (_titles(gone) & _titles(come)).total()
-        if gone or come:
+        old_passages = _passages(before, name)
+        new_passages = _passages(after, name)
+        removed = old_passages - new_passages
+        come = new_passages - old_passages
+        changed = (_titles(removed) & _titles(come)).total()
+        if removed or come:
             yield ProseDiff(
                 path=name,
                 added=come.total() - changed,
-                removed=gone.total() - changed,
+                removed=removed.total() - changed,
                 changed=changed,
             )
 
@@ -444,10 +447,10 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
 
 def _commit_at(app: App, root: Path, moment: str) -> str:
     commit = ""
-    why = "unknown revision"
+    reason = "unknown revision"
     if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
         day = day_of("at", moment, app.project.now)
-        why = "no commit is that old"
+        reason = "no commit is that old"
         commit = _git(
             root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD"
         ).strip()
@@ -455,7 +458,7 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
         commit = _commit(root, moment, needed=False)
     if not commit:
         raise UsageError(
-            f"--at {moment}: {why}", "give a commit, a tag, 2026-03-01 or 30d"
+            f"--at {moment}: {reason}", "give a commit, a tag, 2026-03-01 or 30d"
         )
     return commit
 
@@ -480,8 +483,9 @@ def _laid_out(root: Path, commit: str) -> Path:
         (made / name).write_text(text, encoding="utf-8", newline="")
     (made / ".mem.toml").touch()  # what makes it a root
     made.replace(folder)
-    for old in sorted(base.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+    by_age = sorted(base.iterdir(), key=lambda path: path.stat().st_mtime)
+    for outdated in by_age[:-KEPT]:
+        shutil.rmtree(outdated, ignore_errors=True)
     return folder
 
 

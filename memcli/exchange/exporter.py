@@ -145,14 +145,14 @@ def _entry(note: ExportNote) -> list[str]:
 def _norm(note: ExportNote, room: int, size: int) -> list[str]:
     text = _hashes().sub(_below_ours, safe_text(note.text)).strip()
     missing = f"({note.title}: more stands in the file)"
-    kept: list[str] = []
+    lines_left: list[str] = []
     for part in filter(None, re.split(r"\n[ \t]*\n", text)):
-        between = [""] if kept else []
-        lines = [*kept, *between, *part.split("\n")]
+        between = [""] if lines_left else []
+        lines = [*lines_left, *between, *part.split("\n")]
         if len(lines) >= room or _size([*lines, missing]) > size:
-            return [*kept, missing] if kept else []
-        kept = lines
-    return kept
+            return [*lines_left, missing] if lines_left else []
+        lines_left = lines
+    return lines_left
 
 
 def _below_ours(mark: re.Match[str]) -> str:
@@ -165,11 +165,11 @@ def safe_text(text: str) -> str:
     code."""
     text = for_prompt(text).replace("<!--", "&lt;!--")
     parts = []
-    at = 0
+    position = 0
     for start, end in fenced(text):
-        parts += [_without_imports(text[at:start]), text[start:end]]
-        at = end
-    return "".join([*parts, _without_imports(text[at:])])
+        parts += [_without_imports(text[position:start]), text[start:end]]
+        position = end
+    return "".join([*parts, _without_imports(text[position:])])
 
 
 def fenced(text: str) -> Iterator[tuple[int, int]]:

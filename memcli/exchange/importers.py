@@ -148,8 +148,8 @@ def split_sections(text: str, name: str) -> list[Section]:
 
 
 def headline(text: str) -> tuple[str, str]:
-    """A title and the rest: the first line; of a long one the beginning, and the whole
-    text."""
+    """A title and the rest: the first line; when that is too long, its beginning and
+    the whole text."""
     first, _, rest = text.strip().partition("\n")
     title = first.strip(_MARKS).replace("**", "")
     if len(title) <= TITLE:
@@ -162,8 +162,8 @@ def shortened(title: str) -> str:
     title = " ".join(title.split())
     if len(title) <= TITLE:
         return title
-    at = title.rfind(" ", 0, TITLE)
-    return title[: at if at > 0 else TITLE].rstrip(",;:") + " …"
+    cut = title.rfind(" ", 0, TITLE)
+    return title[: cut if cut > 0 else TITLE].rstrip(",;:") + " …"
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -206,11 +206,11 @@ def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
     last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
     if not last:
         return text
-    rest = text[last:].lstrip(" \t")
-    if rest.startswith("\n"):
-        rest = rest[1:]
-    looked_at = text[: len(text) - len(rest)]
-    return pattern.sub("", looked_at) + rest
+    remainder = text[last:].lstrip(" \t")
+    if remainder.startswith("\n"):
+        remainder = remainder[1:]
+    looked_at = text[: len(text) - len(remainder)]
+    return pattern.sub("", looked_at) + remainder
 
 
 def _items(text: str) -> list[str]:
@@ -275,8 +275,8 @@ def is_topic(values: Mapping[str, Any]) -> bool:
 
 
 def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
-    """One draft a topic, and one a section of notes; not lines that only point to a
-    topic."""
+    """One draft for each topic, and one for each section of notes, without lines
+    that only point to a topic."""
     known = {*files, *(f"./{name}" for name in files)}
     for name, text in files.items():
         values, body = split_front(text)
@@ -300,17 +300,17 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
 
 
 def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    more = values.get("metadata")
-    return {**values, **more} if isinstance(more, dict) else values
+    metadata = values.get("metadata")
+    return {**values, **metadata} if isinstance(metadata, dict) else values
 
 
 def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
-    more = _more(values)
+    values_and_metadata = _more(values)
     title = str(values["name"])
     described = str(values.get("description") or "")
     is_slug = " " not in title
-    kind = str(more["type"])
-    day = str(more.get("modified") or values.get("date") or "")[:10]
+    kind = str(values_and_metadata["type"])
+    day = str(values_and_metadata.get("modified") or values.get("date") or "")[:10]
     return ImportDraft(
         source=f"{CLAUDE}:{name}",
         key=(CLAUDE, name, body),
@@ -318,7 +318,7 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
         text=body or described,
         kind="preference" if kind == "feedback" else "fact",
         created=day if is_day(day) else "",
-        session=str(more.get("originSessionId") or ""),
+        session=str(values_and_metadata.get("originSessionId") or ""),
         tags=(kind,),
         private=kind == "user",
     )

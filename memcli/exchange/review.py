@@ -1,7 +1,6 @@
 """What a branch does to what memory rests on, and what it adds that nobody should
 want."""
 
-import os
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,13 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.index.anchors import anchors_of
-from memcli.index.codebase import MANIFESTS, Anchor, Codebase, has_target, is_prose
+from memcli.index.codebase import Codebase, is_prose
+from memcli.index.fates import Anchor
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import contradictions
-from memcli.text.controls import find_injections
+from memcli.text.injections import find_injections
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
 
@@ -56,15 +56,15 @@ def review(
 
     `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not
     told."""
-    top = git.work_tree(root)
-    if top is None:
+    tree_top = git.work_tree(root)
+    if tree_top is None:
         return ()
     named = defaultdict[Anchor, list[tuple[str, Entry]]](list)
     for path, entry in entries:
         if entry.status != "retired":
             for anchor in anchors_of(entry.extra, entry.body):
                 named[anchor].append((path, entry))
-    tree = Codebase(top, root, time.monotonic() + SECONDS, head)
+    tree = Codebase(tree_top, root, time.monotonic() + SECONDS, head)
     branch = _Branch(tree, base, head)
     findings = []
     for anchor in sorted(named):
@@ -88,7 +88,7 @@ class _Branch:
 
     def __init__(self, tree: Codebase, base: str, head: str) -> None:
         self.tree = tree
-        self.base = base
+        self.before = Codebase(tree.top, tree.root, tree.deadline, base)
         self.ends = [base, head] if head else [base]
         self.moved: dict[str, str] = {}
         self.gone: set[str] = set()
@@ -105,7 +105,7 @@ class _Branch:
         if anchor.kind == "name":
             removed = anchor.text in self.words and not self.tree.holds(anchor.text)
         elif anchor.kind == "script":
-            removed = self._had_target(anchor) and not self.tree.has(anchor)
+            removed = self.before.has(anchor) and not self.tree.has(anchor)
         else:
             return self._loss_of_path(anchor)
         return BranchFinding(what="removes", name=anchor.text) if removed else None
@@ -113,10 +113,10 @@ class _Branch:
     def _loss_of_path(self, anchor: Anchor) -> BranchFinding | None:
         name = anchor.text
         taken = (path for path in (*self.gone, *self.moved) if _is(anchor, path))
-        old = next(taken, "")
-        if old and not self.tree.has(anchor):
-            if old in self.moved:
-                return BranchFinding(what="moves", name=name, detail=self.moved[old])
+        older = next(taken, "")
+        if older and not self.tree.has(anchor):
+            if older in self.moved:
+                return BranchFinding(what="moves", name=name, detail=self.moved[older])
             return BranchFinding(what="removes", name=name)
         shares = [share for path, share in self.shares.items() if _is(anchor, path)]
         if not shares:
@@ -126,21 +126,14 @@ class _Branch:
     def _read_status(self) -> None:
         """Which files the branch moved and which it removed: a letter, then the path;
         of one that moved the new path as well."""
-        out = self.tree.git("diff", "--name-status", "-M70%", "-z", *self.ends) or ""
-        fields = iter(out.split("\0"))
+        listed = self.tree.git("diff", "--name-status", "-M70%", "-z", *self.ends) or ""
+        fields = iter(listed.split("\0"))
         for status in fields:
             path = next(fields, "")
             if status.startswith("R"):
                 self.moved[path] = next(fields, "")
             elif status == "D":
                 self.gone.add(path)
-
-    def _had_target(self, anchor: Anchor) -> bool:
-        names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
-        inner = os.path.relpath(self.tree.root, self.tree.top)
-        paths = (os.path.normpath(os.path.join(inner, name)) for name in names)
-        texts = (self.tree.git("show", f"{self.base}:{path}") for path in paths)
-        return any(has_target(anchor.text, text or "") for text in texts)
 
 
 def _is(anchor: Anchor, path: str) -> bool:
@@ -166,9 +159,9 @@ def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding
     for first, second in contradictions(claims):
         pair = [live[first], live[second]]
         pair.sort(key=lambda standing: standing[1].id not in fresh)
-        (_, new), (_, old) = pair
-        differ = new.id != old.id and new.type == old.type
-        if differ and new.id in fresh:
+        (_, newer), (_, older) = pair
+        differ = newer.id != older.id and newer.type == older.type
+        if differ and newer.id in fresh:
             yield BranchFinding(what="opposes", entries=tuple(_resting(pair)))
 
 

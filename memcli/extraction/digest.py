@@ -6,10 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from memcli.extraction.episodes import moments
 from memcli.extraction.rules.commands import command_of, essence
-from memcli.extraction.rules.statements import likeliness, stated
+from memcli.extraction.rules.statements import stated
 from memcli.extraction.rules.words import is_logged, says, sentences, spoken
+from memcli.extraction.segments import moments
 from memcli.providers.llm.ledger import BYTES_PER_TOKEN
 from memcli.sessions import speakers
 from memcli.sessions.model import Turn
@@ -84,11 +84,14 @@ def _lines(
     findings: Mapping[int, str],
 ) -> Iterator[_Line]:
     calls = dict[str, str]()
+    # What a person says word for word again is shown where it was said last.
+    said_last = {turn.text: at for at, turn in enumerate(turns) if turn.human}
     for at in range(first, len(turns)):
         turn = turns[at]
         line = _Line(number=at + 1, speaker="agent", text="", worth=_REPLY)
         if turn.human:
-            typed = _cut(_typed(turn.text), PERSON)
+            is_last = said_last[turn.text] == at
+            typed = _cut(_typed(turn.text), PERSON) if is_last else ""
             line = line._replace(speaker="user", text=typed, worth=_PERSON)
         elif turn.origin == "agent":
             text = _cut(turn.text, CLOSING)
@@ -156,7 +159,7 @@ def _within(lines: Sequence[_Line], turns: Sequence[Turn]) -> list[_Line]:
     worth = {
         one.turn: _RULE if one.is_rule else _LIKELY
         for one in stated(turns)
-        if one.is_rule or likeliness(one.shows)
+        if one.is_rule or one.is_likely
     }
     last = max((line.number for line in lines if line.worth == _PERSON), default=0)
     ranked = [

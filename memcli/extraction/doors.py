@@ -11,7 +11,7 @@ from memcli.extraction.placement import Context
 from memcli.extraction.proposals import Proposal
 from memcli.extraction.scopes import Home
 from memcli.sessions.model import Session
-from memcli.storage.state import Inbox
+from memcli.storage.inbox import Inbox
 
 DROPPED = "was proposed before, and dropped or run out"
 WAITS = "is proposed already"

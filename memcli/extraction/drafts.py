@@ -9,11 +9,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import EpisodeDraft
+from memcli.extraction.rules.words import rough
 from memcli.memory.grammar import derived_id
 from memcli.sessions.model import Finding, Session, Stretch, Turn
-from memcli.sessions.speakers import clean_text, day_of, key_of, line, rough
+from memcli.sessions.speakers import clean_text, day_of, key_of, line
 from memcli.text import model_output
-from memcli.text.controls import neutralise
+from memcli.text.injections import neutralise
 
 DETAIL_LENGTH = 2000
 WORD_LENGTH = 120

@@ -99,9 +99,7 @@ def _drafts(
             given.inputs[".assumptions.jsonl"], folder, today
         )
     for at, segment in enumerate(given.segments if "episode" in names else ()):
-        told = answers.told.get(at) or episodes.told(
-            session, segment, answers.findings, answers.proposed
-        )
+        told = answers.told.get(at) or episodes.told(session, segment, answers.findings)
         if told is not None:
             yield drafts.episode(session, segment, told, today)
 

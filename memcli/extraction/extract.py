@@ -14,7 +14,6 @@ from memcli.app import App
 from memcli.errors import DataError, one_of
 from memcli.extraction import (
     engines,
-    episodes,
     placement,
     rules,
     scopes,
@@ -26,6 +25,7 @@ from memcli.extraction.inputs import inputs_of, known_memories
 from memcli.extraction.patches import keep_private, patch_of
 from memcli.extraction.rules.words import spoken
 from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
+from memcli.extraction.segments import segments
 from memcli.extraction.transcripts import Transcripts
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import KnownFile, parse
@@ -85,6 +85,7 @@ class Learned(NamedTuple):
     cut: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     proposed: tuple[str, ...] = ()  # the titles of what waits for a yes
+    refused: tuple[str, ...] = ()  # what was taken back, and what would write it
 
 
 class ExtractReport(NamedTuple):
@@ -314,6 +315,7 @@ class _Extraction:
             targets=targets_of(session.id, home),
             keep=config.episodes_keep,
             likeness=self._likeness,
+            forgotten=self.app.forgotten(),
         )
         self.turns[session.id] = session.turns[first:]
         self.learned.append(self._placed(head, found, context, home))
@@ -347,7 +349,7 @@ class _Extraction:
         return EngineInput(
             session=session,
             first=first,
-            segments=episodes.segments(session.turns[first:], first),
+            segments=segments(session.turns[first:], first),
             inputs=inputs,
             folder=home.job_folder,
             root=self.root,
@@ -470,7 +472,11 @@ def _told(
     end = (ended or [""])[-1]
     cut = (*head.cut, *found.cut)
     told = head._replace(
-        events=outcome.events, dropped=dict(dropped), outcome=end, cut=cut
+        events=outcome.events,
+        dropped=dict(dropped),
+        outcome=end,
+        cut=cut,
+        refused=outcome.refused,
     )
     return told._replace(failed=found.failed, more=found.more)
 

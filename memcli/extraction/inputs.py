@@ -4,7 +4,8 @@ memories of its levels."""
 import os
 from collections.abc import Iterable, Sequence
 
-from memcli.extraction import placement, prompts, scopes
+from memcli.extraction import prompts, scopes
+from memcli.extraction.rules.words import rough
 from memcli.extraction.scopes import Home
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry, Problem
@@ -41,8 +42,8 @@ def inputs_of(
 def known_memories(session: Session, known: Iterable[KnownFile], job: str) -> str:
     """The entries that share most with what the person said, for a model not to say
     again."""
-    related = placement.related(session, _live(known, "project", job))
-    texts = [f"[{entry.id}] {' '.join(entry.body.split())[:300]}" for entry in related]
+    entries = related(session, _live(known, "project", job))
+    texts = [f"[{entry.id}] {' '.join(entry.body.split())[:300]}" for entry in entries]
     return prompts.memories(texts)
 
 
@@ -80,3 +81,11 @@ def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
     return sorted(
         found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True
     )
+
+
+def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
+    """The entries that share most with what the person said."""
+    said = rough("\n".join(turn.text[:4000] for turn in session.turns if turn.human))
+    shares = [(len(said & rough(entry.body)), entry) for entry in entries]
+    best = sorted((one for one in shares if one[0] >= 3), key=lambda one: -one[0])
+    return [entry for _, entry in best[:most]]

@@ -11,7 +11,8 @@ from memcli.extraction.scopes import TEXTS
 from memcli.project.stages import STAGES
 from memcli.sessions.speakers import clean_text, line
 from memcli.text import model_output
-from memcli.text.controls import neutralise, strip_private
+from memcli.text.controls import strip_private
+from memcli.text.injections import neutralise
 from memcli.text.secrets import find_secrets, redact_secrets
 
 if TYPE_CHECKING:

@@ -2,22 +2,34 @@
 Pure."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.extraction.drafts import FindingDraft, guarded
+from memcli.extraction.rules.words import rough
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
-from memcli.memory.grammar import derived_id, eol_of
-from memcli.memory.parser import KnownFile, MemoryFile, parse
+from memcli.memory.grammar import derived_id
+from memcli.memory.norms import with_bullets
+from memcli.memory.parser import KnownFile, parse
 from memcli.memory.tombstones import meant
 from memcli.memory.values import Entry, Patch, Place, domain_of, listed, sessions_of
 from memcli.sessions.model import Finding, Session
-from memcli.sessions.speakers import line, rough
+from memcli.sessions.speakers import line
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.taken_back import (
+    ECHO,
+    Digests,
+    Refusal,
+    TakenBackDoor,
+    echoes,
+    replaces,
+    tombstones_of,
+)
 
 NORM_LENGTH = 500
 # sessions an entry names; share of words from which texts are compared
@@ -46,17 +58,8 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
             name, _, key = named.rpartition("#")
             if name and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
-    return max(
-        (i for i, turn in enumerate(session.turns, 1) if turn.key in keys), default=0
-    )
-
-
-def related(session: Session, entries: Sequence[Entry], most: int = 12) -> list[Entry]:
-    """The entries that share most with what the person said."""
-    said = rough("\n".join(turn.text[:4000] for turn in session.turns if turn.human))
-    shares = [(len(said & rough(entry.body)), entry) for entry in entries]
-    best = sorted((one for one in shares if one[0] >= 3), key=lambda one: -one[0])
-    return [entry for _, entry in best[:most]]
+    read = (i for i, turn in enumerate(session.turns, 1) if turn.key in keys)
+    return max(read, default=0)
 
 
 class Context(NamedTuple):
@@ -71,6 +74,8 @@ class Context(NamedTuple):
     keep: int = 20
     likeness: Callable[[str, Sequence[str]], Sequence[float]] = lambda about, texts: ()
     """The cosines of words with texts; nothing where there are no vectors."""
+    forgotten: Digests = ()
+    """What was forgotten, as digests."""
 
 
 class PlacedFinding(NamedTuple):
@@ -85,13 +90,15 @@ class PlacedFinding(NamedTuple):
 
 class Outcome(NamedTuple):
     """New texts by file, what was done, how many findings were dropped for which
-    reason, and what waits for a yes."""
+    reason, and what waits for a yes; `refused` says of what was taken back before what
+    would write it again."""
 
     texts: Mapping[str, str]
     events: tuple[PlacedFinding, ...]
     dropped: Mapping[str, int]
     patches: tuple[Patch, ...] = ()
     proposed: tuple[FindingDraft, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def plan(
@@ -119,21 +126,23 @@ class _Alike(NamedTuple):
     rough: frozenset[str]
 
 
-_LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(
-    5
-)  # what an entry that says the same is
+# what an entry that says the same is
+_LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(5)
 
 
 class _Placement:
     def __init__(self, context: Context, known: Sequence[KnownFile]) -> None:
         self.context = context
+        self.known = known
         self.changes = ChangeSet((file.memory for file in known), context.today)
         self.norms: dict[str, list[str]] = {}
         self.events: list[PlacedFinding] = []
         self.dropped: Counter[str] = Counter()
         self.fresh: list[tuple[str, Claim]] = []
         self.proposed: list[FindingDraft] = []
+        self.refused: list[str] = []
         self.touched: set[str] = set()
+        self.taken_back = TakenBackDoor(tombstones_of(known), context.forgotten)
         self.alike = [
             _Alike(
                 file=file,
@@ -176,7 +185,11 @@ class _Placement:
         elif finding.institutional and scope.norms and not finding.tainted:
             self._norm(draft, scope)
         elif scope.name == "episode":
-            self._add(draft, scope, "episodes")
+            title = f"## {draft.finding.title}"
+            if self.taken_back.of(title, id=draft.id):
+                self.dropped[THROWN] += 1
+            else:
+                self._add(draft, scope, "episodes")
         else:
             # The person's manner goes to the proxy.
             person = scope.name == "observations" and finding.about_person
@@ -186,14 +199,7 @@ class _Placement:
     def _take_back(self, draft: FindingDraft) -> None:
         """Retire the entry that is meant; where several may be, propose it of each."""
         finding = draft.finding
-        live = [
-            one
-            for one in self.alike
-            if self._rank(one) == _LIVE
-            and not one.archived
-            and one.entry.kind != "episode"
-            and one.entry.id not in self.touched
-        ]
+        live = self._retirable()
         if finding.retires_id:
             for one in live:
                 if one.entry.id == finding.retires_id:
@@ -221,14 +227,27 @@ class _Placement:
         if not (found.clear or found.likely):
             self.dropped[UNKNOWN] += 1
 
-    def _retire(self, one: _Alike, draft: FindingDraft) -> None:
+    def _retirable(self) -> list[_Alike]:
+        """The live entries that may be retired here and were not touched yet."""
+        return [
+            one
+            for one in self.alike
+            if self._rank(one) == _LIVE
+            and not one.archived
+            and one.entry.kind != "episode"
+            and one.entry.id not in self.touched
+        ]
+
+    def _retire(self, one: _Alike, draft: FindingDraft, by: str = "") -> None:
         session = self.context.session
         because = f"taken back in session {session.id[:8]}"
         values = {"status": "retired", "retired_because": because}
-        if _says_instead(draft.finding):
-            values["superseded_by"] = draft.id
+        if by or _says_instead(draft.finding):
+            values["superseded_by"] = by or draft.id
         self.changes.set((one.file.memory.path, one.at), **values)
         self.touched.add(one.entry.id)
+        for spot in echoes(one.entry, self.known):
+            self.changes.set(spot, status="retired", retired_because=ECHO)
         path = one.file.memory.path
         self._note("retired", one.entry.id, path, one.entry.title, draft)
 
@@ -248,16 +267,36 @@ class _Placement:
             self.dropped[TWICE] += 1
             return
         same = self._same(draft, self.context.targets[target][1], mine)
-        if same is None:
-            self.fresh.append((target, mine))
-            if draft.proposed:
-                self.proposed.append(draft)
-            else:
-                self._add(draft, scope, target)
-        elif self._rank(same) == _THROWN:
-            self.dropped[THROWN] += 1
-        else:
+        decided = same is not None and self._rank(same) != _THROWN
+        refusal = None if decided else self.taken_back.of(_body(draft), id=draft.id)
+        if refusal is not None or (same is not None and not decided):
+            self._refuse(draft, refusal)
+        elif same is not None:
             self._strengthen(same, draft)
+        elif draft.proposed:
+            self.fresh.append((target, mine))
+            self.proposed.append(draft)
+        else:
+            self.fresh.append((target, mine))
+            self._supersede(draft, target)
+            self._add(draft, scope, target)
+
+    def _refuse(self, draft: FindingDraft, refusal: Refusal | None) -> None:
+        """Count what was taken back before, and say what would write it again."""
+        self.dropped[THROWN] += 1
+        if refusal is not None and not refusal.is_forgotten:
+            again = f"mem add --again {shlex.quote(draft.finding.title)}"
+            self.refused.append(f"{refusal}; {again}")
+
+    def _supersede(self, draft: FindingDraft, target: str) -> None:
+        """Retire the one entry of the level that has another value for the same thing;
+        several are a series."""
+        place = self.context.targets[target][1]
+        mine = _body(draft)
+        rivals = [one for one in self._retirable() if one.file.place == place]
+        old = [one for one in rivals if replaces(mine, one.entry.body)]
+        if len(old) == 1:
+            self._retire(old[0], draft, by=draft.id)
 
     def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
         """What says the same and decides: a live entry, else one thrown out, else a
@@ -413,6 +452,7 @@ class _Placement:
             events=tuple(self.events),
             dropped=dict(self.dropped),
             proposed=tuple(self.proposed),
+            refused=tuple(self.refused),
         )
 
 
@@ -458,22 +498,3 @@ def _body(draft: FindingDraft) -> str:
         body = rest.lstrip() if bare[0] != bare[1] else ""
     detail = f"### Detail\n{draft.detail}" if draft.detail else ""
     return "\n".join(filter(None, (f"## [{draft.day}] {title}", body, detail)))
-
-
-def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
-    """The text of an institutional file, bullets added at the end of its prose, before
-    entries."""
-    text = memory.text
-    eol = eol_of(memory.text)
-    end = next((s.start for s in memory.segments if s.kind == "entry"), len(text))
-    kept = text[:end].rstrip("\r\n \t")
-    tail = text[end:]
-    last = kept.rpartition("\n")[2].lstrip()
-    glue = (
-        eol
-        if last.startswith(("- ", "* "))
-        else eol * 2
-        if kept.strip("\ufeff")
-        else ""
-    )
-    return f"{kept}{glue}{eol.join(rows)}{eol}{eol if tail else ''}{tail}"

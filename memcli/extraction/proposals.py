@@ -16,7 +16,8 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.sessions.model import Finding, Session
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.storage.state import Inbox, Proposed, State
+from memcli.storage.inbox import Inbox, Proposed
+from memcli.storage.state import State
 
 DAYS = 30  # for which a proposal waits
 MOST = 50  # of a repository wait at once; the oldest run out

@@ -3,7 +3,6 @@
 An entry with the key `guard` is one: it stops the commands and the changes of files
 that its own patterns name. A broken pattern stops nothing, and is named."""
 
-import hashlib
 import json
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from memcli.app import App
-from memcli.guard.patterns import CommandPattern, matches, parse_pattern
+from memcli.guard.patterns import (
+    CommandPattern,
+    is_everything,
+    matches,
+    parse_pattern,
+)
 from memcli.index import view
 from memcli.index.filters import GUARD, keys_of_guarded
 from memcli.index.view import Candidate, Filters
@@ -23,13 +27,11 @@ from memcli.sessions.shell import Words, commands_of
 ASK = "ask"
 DENY = "deny"
 MODES = (ASK, DENY)
-EVERYTHING = frozenset({"*", "**", "/", ".", "./", "**/*", "/**", "*/**"})
-"""Globs of files that would stop every change."""
 
 
 class Guard(NamedTuple):
     """An entry that binds. `faults` are (pattern, reason) of what binds nothing;
-    `digest` is what a person's trust is kept by."""
+    `identity` is all that a person's trust is of."""
 
     entry: str
     title: str
@@ -41,9 +43,16 @@ class Guard(NamedTuple):
     allowed_commands: tuple[CommandPattern, ...] = ()
     allowed_paths: tuple[str, ...] = ()
     faults: tuple[tuple[str, str], ...] = ()
-    digest: str = ""
+    identity: str = ""
     written: tuple[str, ...] = ()
     """All that its patterns are, as they stand in the file."""
+
+    @property
+    def digest(self) -> str:
+        """What a person's trust is kept by."""
+        import hashlib  # few calls come so far
+
+        return hashlib.sha256(self.identity.encode("utf-8", "replace")).hexdigest()
 
     @property
     def binds(self) -> bool:
@@ -105,7 +114,7 @@ def read_guard(
         allowed_commands=tuple(allowed_commands),
         allowed_paths=tuple(allowed_paths),
         faults=tuple(faults),
-        digest=hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest(),
+        identity=identity,
         written=(*said["commands"], *said["paths"]),
     )
 
@@ -131,7 +140,7 @@ def _parsed(given: object, faults: list[tuple[str, str]]) -> list[CommandPattern
 def _usable(given: object, faults: list[tuple[str, str]]) -> list[str]:
     found = []
     for text in _texts(given):
-        if text.strip() in EVERYTHING:
+        if is_everything(text.strip()):
             faults.append((text, "matches every file"))
         elif len(text) > globs.LONGEST:
             faults.append((text, f"longer than {globs.LONGEST} characters"))

@@ -4,6 +4,7 @@
 met in any order, and `-rf` is `-r -f`. `*` alone stands for any words, a `*` at the
 end of the last word for the rest of the line."""
 
+import re
 from collections.abc import Sequence
 
 from memcli.named import NamedTuple
@@ -32,7 +33,7 @@ def parse_pattern(text: str) -> CommandPattern:
     words = _words(text)
     if not words:
         raise ValueError("empty")
-    if not words[0].strip("*?"):
+    if is_everything(words[0]):
         raise ValueError("matches every command")
     operands: list[str | None] = []
     options: list[str] = []
@@ -49,6 +50,12 @@ def parse_pattern(text: str) -> CommandPattern:
         options=tuple(options),
         open=words[-1].endswith("*"),
     )
+
+
+def is_everything(glob: str) -> bool:
+    """Whether a glob has nothing of its own that a name must have."""
+    bare = re.sub(r"\[[^\]]*\]", "*", glob).replace("*.*", "*")
+    return not bare.strip("*?/") or bare in (".", "./")
 
 
 def _words(text: str) -> list[str]:

@@ -9,9 +9,11 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from memcli.guard.clauses import parts_of, path_like, span
 from memcli.guard.patterns import matches, parse_pattern
 from memcli.named import NamedTuple
 from memcli.sessions.shell import commands_of
+from memcli.sessions.tools import IN_PLACE
 from memcli.text.matching import table, verbose
 
 MOST = 24
@@ -36,9 +38,20 @@ SHORT_NAMES = {
     "pytest": ("python -m pytest", "python3 -m pytest"),
 }
 NODE_TOOLS = frozenset(
-    "prisma jest vitest eslint prettier tsc next vite expo wrangler nx turbo knex".split()
+    "prisma jest vitest eslint prettier tsc next vite expo wrangler nx turbo knex"
+    " drizzle-kit playwright cypress biome storybook tsx webpack".split()
 )
 """Programs that are mostly run by npx."""
+SCRIPT_RUNNERS = (
+    "npm run", "yarn", "yarn run", "pnpm", "pnpm run", "bun run", "task", "mise run",
+    "rails", "rake",
+)  # fmt: skip
+INTERPRETERS = {
+    "py": ("python", "python3", "uv run"),
+    "sh": ("bash", "sh"),
+    "js": ("node",),
+}
+"""By the end of its name, what a script is run with."""
 RIVALS = (
     ("npm", "yarn", "pnpm", "bun"),
     ("pip", "poetry", "pipenv", "uv", "conda"),
@@ -63,73 +76,6 @@ class Idiom(NamedTuple):
     files: bool
 
 
-@verbose(ignore_case=True)
-def forbidding() -> str:
-    """Words behind which stands what must not be done."""
-    return r"""
-        \b (?: never | don['’]?t | do \s not | does \s not | must \s not | mustn['’]t
-             | should \s not | shouldn['’]t | may \s not | cannot | can['’]t | avoid
-             | no \s more | stop | refrain \s from | (?:is|are) \s not \s allowed \s to
-             | not \s allowed \s to | forbidden \s to | not \s to | without | instead \s of
-             | rather \s than | not | no
-             | nie(?:mals)? | nicht | keine? | jamais | ne \s pas | nunca | jamás | não
-             | mai | non | никогда | нельзя | не ) \b
-      | 不要 | 禁止 | 不能 | 别 | 勿
-    """
-
-
-@verbose(ignore_case=True)
-def forbidden_behind() -> str:
-    """Words before which stands what must not be done ("X is forbidden")."""
-    return r"""
-        \b (?:is|are|being) \s (?:strictly \s)? (?: forbidden | banned | prohibited
-          | not \s allowed | off[- ]limits | disallowed | never \s (?:ok|okay|allowed)
-          | read-?only | not \s ok (?:ay)? )
-      | \b (?:must|should|may) \s never \s be \b
-      | \b requires? \s (?:my|an?|explicit|the) \s (?:\w+ \s)? (?:approval|permission|ok) \b
-      | しない(?:で|こと) | 금지 | 하지 \s 마
-    """
-
-
-@verbose(ignore_case=True)
-def allowing() -> str:
-    """Words behind which stands what is right instead."""
-    return r"""
-        \b (?: instead (?!\s of) ,? | uses? (?!\s of) | always | prefer | only | unless | except (?:\s for)?
-             | but | stattdessen | nur | immer | toujours | siempre | sempre | utilise[rz]?
-             | usar? | всегда | используй )\b
-      | 改用 | 请用 | 使用
-    """
-
-
-@verbose
-def clause_end() -> str:
-    """Where a clause of a rule ends."""
-    return r"[.!?;:。！？；](?=\s|\Z|[^\x00-\x7f]) | \n | \s [—–-]{1,2} \s | , (?=\s)"
-
-
-@verbose
-def span() -> str:
-    """A code span, or a quotation that looks like code."""
-    return r"(?<!`) `+ (?P<code> [^`\n]{1,200} ) `+ | [\"“] (?P<quoted> [\w.-]+ \s [^\"”\n]{1,60} ) [\"”]"
-
-
-@verbose
-def path_like() -> str:
-    """A file or folder named in a text."""
-    return r"""
-        (?<![\w@:/.-])
-        (?: \.?/? [\w.*{}@-]+ / [\w./*{},@-]*          # a/b, src/, gen/*.py
-          | \.env [\w.*-]* | \.[a-z]+rc \b
-          | [\w*-]+ (?:\.[\w*-]+)* \. (?: lock | json | toml | ya?ml | py | pyi | tsx? | jsx?
-              | mjs | cjs | go | rs | rb | php | java | kt | swift | c | h | cpp | cs | sql
-              | md | mdx | html | css | scss | proto | xml | gradle | tf | sh | cfg | ini
-              | conf | env | prisma | graphql | snap | txt | csv | key | pem )
-          | (?: Dockerfile | Makefile | Gemfile | Procfile | Jenkinsfile | CODEOWNERS ) \b
-        ) (?<![.,])
-    """
-
-
 PROGRAMS = (
     "git gh glab npm npx yarn pnpm bun bunx deno pip pip3 pipx uv poetry pipenv conda"
     " docker docker-compose podman kubectl helm terraform tofu ansible-playbook make just"
@@ -138,8 +84,14 @@ PROGRAMS = (
     " supabase prisma alembic flyway knex rm mv chmod chown curl wget sudo brew apt"
     " apt-get psql mysql redis-cli jest vitest eslint prettier black ruff tsc next vite"
     " expo pod xcodebuild adb flutter mix sbt bazel nx turbo lerna systemctl crontab dd"
-    " grep sed killall pkill kill truncate shred"
+    " grep sed killall pkill kill truncate shred rsync scp ssh rg fd awk sqlite3 mongosh"
+    " dropdb createdb pg_dump pg_restore pulumi serverless cdk ng webpack cypress"
+    " playwright biome mypy pyright cmake rustup gem launchctl reboot shutdown"
 ).split()
+IN_CODE = frozenset(
+    "find cat ls cp touch tee ln screen fly perl ruby swift dart".split()
+)
+"""Programs whose names are so much words that only code means them."""
 
 
 @verbose
@@ -147,9 +99,9 @@ def command_in_text() -> str:
     """A program of the trade and the words behind it that belong to the command."""
     programs = "|".join(re.escape(name) for name in sorted(PROGRAMS, key=len)[::-1])
     return rf"""
-        (?<![\w./-]) (?<!\bto[ ]) (?<!\bfrom[ ]) (?<!\bon[ ]) (?<!\bin[ ])
+        (?<![\w./-]) (?<!\bto[ ]) (?<!\bfrom[ ]) (?<!\bpipe[ ]) (?<!\bon[ ]) (?<!\bin[ ])
         (?:\./)? (?P<program> {programs} ) (?![\w.-])
-        (?P<rest> (?: [ ] (?: --?[\w][\w=-]* | [\w][\w:./@=-]* ) ){{0,4}} )
+        (?= (?P<rest> (?a: [ ] (?: --?[\w][\w=-]* | [\w][\w:./@=-]* ) ){{0,4}} ) )
     """
 
 
@@ -161,8 +113,8 @@ STOP = frozenset(
     migrations outside inside under through processes containers into over against locally globally version history branches changes""".split()
 )
 SINGLE = frozenset(
-    """make go next mix just python python3 node expo kill sed php black pod find az nx
-    dd turbo bundle""".split()
+    """git make go next mix just python python3 node expo kill php black pod find turbo
+    bundle""".split()
 )
 """Programs whose names are words, too: alone in a text they are no command."""
 
@@ -173,7 +125,7 @@ def changes_files() -> str:
     return r"""
         \b (?: edit | modif | chang | touch | writ | overwrit | delet | remov | updat
              | alter | regenerat | reformat | hand-?edit | mess | renam | mov | rewrit
-             | tamper | bearbeit | änder | lösch | modifi | supprim | edit | borr | elimin
+             | tamper | bump | put | alone | off[- ]limits | read-?only | bearbeit | änder | lösch | modifi | supprim | edit | borr | elimin
              | измен | удал | редактир ) \w*
       | 修改 | 编辑 | 删除 | 編集 | 変更 | 수정 | 삭제
     """
@@ -201,80 +153,13 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
     if not commands and not paths:
         commands.update(dict.fromkeys(_from_past(past, f"{title} {body}")))
     usable = [each for each in commands if each not in allowed and _parses(each)]
+    usable = [each for each in usable if not _is_named_closer(each, usable)]
     unless = [each for each in allowed if _narrows(each, usable)]
     return Suggestion(
         commands=tuple(usable[:MOST]),
         paths=tuple(paths)[:MOST],
         unless=tuple(unless[:MOST]),
     )
-
-
-def parts_of(text: str) -> Iterator[tuple[str, str]]:
-    """(what is forbidden, what is right instead) of each sentence that forbids."""
-    for sentence in _sentences(text):
-        pieces = _clauses(sentence)
-        forbidden = [piece for kind, piece in pieces if kind == "forbidden"]
-        instead = [piece for kind, piece in pieces if kind == "instead"]
-        if forbidden or instead:
-            yield " \n ".join(forbidden), " \n ".join(instead)
-
-
-def _sentences(text: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.!?。！？])\s+|\n+", text) if part.strip()]
-
-
-def _clauses(sentence: str) -> list[tuple[str, str]]:
-    """The clauses of a sentence, each "forbidden", "instead" or ""."""
-    behind = forbidden_behind().search(sentence)
-    if behind:
-        return [
-            ("forbidden", sentence[: behind.start()]),
-            *_tail(sentence[behind.end() :]),
-        ]
-    marks = sorted(
-        [(m.start(), m.end(), "forbidden") for m in forbidding().finditer(sentence)]
-        + [(m.start(), m.end(), "instead") for m in allowing().finditer(sentence)]
-    )
-    hidden = [(m.start(), m.end()) for m in span().finditer(sentence)]
-    marks = [mark for mark in marks if not any(a <= mark[0] < z for a, z in hidden)]
-    marks = [mark for mark in marks if not _is_part_of_ban(sentence, mark)]
-    if not any(kind == "forbidden" for _, _, kind in marks):
-        return _tail(sentence) if marks else []
-    found = [("instead", sentence[: marks[0][0]])]
-    ends = [mark[0] for mark in marks[1:]] + [len(sentence)]
-    for (_, start, kind), end in zip(marks, ends, strict=True):
-        found += _turned(sentence[start:end]) if kind == "forbidden" else []
-        found += [(kind, sentence[start:end])] if kind != "forbidden" else []
-    return found
-
-
-@verbose(ignore_case=True)
-def turn() -> str:
-    """Where a clause turns from what is forbidden to what is right."""
-    return r"""
-        [;；] | : (?=\s) | \s [—–-]{1,2} \s
-      | , \s (?= (?: run | use | add | prefer | call | ask | create | write | just | go ) \b )
-    """
-
-
-def _turned(clause: str) -> list[tuple[str, str]]:
-    match = turn().search(clause)
-    if match is None:
-        return [("forbidden", clause)]
-    return [("forbidden", clause[: match.start()]), ("instead", clause[match.end() :])]
-
-
-def _is_part_of_ban(sentence: str, mark: tuple[int, int, str]) -> bool:
-    """Whether "use" stands right behind "never", or the like."""
-    start, _, kind = mark
-    before = sentence[:start].rstrip()
-    ends = [match.end() for match in forbidding().finditer(before)]
-    return kind == "instead" and len(before) in ends
-
-
-def _tail(text: str) -> list[tuple[str, str]]:
-    match = allowing().search(text)
-    return [("instead", text[match.end() :])] if match else []
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -284,10 +169,26 @@ def _commands(text: str) -> Iterator[str]:
     for idiom in idioms():
         about = not idiom.files or changes_files().search(text) is not None
         if about and idiom.said.search(text):
-            meant += idiom.commands
+            meant += _of_named_tools(idiom.commands, text)
     yield from meant
     if not any(command.startswith("git push") for command in meant):
         yield from _of_git(text)  # "force push to main" leaves a plain push alone
+
+
+def _of_named_tools(commands: Sequence[str], text: str) -> Sequence[str]:
+    """Of what an idiom stands for the commands of the tools that the text names; all
+    where it names none."""
+    words = set(re.findall(r"\w[\w-]+", text.lower())) - SINGLE
+    own = [each for each in commands if words.intersection(_tools_of(each))]
+    return own or commands
+
+
+def _tools_of(command: str) -> Iterator[str]:
+    """The program of a command, and the one it runs."""
+    words = command.split()
+    yield words[0]
+    if words[0] in ("npx", "bundle", "python"):
+        yield words[-1] if words[-1] != "*" else words[1]
 
 
 def _named_commands(text: str) -> Iterator[str]:
@@ -297,11 +198,26 @@ def _named_commands(text: str) -> Iterator[str]:
         code = match["code"] or match["quoted"] or ""
         plain = plain.replace(match[0], " ; ")
         yield from _of_code(code, text)
+    plain = re.sub(r"^\s*install(?:ing)?\b.*", "", plain)  # what is installed runs not
     for match in command_in_text().finditer(plain):
         words = _cut(match["rest"].split())
         if not words and match["program"] in SINGLE:
             continue
-        yield from _open_pattern(" ".join([match["program"], *words]))
+        command = " ".join([match["program"], *words])
+        if everywhere().search(text):
+            yield from (f"{name.removesuffix('*')}." for name in _open_pattern(command))
+            yield from (f"{name} ." for name in _open_pattern(command))
+        else:
+            yield from _open_pattern(command)
+
+
+@verbose(ignore_case=True)
+def everywhere() -> str:
+    """Words for all files at once."""
+    return r"""
+        \b (?: on | over | across | for ) \s (?: the \s )? (?: whole | entire | full | complete )
+        \s (?: repo (?:sitory)? | code \s? base | project | tree ) \b
+    """
 
 
 def _of_code(code: str, around: str) -> Iterator[str]:
@@ -314,11 +230,37 @@ def _of_code(code: str, around: str) -> Iterator[str]:
         return
     if "<<" in code:
         return
+    if package_script().fullmatch(code):
+        yield from (f"{runner} {code} *" for runner in SCRIPT_RUNNERS)
+        return
     is_path = len(words) == 1 and path_like().fullmatch(code) is not None
+    if is_path and runs_something().search(around):
+        yield from _script_patterns(code)
     if is_path or not words or not re.match(r"[\w./-]+\Z", words[0]):
         return
-    if len(words) > 1 or words[0] in PROGRAMS:
+    if len(words) > 1 or words[0] in PROGRAMS or words[0] in IN_CODE:
         yield from _open_pattern(code)
+
+
+@verbose(ignore_case=True)
+def runs_something() -> str:
+    """Verbs that say that a script is run."""
+    return r"\b (?: run | execut | start | launch | call | invok ) \w*"
+
+
+def _script_patterns(code: str) -> Iterator[str]:
+    """A script that is run by its name, or given to what runs it."""
+    name = code.removeprefix("./").rpartition("/")[2]
+    runners = INTERPRETERS.get(name.rpartition(".")[2])
+    if runners:
+        yield f"{name} *"
+        yield from (f"{runner} *{name} *" for runner in runners)
+
+
+@verbose
+def package_script() -> str:
+    """The name of a script of package.json, or of a task: `dev:seed`."""
+    return r"[a-z]\w* (?: :[\w-]+ )+"
 
 
 def _open_pattern(command: str) -> Iterator[str]:
@@ -331,6 +273,8 @@ def _open_pattern(command: str) -> Iterator[str]:
         names.append("npx")
     if bare.partition(" ")[0] in NODE_TOOLS:
         names.append(f"npx {bare}")
+    if bare in IN_PLACE:
+        names = [f"{bare} -i", f"{bare} --in-place"]
     for name, others in SHORT_NAMES.items():
         if bare == name or bare.startswith(f"{name} "):
             names += [other + bare[len(name) :] for other in others]
@@ -361,19 +305,26 @@ def to_branch() -> str:
     return r"""
         \b (?P<verb> push | commit | merge ) (?:es|s|ing|ed|ting)? \b
         (?: \s (?: anything | directly | straight | code | changes | it | them | commits ) )*
-        \s (?: to | on | into | onto ) \s (?: the \s | origin/ | our \s )*
+        (?: \s (?: to | on | into | onto ) )? \s (?: the \s | origin/ | our \s )*
         `? (?P<branch> main | master | develop | production | prod | release [\w/-]* | trunk ) \b
     """
+
+
+@verbose(ignore_case=True)
+def pushed_behind() -> str:
+    """Pushing to a branch, where the verb stands behind."""
+    return r"\b auf \s `? (?P<branch> main | master | develop ) `? \s pushen \b"
 
 
 @verbose(ignore_case=True)
 def git_verb() -> str:
     """What git does, said without its name."""
     return r"""
-        (?: ^ | [\s,] ) (?: git \s )? (?P<verb> push | commit ) (?:ing|ting|ed|ted)?
+        (?: ^ | [\s,] ) (?: git \s )? (?: (?P<push> push (?:ing|ed|en|er)? | пуш\w* )
+          | commit (?:ting|ted|ten|ter)? | коммит\w* )
         (?= \s (?: without | unless | until | before | anything | code | changes | to \s
                   (?:the \s)? (?:remote|origin|github) | yourself | on \s your | any | for \s me
-                  | automatically | or \b | and \b )
+                  | automatically | or \b | and \b | без \b | ohne \b | sans \b )
           | \s* (?: [.,;!] (?=\s|\Z) | \Z | \n ) )
     """
 
@@ -383,8 +334,11 @@ def _of_git(text: str) -> Iterator[str]:
         branch = match["branch"]
         yield f"git push * {branch}"
         yield f"git push * *:{branch}"
-    for match in git_verb().finditer(text):
-        yield f"git {match['verb'].lower()} *"
+    for match in pushed_behind().finditer(text):
+        yield f"git push * {match['branch']}"
+    alone = pushed_behind().sub(" ", text)
+    for match in git_verb().finditer(alone):
+        yield "git push *" if match["push"] else "git commit *"
 
 
 def _paths(text: str) -> Iterator[str]:
@@ -400,6 +354,9 @@ def _paths(text: str) -> Iterator[str]:
 def _files_in(text: str) -> Iterator[str]:
     spans = [match["code"] for match in span().finditer(text) if match["code"]]
     for code in spans:
+        if re.fullmatch(r"\.[a-z0-9]{2,10}", code) and f"{code}` files" in text:
+            yield f"**/*{code}"
+            continue
         if " " not in code and path_like().fullmatch(code):
             yield _glob(code)
     plain = span().sub(" ", text)
@@ -430,7 +387,7 @@ def _exceptions(text: str) -> Iterator[str]:
 
 def _rivals(forbidden: str, instead: str) -> Iterator[str]:
     """What "always use pnpm" forbids without saying so."""
-    if forbidden.strip() and list(_commands(forbidden)):
+    if forbidden.strip():
         return
     for family in RIVALS:
         meant = [name for name in family if re.search(rf"\b{name}\b", instead)]
@@ -448,6 +405,15 @@ def _from_past(past: Sequence[str], text: str) -> Iterator[str]:
             named = [word for word in words if len(word) > 3 and word.lower() in low]
             if named and words[0].lower() in low:
                 yield f"{' '.join(words[:2])} *"
+
+
+def _is_named_closer(pattern: str, named: Sequence[str]) -> bool:
+    """Whether a rule that names a program goes on to say what it must not do: "git", or
+    "git push" where an option of it is named."""
+    stem = pattern.removesuffix("*")
+    closer = (each for each in named if each != pattern and each.startswith(stem))
+    is_wide = pattern.count(" ") == 1
+    return any(is_wide or each.startswith(f"{stem}--") for each in closer)
 
 
 def _parses(pattern: str) -> bool:

@@ -21,8 +21,8 @@ from memcli.sessions.reader import Position, read_all
 from memcli.sessions.speakers import clean_text, clean_texts, flat, key_of, line, when
 from memcli.sessions.tools import changed_by, shell_line
 from memcli.storage.files import transaction
-from memcli.text import matching
-from memcli.text.controls import neutralise
+from memcli.text.injections import neutralise
+from memcli.text.matching import verbose
 
 ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)
@@ -140,7 +140,74 @@ _BODY: Final = 8000
 _TRAILERS: Final = 2000
 _FILES = 30
 _FIELDS: Final = ("%H", "%aI", "%an", "%ae", "%P", "%B")
-_pattern: Final = partial(matching.pattern, "history/backfill")
+
+
+@verbose(ignore_case=True)
+def _robot() -> str:
+    """The name of a robot that commits."""
+    return r"""
+        \[bot\]
+      | \b (?: dependabot | renovate | greenkeeper | pyup-bot | snyk-bot | pre-commit-ci
+          | semantic-release | github-actions | web-flow-bot | allcontributors | mergify
+          | bors ) \b
+    """
+
+
+@verbose(ignore_case=True, lines=True)
+def _co_author() -> str:
+    """A trailer that names a second author, who is no robot."""
+    return r"^ Co-authored-by: (?! .* \[bot\] ) .* \S"
+
+
+@verbose(ignore_case=True)
+def _version_bump() -> str:
+    """A subject that says no more than that there is a new version."""
+    return r"""
+        (?: (?: chore | build | ci | release ) (?: \( [^)]* \) )? !? : \s* )?
+        (?: release | bump(?:ed|ing|s)? | version | prepare | tag | cut
+          | update[ ](?: version | changelog ) | v )?
+        [\s:]*
+        (?: (?: version | release | to | for | from | the | a | v ) \s* )*
+        v? \d+ \. \d+ [\w.+-]*
+        (?: \s* (?: -> | to | → ) \s* v? \d [\w.+-]* )?
+        [\s.!]* (?: release )? \s*
+    """
+
+
+@verbose(ignore_case=True)
+def _plain_merge() -> str:
+    """The subject that git or a forge gives to a merge."""
+    return r"""
+        Merge[ ]
+        (?: branch | remote-tracking | tag | commit | pull[ ]request | [\w/.-]+[ ]into )
+    """
+
+
+@verbose(ignore_case=True)
+def _earlier_commit() -> str:
+    """The commit that this one reverts, amends or replaces; group 1 is its hash."""
+    return r"""
+        (?: This[ ]reverts[ ]commit | revert(?:s|ed|ing)? | amend(?:s|ed|ing)?
+          | supersede[sd]? | superseding | replac(?:es|ed|ing) | undo(?:es)? )
+        :? \s+ (?: commit\s+ | of\s+ )? ([0-9a-f]{7,40}) \b
+    """
+
+
+@verbose
+def _reverted() -> str:
+    """The subject of a commit that takes another one back; group 1 is that one's."""
+    return r'Revert[ ]"(.{4,200})"'
+
+
+@verbose(ignore_case=True)
+def _trailer() -> str:
+    """A line at the end of a message that is for tools."""
+    return r"""
+        (?: Signed-off-by | Co-authored-by | Reviewed-by | Acked-by | Tested-by | Cc
+          | Change-Id | git-svn-id ) :
+    """
+
+
 _SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
 _git: Final = partial(git.ask, timeout=3600)
 LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
@@ -322,26 +389,20 @@ def _doc(logged: git.Logged) -> Doc | None:
     message = _bounded(whole.strip())
     subject, _, body = message.partition("\n")
     body = "\n".join(
-        row for row in body.strip().splitlines() if not _pattern("trailer").match(row)
+        row for row in body.strip().splitlines() if not _trailer().match(row)
     ).strip()
     author = f"{name} <{mail}>"
-    if _pattern("with").search(
-        message
-    ):  # an agent that wrote code for somebody: no robot
+    if _co_author().search(message):  # an agent that wrote code for somebody: no robot
         author = author.replace("[bot]", "")
     if is_noise(subject, body, author, merge=" " in parents):
         return None
-    if (
-        " " in parents and _pattern("plain merge").match(subject) and body
-    ):  # what was merged
+    if " " in parents and _plain_merge().match(subject) and body:  # what was merged
         number = re.search(r"#\d+", subject)
         first, _, body = body.partition("\n")
         subject = f"{first} ({number[0]})" if number else first
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
-    earlier = [found[1] for found in _pattern("earlier").finditer(message)]
-    earlier += [
-        f'"{line(found[1], 100)}' for found in _pattern("revert").finditer(subject)
-    ]
+    earlier = [found[1] for found in _earlier_commit().finditer(message)]
+    earlier += [f'"{line(found[1], 100)}' for found in _reverted().finditer(subject)]
     about = {"paths": list(logged.names[:_FILES])}
     if " " in parents:
         about["merged"] = parents.split()[1:]
@@ -379,8 +440,8 @@ def _bounded(message: str) -> str:
 def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
     """Whether a commit says nothing: a robot's, a new version's number, a plain
     merge."""
-    if _pattern("bot").search(author) or not subject.strip():
+    if _robot().search(author) or not subject.strip():
         return True
-    if merge and _pattern("plain merge").match(subject) and len(body) < 60:
+    if merge and _plain_merge().match(subject) and len(body) < 60:
         return True
-    return not body and _pattern("bump").fullmatch(subject) is not None
+    return not body and _version_bump().fullmatch(subject) is not None

@@ -70,6 +70,32 @@ class Doc(NamedTuple):
         }
 
 
+class HistoryHit(NamedTuple):
+    """A stretch of a session, or a commit: its exchanges in order, `best` the one that
+    matches; `strength` (0 to 1) is how far it is above chance, `met` how many terms of
+    the task it has, `newer` the handle of a later hit about the same thing."""
+
+    docs: tuple[Doc, ...]
+    best: int
+    score: float
+    strength: float
+    met: int
+    newer: str = ""
+
+    @property
+    def doc(self) -> Doc:
+        """The exchange that matches."""
+        return self.docs[self.best]
+
+
+class Asked(NamedTuple):
+    """The terms of a task that occur, with their idf; `every` is the sum of all."""
+
+    terms: tuple[str, ...]
+    weights: tuple[float, ...]
+    every: float
+
+
 class DocPlace(NamedTuple):
     """Where a doc stands, without its words."""
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.index import weights
-from memcli.index.lexical import quoted
+from memcli.index.fulltext import FullText
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
 from memcli.storage.files import ONE_OF, transaction
@@ -29,7 +29,23 @@ from memcli.text.matching import table
 VERSION: Final = 1
 _PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
 _VOCABULARY = 4000
+COMMON: Final = 800  # parts from which on a word is common, or a share of all
+COMMON_SHARE: Final = 33
 _APPLICATION = 0x6D656D48
+
+
+class RecordWords(FullText):
+    """The words of a record; a person's weigh more. Where many parts have a word, so
+    many of them are looked at as say that it is common."""
+
+    def __init__(self, db: sqlite3.Connection, parts: int) -> None:
+        common = max(COMMON, parts // COMMON_SHARE)
+        super().__init__(db, "words", (weights.PERSON, 1.0), common)
+        self._parts = parts
+
+    def rows(self) -> int:
+        """How many parts there are."""
+        return self._parts
 
 
 def _takes_back(doc: Doc) -> bool:
@@ -89,18 +105,9 @@ class RecordContents:
         )
         return {part: sum(size) * count / every for part, size in long}
 
-    def count(self, term: str, most: int) -> int:
-        """In how many parts a term stands; of more than `most`, so many."""
-        query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return int(self.rows(query, quoted(term), most)[0][0])
-
-    def scores(self, term: str, *among: str) -> list[tuple[int, float]]:
-        """BM25 of one term for each part, or `among` these; a person's words weigh
-        more."""
-        query = f"SELECT rowid, -bm25(words, {weights.PERSON}, 1.0) FROM words WHERE words MATCH ?"
-        return self.rows(
-            query + f" AND +rowid {ONE_OF}" * bool(among), quoted(term), *among
-        )
+    def words(self) -> RecordWords:
+        """The words of its parts as they are."""
+        return RecordWords(self.db, self.sizes()[0])
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
@@ -297,7 +304,9 @@ class HistoryRecord(RecordContents):
         into = (
             f"INSERT INTO docs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
         )
-        first = (self.db.execute(into, list(row.values())).lastrowid or 0) * PARTS
+        rowid = self.db.execute(into, list(row.values())).lastrowid
+        assert rowid is not None
+        first = rowid * PARTS
         rows = [(first + at, *part) for at, part in enumerate(parts)]
         self.db.executemany(
             "INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", rows

@@ -5,9 +5,15 @@ import os
 import re
 from collections.abc import Sequence
 
-from memcli.hooks.calls import HookApp, HookCall, Told
+from memcli.hooks.calls import CHANGED, HookApp, HookCall, InContext, Told
 from memcli.index import view
-from memcli.index.filters import code_spans, has_guards, keys_of_commands, keys_of_files
+from memcli.index.filters import (
+    code_spans,
+    has_guards,
+    keys_of_commands,
+    keys_of_files,
+    passage,
+)
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
 from memcli.project import git, globs
@@ -35,27 +41,30 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
         return Told()
     found = app.guarded(lambda: _corrections(app, tool))
-    seen = log.shown(call.context, "pre-tool") if found else set()
-    fresh = [each for each in found if each.entry not in seen][:LINES]
+    known = app.in_context(log, call.context) if found else InContext(set(), set())
+    fresh = [each for each in found if each.entry not in known.told]
+    fresh = [each for each in fresh if not _is_read(app, log, call, tool, each)][:LINES]
     if not fresh:
         return Told()
-    lines = {each.entry: _line(app, each) for each in fresh}
+    lines = {each.entry: _line(app, each, known) for each in fresh}
     at_hand = (*tool.files, *tool.reads)
     why = f"before {os.path.basename(at_hand[0])}" if at_hand else "before a command"
-    with state.transaction():
-        seen = log.shown(
-            call.context, "pre-tool"
-        )  # another tool may run at the same time
-        told = {
-            entry: title for entry, (title, _) in lines.items() if entry not in seen
-        }
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
+        # Another tool may run at the same time.
+        seen = app.in_context(log, call.context).told
+        new = [(entry, line) for entry, line in lines.items() if entry not in seen]
+        told = {entry: title for entry, (title, _) in new}
         app.remember(log, (call.context, "pre-tool", why), told)
-    return Told("\n".join(lines[entry][1] for entry in told), tuple(told.values()))
+        return Told("\n".join(text for _, (_, text) in new), tuple(told.values()))
+
+    return app.settled(state, decided)
 
 
 def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told:
     """What a guard says of the call; without a decision where none stops it."""
-    from memcli.guard import guards, wording
+    from memcli.guard import guards
 
     files = () if READING.search(call.tool) else tool.files
     root = app.project.root or app.project.cwd
@@ -64,21 +73,30 @@ def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told
     def decided() -> tuple[str, str, dict[str, str]]:
         lifted = guards.lifts(app, use, _taken_out(call))
         if lifted:
-            return guards.ASK, f"mem: {lifted}. {wording.LIFTED}", {"guard": lifted}
+            from memcli.guard import wording  # few calls are stopped
+
+            return guards.ASK, f"mem: {lifted}. {wording.LIFTED}", {"": lifted}
         verdict = guards.strictest(app, use, state.trusted())
         if verdict is None or not verdict.mode:
             return "", "", {}
+        from memcli.guard import wording
+
         titles = {verdict.guard.entry: verdict.guard.title}
         return verdict.mode, wording.reason(verdict), titles
 
     decision, reason, titles = app.guarded(decided)
     if not decision:
         return Told()
-    with state.transaction():
-        met = (shell_line(call.input) or ", ".join(use.files)).splitlines()[0][:200]
-        told = (call.context, "guard", f"{decision}: {met}")
-        app.remember(SessionLog(state), told, titles)
-    return Told(text=reason, decision=decision)
+    from memcli.guard import stops
+
+    met = (shell_line(call.input) or ", ".join(use.files)).splitlines()[0][:200]
+    why = (call.context, stops.EVENT, f"{decision}: {met}")
+
+    def remembered(state: State) -> Told:
+        app.remember(SessionLog(state), why, titles)
+        return Told(text=reason, decision=decision)
+
+    return app.settled(state, remembered)
 
 
 def _taken_out(call: HookCall) -> list[str]:
@@ -109,17 +127,32 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
     return found
 
 
-def _line(app: HookApp, found: Candidate) -> tuple[str, str]:
+def _is_read(
+    app: HookApp, log: SessionLog, call: HookCall, tool: ToolCall, found: Candidate
+) -> bool:
+    """Whether the agent has read what an entry says in what it loads by itself."""
+    root = app.project.root or app.project.cwd
+    at_hand = (*tool.files, *tool.reads)
+    names = [name for path in at_hand for name in git.names_of(root, path)]
+    read = app.instructions(log, call, names)
+    text = app.guarded(lambda: app.index.entries.text(found))
+    return read.say(found.title, body_of(text, found.title))
+
+
+def _line(app: HookApp, found: Candidate, known: InContext) -> tuple[str, str]:
     from memcli.recall.budget import cut_words
     from memcli.text.controls import escaped, for_prompt  # most calls say nothing
 
     title = for_prompt(found.title)
     text = for_prompt(
-        body_of(app.guarded(lambda: app.index.entries.text(found)), found.title)
+        body_of(
+            app.guarded(lambda: passage(app.index.entries, found)).text, found.title
+        )
     )
     file = app.index.file(found.source)
     whole = cut_words(" ".join(f"{title}: {text}".split()).strip(": "), LINE_TOKENS)
     place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
+    place += CHANGED if found.entry in known.changed else ""
     return title, escaped(for_prompt(f"{HINT} ({place}): {whole}"))
 
 

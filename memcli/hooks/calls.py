@@ -2,22 +2,27 @@
 through."""
 
 import json
+import math
 import os
 import re
+import signal
 import time
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from memcli.app import App
+from memcli.hooks.instructions import InstructionReader, Instructions
 from memcli.memory.words import count
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
-from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES, PRIVATE
-from memcli.storage.files import Unreadable, open_file
-from memcli.storage.state import SessionLog, Telling
+from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES
+from memcli.project.listing import PRIVATE
+from memcli.storage.files import ONE_OF, Unreadable, open_file
+from memcli.storage.state import SessionLog, State, Telling, settled
 
 MOST_BYTES = 10_000_000
 MOST_CHARACTERS = 9_500
@@ -58,6 +63,8 @@ class HookCall(NamedTuple):
     agent: str = ""
     event: str = ""
     tool: str = ""
+    file: str = ""
+    harness: str = ""
 
     @property
     def context(self) -> str:
@@ -105,6 +112,7 @@ def parse_payload(data: bytes) -> HookCall | None:
         agent=agent[:200],
         event=event,
         tool=tool[:200],
+        file=said.get("file_path", "") if _is_path(said.get("file_path", "")) else "",
     )
 
 
@@ -188,11 +196,64 @@ class HookProject(Project):
         return own._replace(embedder=embedder, llm="none", query="plain", max_tokens=0)
 
 
+class InContext(NamedTuple):
+    """What a context holds: entries `told` in the words of today, and those that have
+    `changed` since they were told."""
+
+    told: set[str]
+    changed: set[str]
+
+
+LOADED = "loaded"
+"""The event under which it is noted which files an agent said it loaded."""
+WORDS = "words"
+"""The event under which it is noted in which words entries were told."""
+CHANGED = ", changed since it was told"
+
+
+class Halfway(BaseException):
+    """Half of the time that a hook has is over."""
+
+
+T = TypeVar("T")
+
+
+def in_time(half: float, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
+    """What `work` gives by `half` (of time.monotonic), else what `otherwise` does, which
+    takes less."""
+    if not hasattr(signal, "setitimer"):
+        return work()
+    left = half - time.monotonic()
+    if left <= 0:
+        return otherwise()
+
+    def stop(*_: object) -> None:
+        raise Halfway
+
+    try:
+        before = signal.signal(signal.SIGALRM, stop)
+    except ValueError:  # not in the main thread
+        return work()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        try:
+            return work()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Halfway:
+        return otherwise()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 class HookApp(App):
     """What a hook reaches the outside through. `late`: too much of the memory is not
-    indexed."""
+    indexed; `half`: when half of the time is over; `say` prints an answer."""
 
     late = False
+    news: tuple[str, ...] = ()
+    half = math.inf
+    say: Callable[[Told], Told] = staticmethod(lambda told: told)
     embeds_here = False
     """Vectors are made by mem index, recall and the worker; a hook only uses them."""
 
@@ -206,8 +267,18 @@ class HookApp(App):
         if self.late:
             return not self.index.empty()
         if changed or gone:
-            self.refresh()
-        return True
+            in_time(self.half, self._refreshed, self._left)
+        return not (self.late and self.index.empty())
+
+    def _refreshed(self) -> None:
+        self.refresh()
+
+    def _left(self) -> None:
+        self.late = True
+
+    def settled(self, state: State, work: Callable[[State], Told]) -> Told:
+        """Say what `work` decides, and then remember it."""
+        return settled(state, lambda state: self.say(work(state)))
 
     def loaded(self, call: HookCall) -> set[str]:
         """The entries that Claude Code, when it is who calls, has read by itself."""
@@ -234,6 +305,46 @@ class HookApp(App):
         """So many tokens, or as many as the configured size of an answer allows."""
         return min(tokens, self.project.settings.config.max_tokens * times or tokens)
 
+    def instructions(
+        self, log: SessionLog, call: HookCall, files: Sequence[str] = ()
+    ) -> Instructions:
+        """What the agent has read by itself; `files` are at hand."""
+        reader = InstructionReader(
+            agent=call.harness,
+            folder=call.cwd,
+            home=self.project.home,
+            environ=self.project.environ,
+            named=log.shown(call.session, LOADED),
+            files=files,
+        )
+        return Instructions(reader)
+
+    def words_of(self, entries: Iterable[str]) -> dict[str, set[str]]:
+        """A checksum of the words of every copy of these entries, as indexed."""
+        select = "SELECT entry, source, title, text FROM chunks WHERE entry"
+        rows = self.index.db.execute(
+            f"{select} {ONE_OF} ORDER BY part", (json.dumps(sorted(entries)),)
+        )
+        sums: dict[tuple[str, int], int] = {}
+        for entry, source, title, text in rows:
+            own = f"{title}\n{text}".encode("utf-8", "surrogatepass")
+            sums[entry, source] = zlib.crc32(own, sums.get((entry, source), 0))
+        found: dict[str, set[str]] = {}
+        for (entry, _), checksum in sums.items():
+            found.setdefault(entry, set()).add(f"{checksum:08x}")
+        return found
+
+    def in_context(self, log: SessionLog, context: str) -> InContext:
+        """What stands in a context: the entries that were told there, and those of them
+        that have other words since."""
+        told: dict[str, set[str]] = {}
+        for key in log.shown(context, WORDS):
+            entry, _, checksum = key.rpartition(" ")
+            told.setdefault(entry, set()).add(checksum)
+        now = self.guarded(lambda: self.words_of(told)) if told else {}
+        changed = {key for key, words in now.items() if words.isdisjoint(told[key])}
+        return InContext(log.shown(context) - changed, changed)
+
     def remember(
         self,
         log: SessionLog,
@@ -249,6 +360,13 @@ class HookApp(App):
             ((context, event, key, day) for key in (*titles, *also)),
             "OR IGNORE",
         )
+        words = self.words_of([*titles, *also])
+        rows_of_words = (
+            (context, WORDS, f"{key} {checksum}", day)
+            for key, checksums in words.items()
+            for checksum in checksums
+        )
+        log.note("shown", rows_of_words, "OR IGNORE")
         at = f"{day}{time.strftime('T%H:%M:%S')}"
         rows = (
             Telling(

@@ -5,40 +5,43 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from memcli.history import record_of
-from memcli.hooks.calls import HookApp, HookCall, Told, has_memory
+from memcli.hooks.calls import (
+    CHANGED,
+    HookApp,
+    HookCall,
+    Told,
+    has_memory,
+    in_time,
+)
+from memcli.hooks.instructions import Instructions, once
+from memcli.hooks.standing import (
+    AGENT_TOKENS,
+    LESSONS,
+    MOST_RECENT,
+    by_standing,
+    is_read,
+    layers_of,
+    standing,
+)
 from memcli.index import view
-from memcli.index.view import Candidate, Filters
+from memcli.index.filters import has_guards
+from memcli.index.view import Filters
 from memcli.named import NamedTuple
-from memcli.project.context import own_tokens
-from memcli.project.git import own_files
 from memcli.recall import budget
-from memcli.recall.answer import Layers, Own, RecallRequest, told
+from memcli.recall.answer import Own, told
 from memcli.recall.budget import Pools, Shown
 from memcli.storage.files import open_file
-from memcli.storage.state import Inbox, SessionLog, State, Turns
+from memcli.storage.inbox import Inbox
+from memcli.storage.state import SessionLog, State, Turns
 from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
     from memcli.history.docs import DocPlace
     from memcli.recall.history_layer import HistoryLayer
 
-START_TOKENS = 1500
-AGENT_TOKENS = 300
-PROXY_TOKENS = 200
-RECENT_DAYS = 14
-MOST_RECENT = 100
-TOP = 60  # how many of the most important lessons are weighed exactly
-LESSONS = 12
-# of what was told before a compaction, so many are told again beside the standing block
-AGAIN = 5
-# of the newest prose so many titles are told, in so many tokens
-UNITS = 5
-UNIT_TOKENS = 150
-NEWEST = 200  # so many of the newest entries and sections are looked through for them
 KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
 KEPT = ("resume", "fork")  # after these it still has it
@@ -49,9 +52,7 @@ PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
 PROMPT_HITS = 3
 HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
-CLEAR = 0.45
-# history is told from this strength on, and when so many words of the prompt are met
-MET = 3
+FILE = r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b"
 LONG = 8_000
 END = 4_000
 """Of a prompt of more than `LONG` characters so many at each end decide: the rest is
@@ -76,22 +77,63 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
     session; after a compaction again, with the strongest of what was told since."""
     log = SessionLog(state)
     emptied = call.source in EMPTIED
-    if call.agent or _is_told(log, call) or not app.is_ready():
+    if call.agent or not app.is_ready():
         return Told()
+    if _is_told(log, call):
+        return _since(app, state, call) if call.source in KEPT else Told()
     before = log.shown(call.session) if emptied else set()
-    made = app.guarded(lambda: _standing(app, before, app.loaded(call)))
-    with state.transaction():
+    made = standing(app, before, app.loaded(call), app.instructions(log, call))
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
         if _is_told(log, call):  # by another process meanwhile
             return Told()
         if emptied:
             log.forget_context(call.session)
         told = _remembered(app, log, call, made)
-        log.forget_sessions(
-            (app.project.now - datetime.timedelta(days=KEPT_DAYS)).isoformat()
-        )
+        first = app.project.now - datetime.timedelta(days=KEPT_DAYS)
+        log.forget_sessions(first.isoformat())
+        if app.guarded(lambda: has_guards(app.index.db)):
+            from memcli.guard.stops import first_guard  # few memories have one
+
+            log.note("news", [(line,)] if (line := first_guard(app, state)) else [])
         lines = [told.text, *_proposed(app, state, call)]
         text = "\n".join(filter(None, lines))
         return told._replace(text=text, news=tuple(log.take_news()))
+
+    return app.settled(state, decided)
+
+
+def _since(app: HookApp, state: State, call: HookCall) -> Told:
+    """What is new, or has other words, since a session that goes on was told."""
+    log = SessionLog(state)
+    day = log.started_on(call.session)
+    known = app.in_context(log, call.session)
+    seen = known.told | app.loaded(call)
+
+    def made() -> budget.Block:
+        layers = layers_of(app)
+        where = view.select(layers.files, Filters(type=("corrective", "directive")))
+        recent = by_standing(
+            layers, app.index.entries.foremost(where, MOST_RECENT, day)
+        )
+        copies = app.index.entries.copies(known.changed) if known.changed else []
+        chosen = dict.fromkeys([*by_standing(layers, copies), *recent])
+        fresh = [entry for entry in chosen if entry not in seen][:LESSONS]
+        drafts = layers.showing.each("lessons", fresh)
+        pools = Pools(ranked=_marked(drafts, known.changed))
+        return budget.compose(pools, limit=app.room(AGENT_TOKENS))
+
+    block = app.guarded(made) if day else None
+    if block is None or not block.items:
+        return Told()
+
+    def decided(state: State) -> Told:
+        told = (call.context, "session-start", f"new since, session {call.source}")
+        titles = _remember(app, SessionLog(state), told, block.items)
+        return Told(budget.write(block.items, 0), titles)
+
+    return app.settled(state, decided)
 
 
 def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
@@ -110,9 +152,10 @@ def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
     log = SessionLog(state)
     if log.started(call.context) is not None or not app.is_ready():
         return Told()
-    made = app.guarded(lambda: _standing(app, None, set()))
-    with state.transaction():
-        return _remembered(app, log, call, made)
+    made = standing(app, None, set(), app.instructions(log, call))
+    return app.settled(
+        state, lambda state: _remembered(app, SessionLog(state), call, made)
+    )
 
 
 def _remembered(
@@ -123,7 +166,8 @@ def _remembered(
     event = "subagent-start" if call.agent else "session-start"
     why = f"session {'subagent' if call.agent else call.source or 'start'}"
     titles = _remember(app, log, (call.context, event, why), made.items)
-    text = budget.write(made.items, made.budget.more if not call.agent else 0)
+    items = _once(made.items)
+    text = budget.write(items, made.budget.more if not call.agent else 0)
     return Told(text if made.items else "", titles)
 
 
@@ -134,6 +178,16 @@ def _remember(
     titles = {item.key: item.head.partition(budget.BETWEEN)[0] for item in own}
     app.remember(log, told, titles, [key for item in own for key in item.also])
     return tuple(titles.values())
+
+
+def _once(items: Sequence[Shown]) -> list[Shown]:
+    """Items in which no sentence stands twice, as title or as text."""
+    titles = [item.head.partition(budget.BETWEEN)[0] for item in items]
+    texts = once([*zip(titles, [item.text for item in items], strict=True)])
+    return [
+        item._replace(text=text) if item.layer != "institutional" else item
+        for item, text in zip(items, texts, strict=True)
+    ]
 
 
 def _is_told(log: SessionLog, call: HookCall) -> bool:
@@ -153,91 +207,6 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
     return call.size <= size and not (call.source in EMPTIED and call.size == 0)
 
 
-def _standing(app: HookApp, before: set[str] | None, loaded: set[str]) -> budget.Block:
-    """The block of a start, less what the agent `loaded`; `before` None: a sub-agent's
-    rules."""
-    layers = _layers(app)
-    whole = before is not None
-    again = _entries(layers, app.index.entries.copies(before))[:AGAIN] if before else []
-    baseline = layers.baseline()
-    ranked = [*(_proxy(app) if whole else ()), *_lessons(app, layers, again)]
-    gone = app.index.entries.gone([item.key for item in (*baseline, *ranked)])
-    dead = loaded | {
-        key for key, lost in gone.items() if lost.every
-    }  # nothing they name is left
-    pools = Pools(
-        institutional=layers.institutional(),
-        baseline=[item for item in baseline if item.key not in dead],
-        episodes=layers.episodes() if whole else (),
-        ranked=[item for item in ranked if item.key not in dead][
-            : LESSONS + len(again)
-        ],
-    )
-    units = list(_units(app, layers, loaded)) if whole else []
-    pools = pools._replace(ranked=[*pools.ranked, *units])
-    tokens, times = (START_TOKENS, 2) if whole else (AGENT_TOKENS, 1)
-    most = LESSONS + len(again) + len(units)
-    within = partial(budget.compose, limit=app.room(tokens, times), most=most)
-    own_room = min(tokens, times * own_tokens(app.project))
-    return budget.compose_beside(pools, layers.own(), own_room, within)
-
-
-def _layers(app: HookApp, *stores: str) -> Layers:
-    own = Own(
-        project=app.project, memory=app.index, embedder=lambda: None, notes=app.notes
-    )
-    return Layers(own, RecallRequest("", Filters(store=stores)))
-
-
-def _entries(layers: Layers, found: Sequence[Candidate]) -> list[str]:
-    own = layers.search.nearest(found)
-    score = layers.search.standing(own)
-    return sorted(score, key=lambda entry: (-score[entry], entry))
-
-
-def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
-    where = view.select(layers.files, Filters(type=("corrective", "directive")))
-    day = (app.project.now - datetime.timedelta(days=RECENT_DAYS)).isoformat()
-    recent = _entries(layers, app.index.entries.foremost(where, MOST_RECENT, day))
-    chosen = list(dict.fromkeys([*again, *recent]))
-    most = LESSONS + LESSONS // 2 + len(again)
-    if len(chosen) < most:
-        chosen += _entries(layers, app.index.entries.foremost(where, TOP))
-    return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
-
-
-def _units(app: HookApp, layers: Layers, loaded: set[str]) -> Iterator[Shown]:
-    """The newest headings of prose: title and handle alone, for the agent to ask
-    for."""
-    prose = dict[str, Candidate]()
-    where = view.select(layers.files, Filters())
-    for candidate in app.index.entries.foremost(where, NEWEST, headings=True):
-        if candidate.entry not in loaded:
-            prose.setdefault(candidate.title, candidate)
-    near = {one.entry for one in layers.search.nearest(list(prose.values()))}
-    chosen = [one.entry for one in prose.values() if one.entry in near][:UNITS]
-    room = UNIT_TOKENS
-    for item in (
-        draft.made for draft in layers.showing.each("units", chosen, short=True)
-    ):
-        room -= budget.tokens(item.head) + 1
-        if room >= 0:
-            yield item._replace(text="", brief=None)
-
-
-def _proxy(app: HookApp) -> list[Shown]:
-    project = app.project
-    if not project.config.hook_proxy or project.root is None:
-        return []
-    paths = [file.path for file in project.listing.files if file.place.store == "proxy"]
-    if not paths or len(own_files(project.root, paths)) < len(paths):
-        return []
-    layers = _layers(app, "proxy")
-    own = _entries(layers, app.index.entries.select(layers.scope))[:LESSONS]
-    pools = Pools(ranked=layers.showing.each("proxy", own))
-    return list(budget.compose(pools, limit=PROXY_TOKENS + budget.FRAME).items)
-
-
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on a prompt, each entry once in a session; now and then a nudge."""
     text = call.prompt
@@ -247,16 +216,39 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         return Told()
     log = SessionLog(state)
     session = call.session
-    found = chosen(app, text, log.shown(session) | app.loaded(call), Past())
-    with state.transaction():
-        seen = log.shown(session)  # another process may have shown some meanwhile
+    known = app.in_context(log, session)
+    told = known.told | app.loaded(call)
+    read = app.instructions(log, call)
+    made = in_time(
+        app.half,
+        lambda: chosen(app, text, told, Past(), read),
+        lambda: chosen(app, text, told, None, read),
+    )
+    found = _marked(made, known.changed)
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
+        # Another process may have shown some meanwhile.
+        seen = app.in_context(log, session).told
         items = tuple(item for item in found if item.key not in seen)
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
-    return Told(
-        "\n".join(filter(None, (budget.write(items, 0) if items else "", nudge))),
-        titles,
-    )
+        block = budget.write(_once(items), 0) if items else ""
+        return Told("\n".join(filter(None, (block, nudge))), titles)
+
+    return app.settled(state, decided)
+
+
+def _marked(items: Iterable[Shown], changed: set[str]) -> list[Shown]:
+    """Items, those told in other words before marked as changed."""
+    return [
+        item._replace(
+            head=f"{item.made.head}{CHANGED}", text=item.made.text, draft=None
+        )
+        if item.key in changed
+        else item
+        for item in items
+    ]
 
 
 def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
@@ -279,31 +271,37 @@ class Past(NamedTuple):
     only: "Callable[[DocPlace], bool] | None" = None
 
 
-def chosen(app: HookApp, text: str, seen: set[str], past: Past) -> list[Shown]:
-    """What a prompt is told, of what a session has not seen."""
+def chosen(
+    app: HookApp,
+    text: str,
+    seen: set[str],
+    past: Past | None,
+    read: Instructions | None = None,
+) -> list[Shown]:
+    """What a prompt is told, of what a session has not seen and the agent has not read;
+    `past` None: in a hurry, of memory files and by words alone."""
     room = app.room(PROMPT_TOKENS)
-    layer = history_of(app, text, past)
+    layer = history_of(app, text, past) if past else None
     own = Own(
         project=app.project,
         memory=app.index,
-        embedder=lambda: app.providers.embedder,
+        embedder=lambda: app.providers.embedder if past else None,
         notes=app.notes,
     )
     amended = layer.amended if layer else ()
-    found = app.guarded(lambda: told(own, text, amended, past.until))
+    until = past.until if past else ""
+    found = app.guarded(lambda: told(own, text, amended, until))
     fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
+    if read is not None and fresh:
+        fresh = [item for item in fresh if not is_read(read, item)]
     decided = _decided(layer, text, min(HISTORY_TOKENS, room), seen) if layer else None
-    kept = budget.cost(decided) if layer and decided and layer.strong else 0
+    kept = budget.cost(decided) if decided else 0
     limit = room - kept + budget.FRAME
     most = PROMPT_HITS - bool(kept)
     made = budget.compose(Pools(ranked=fresh), limit=limit, most=most, share=1.0)
     items = list(made.items)
-    left = limit - made.budget.used if made.items else room
-    if layer and decided and layer.repeats(decided, [item.text for item in items]):
-        return items
-    if decided and (
-        kept or (len(items) < PROMPT_HITS and budget.cost(decided) <= left)
-    ):
+    known = [item.text for item in items]
+    if layer and decided and not layer.repeats(decided, known):
         items.append(decided)
     return items
 
@@ -317,6 +315,8 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     gone = (
         app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
     )
+    # That a commit names the file of a prompt says little.
+    text = re.sub(FILE, " ", text)
     return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
@@ -325,19 +325,14 @@ def _decided(
 ) -> Shown | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
-    best = layer.hits[0] if layer.hits and room >= LEAST_EXCERPT else None
-    if (
-        best is None
-        or best.strength < CLEAR
-        or (met := layer.evidence(best, text)) < MET
-    ):
+    if not layer.strong or room < LEAST_EXCERPT:
         return None
-    item = layer.shown(best, room, short=True) if layer.gone(best.doc) is None else None
-    if item is None or item.key in seen:
+    best = layer.hits[0]
+    if best.doc.handle in seen or layer.gone(best.doc) is not None:
         return None
-    # A subject alone must bear on the prompt clearly, and say more than that does.
-    enough = item.text or ((layer.strong or met > MET) and layer.adds(best, text))
-    return item if enough else None
+    item = layer.shown(best, room, short=True)
+    # A subject alone must say more than the prompt does.
+    return item if item.text or layer.adds(best, text) else None
 
 
 TOLD = {

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 OFF = "MEM_HOOK"  # "off" in the environment of agents that mem itself starts
 SECONDS = 2.0  # after so long a hook for an agent gives up, without a word
+START_SECONDS = 4.0  # nobody types yet
 GIT_SECONDS = 15.0
 LAST_WORDS = 0.1  # seconds for that line: a disk that hangs is not waited for
 BEAT_SECONDS = 60
 SPOOLED = ("pre-compact", "session-end")  # events that are noted and not answered
+LISTED = "instructions-loaded"  # an agent names a file of instructions that it loaded
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,8 +36,13 @@ def main(arguments: Sequence[str]) -> int:
     if os.environ.get(OFF) == "off" and verb != "worker":
         return 0
     seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
+    if verb == "session-start":
+        seconds = START_SECONDS
+    with suppress(KeyError, ValueError):
+        seconds = float(os.environ["MEM_HOOK_SECONDS"])
+    half = started + seconds / 2
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
-        if outcome := _tried(lambda: _served(verb, rest)):
+        if outcome := _tried(lambda: _served(verb, rest, half)):
             _log(
                 f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}"
             )
@@ -50,12 +57,12 @@ def _tried(work: Callable[[], str]) -> str:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
-def _served(verb: str, rest: Sequence[str]) -> str:
+def _served(verb: str, rest: Sequence[str], half: float) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
     from memcli.hooks.calls import EVENTS, parse_payload
 
-    if verb not in EVENTS and verb not in SPOOLED:
+    if verb not in {*EVENTS, *SPOOLED, LISTED}:
         return "unknown event"
     data = read_stdin()
     call = parse_payload(data)
@@ -63,9 +70,9 @@ def _served(verb: str, rest: Sequence[str]) -> str:
         return f"{len(data)} bytes that are no call"
     agent = _agent_of(rest)
     if verb != "session-end" or not hasattr(os, "fork"):
-        return _event(verb, call, agent)
+        return _event(verb, call, agent, half)
     if not os.fork():  # agents end at once, and do not wait
-        _detached(lambda: _event(verb, call, agent))
+        _detached(lambda: _event(verb, call, agent, half))
     return ""
 
 
@@ -115,10 +122,7 @@ def _expire(
 
 @contextmanager
 def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
-    """After so many seconds, or MEM_HOOK_SECONDS, the process ends with a line in the
-    log."""
-    with suppress(KeyError, ValueError):
-        seconds = float(os.environ["MEM_HOOK_SECONDS"])
+    """After so many seconds the process ends with a line in the log."""
     running = _thread.allocate_lock()
     running.acquire()
     _thread.start_new_thread(_expire, (running, seconds, arguments))
@@ -164,19 +168,30 @@ def _log(line: str) -> None:
         log_hook(state_dir(), f"{stamp} {line}")
 
 
-def _event(verb: str, call: HookCall, agent: str) -> str:
+def _event(verb: str, call: HookCall, agent: str, half: float) -> str:
     from memcli.app import Options
     from memcli.hooks.calls import HookApp, HookProject, answer, has_memory
 
     cwd = Path(os.path.realpath(call.cwd))
+    call = call._replace(harness=agent)
+    said: list[Told] = []
+
+    def say(told: Told) -> Told:
+        if not said:  # the state may fail after that
+            show = app.project.config.hook_show
+            whole = told._replace(news=(*app.news, *told.news))
+            _put(answer(verb, whole, call.event, agent=agent, show=show))
+            said.append(whole)
+        return told
+
     with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
         if not has_memory(app):
             return ""
-        told = _with_state(app, verb, call)
-        show = app.project.config.hook_show
-        _put(answer(verb, told, call.event, agent=agent, show=show))
-        said = f"{len(told.text)} characters" if told.text else ""
-        return "; ".join(filter(None, (said, *app.notes)))
+        app.half = half
+        app.say = say
+        told = say(_with_state(app, verb, call))
+        size = f"{len(told.text)} characters" if told.text else ""
+        return "; ".join(filter(None, (size, *app.notes)))
 
 
 def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:
@@ -187,20 +202,23 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:
 
     # The end of a session has left its agent, and may wait for another writer.
     wait = 10.0 if verb == "session-end" and hasattr(os, "fork") else LOG_WAIT
-    news: tuple[str, ...] = ()
+    # What was told may be told again; a session that is not learned from is lost.
+    lasting = verb in SPOOLED
     while True:
-        with closing(State(state_dir(), app.project.key, wait=wait)) as history:
-            try:
-                told = _answered(app, history, verb, call)
-                return told._replace(news=(*news, *told.news))
-            except Failed:
-                from memcli.storage.durable import set_aside
+        state = State(state_dir(), app.project.key, wait=wait, lasting=lasting)
+        try:
+            # It is left open: who closes it last empties its log, and waits for the
+            # disk twice.
+            return _answered(app, state, verb, call)
+        except Failed:
+            from memcli.storage.durable import set_aside
 
-                kept = None if news else set_aside(state_dir())
-                if kept is None:
-                    raise
-        news = (f"the state file was damaged: moved to {kept}",)
-        app.notes += news
+            state.close()
+            kept = None if app.news else set_aside(state_dir())
+            if kept is None:
+                raise
+        app.news = (f"the state file was damaged: moved to {kept}",)
+        app.notes += app.news
 
 
 def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
@@ -212,6 +230,8 @@ def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
         from memcli.hooks.before_tool import pre_tool
 
         told = pre_tool(app, history, call)
+    elif verb == LISTED:
+        return _listed(app, history, call)
     elif verb in SPOOLED:
         return _spooled(app, spool, verb, _located(call))
     else:
@@ -225,6 +245,15 @@ def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
 
         worker.start(app, wait=starts and bool(spool.waiting()))
     return told
+
+
+def _listed(app: HookApp, state: State, call: HookCall) -> Told:
+    from memcli.hooks.calls import LOADED, Told
+    from memcli.storage.state import SessionLog
+
+    row = (call.session, LOADED, call.file, app.project.now.isoformat())
+    SessionLog(state).note("shown", [row] if call.file else [], "OR IGNORE")
+    return Told()
 
 
 def _spooled(app: HookApp, spool: Spool, verb: str, call: HookCall) -> Told:

@@ -81,7 +81,7 @@ def _synced(app: App) -> str:
     from memcli.commands.sync import HomeRepository
 
     try:
-        report = HomeRepository(app.project).sync()
+        report = HomeRepository(app.project).sync(taken_back=app.taken_back())
     except (MemError, OSError) as error:
         return f"mem sync: {type(error).__name__}: {getattr(error, 'what', error)}"
     return f"mem sync: {report.sent} sent, {report.taken} taken in"

@@ -8,24 +8,92 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memcli.index.codebase import GONE, MANIFESTS, MOVED, UNTOLD, Anchor, Codebase, Fate
+from memcli.index import targets
+from memcli.index.citations import Citation, parse_citation
+from memcli.index.codebase import Codebase
 from memcli.index.database import Index
+from memcli.index.fates import GONE, MOVED, UNTOLD, Anchor, Fate
+from memcli.index.stated import statements
 from memcli.project import git
 from memcli.storage.files import transaction
-from memcli.text import matching
+from memcli.text.matching import verbose
 
-_SAME = {"pnpm": "npm", "yarn": "npm", "bun": "npm", "gmake": "make"}
-_BEFORE = {"npm": "run run-script", "composer": "run run-script", "nox": "-s --session --sessions",
-           "tox": "-e run"}  # fmt: skip
-_ALONE = frozenset({"test", "start"})  # targets of npm that need no `run`
 
-_pattern = partial(matching.pattern, "index/anchors")
-"""`told` finds the lines that say so themselves: a name that is gone is no news
-there."""
+@verbose(lines=True, dot_all=True)
+def _fence() -> str:
+    """A fenced block, to the end of the text where it is not closed."""
+    return r"^[ \t]* (```|~~~) .*? (?: ^[ \t]* \1 | \Z )"
+
+
+@verbose
+def _span() -> str:
+    """A code span of one line."""
+    return r"(?<!`) ` ( [^`\n]{2,200} ) ` (?!`)"
+
+
+@verbose
+def _link() -> str:
+    """Where a link leads that names neither a scheme nor a heading here."""
+    return r"\]\( (?! \# | [a-z]+: ) ( [^)\s\#]{3,200} )"
+
+
+@verbose
+def _path() -> str:
+    """A path, and the test, line or lines of it that may be named behind it."""
+    return r"""
+        (?:\./)? ( (?: [\w@.+-]+ / )* [\w@.+-]* \w /? )
+        (?: :: [\w:\[\].-]+ | : \d+ (?: - \d+ )? | \#L\d+ )?
+    """
+
+
+@verbose
+def _ending() -> str:
+    """A name of a file with an ending that repositories have."""
+    return r"""
+        . \. (?: py | pyi | js | jsx | mjs | cjs | ts | tsx | vue | svelte | go | rs | rb
+          | java | kt | kts | scala | swift | c | cc | cpp | h | hpp | cs | php | pl | lua
+          | ex | exs | sh | bash | ps1 | sql | html | css | scss | toml | yaml | yml
+          | json | jsonc | ini | cfg | conf | xml | proto | graphql | tf | gradle | cmake
+          | mk | lock | txt | md | rst | ipynb | ttf | svg | png ) $
+    """
+
+
+@verbose
+def _dotted() -> str:
+    """An identifier, what it belongs to before it, and the brackets of a call."""
+    return r"""
+        [A-Za-z_$][\w$]* (?: (?: \. | :: | \# | -> ) [A-Za-z_$][\w$]* )* ( \(.*\) )?
+    """
+
+
+@verbose
+def _telling() -> str:
+    """What makes a word an identifier: a `_` or a capital within it."""
+    return r"[^_]_[^_] | [a-z\d][A-Z]"
+
+
+@verbose
+def _stand_in() -> str:
+    """A name that stands for another in an example."""
+    return r"""
+        ^ (?i: your | my | some | foo | bar | baz | xxx | example ) (?: _ | [A-Z] | $ )
+    """
+
+
+@verbose(ignore_case=True)
+def _told() -> str:
+    """A line that says itself what is gone: there a name that is gone is no news."""
+    return r"""
+        \b (?: removed | deleted | dropped | renamed | no\ longer | used\ to
+          | never\ (?: existed | had )
+          | entfernt | gelöscht | umbenannt | supprimée?s? | renommée?s?
+          | (?: eliminad | renombrad | removid | renomead ) [oa]s?
+          | удал[её]н[аоы]? | переименован[аоы]? ) \b
+      | 削除 | 廃止 | 改名 | 移除 | 删除 | 刪除 | 重命名 | 삭제 | 제거
+    """
 
 
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
@@ -41,61 +109,68 @@ def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
         for one in globs
         if one.strip("/")
     }
-    for line in _pattern("fence").sub("", body).splitlines():
-        if not _pattern("told").search(line):
-            for span in _pattern("span").findall(line):
+    for citation in _citations(values):
+        found.add(Anchor("path", citation.path))
+        found.add(Anchor("lines", str(citation)))
+    for line in _fence().sub("", body).splitlines():
+        if not _told().search(line):
+            found.update(Anchor("value", str(each)) for each in statements(line))
+            found.update(Anchor("script", f"port {p}") for p in _port().findall(line))
+            for span in _span().findall(line):
                 found.update(_of_span(span.strip()))
             found.update(
-                Anchor("path", link)
-                for link in _pattern("link").findall(line)
-                if _file(link)
+                Anchor("path", link) for link in _link().findall(line) if _file(link)
             )
     return found
 
 
+def _citations(values: Mapping[str, Any]) -> list[Citation]:
+    rows = values.get("rests_on")
+    rows = (
+        [row for row in rows if isinstance(row, str)] if isinstance(rows, list) else []
+    )
+    return [citation for row in rows if (citation := parse_citation(row))]
+
+
+@verbose(ignore_case=True)
+def _port() -> str:
+    """A port that prose names."""
+    return r"\b (?:ports?|puerto|porta|порт|端口|ポート|포트) (?:\s+is\b)? [ ]? [=:]? [ ]? (\d{2,5})\b"
+
+
 def _of_span(span: str) -> Iterator[Anchor]:
     words = span.removeprefix("$ ").split()
-    if len(words) > 1 and (target := _target(words)):
-        yield Anchor("script", target)
-    elif len(words) > 1:
-        yield from (
-            Anchor("path", word) for word in words if "/" in word and _file(word)
-        )
+    if len(words) > 1:
+        yield from _of_command(words)
     elif path := _file(span):
         yield Anchor("path", path)
-    elif name := _pattern("name").fullmatch(span):
+    elif name := _dotted().fullmatch(span):
         last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1]
-        telling = _pattern("telling").search(last) or (
-            name[1] is not None and len(last) > 3
-        )
-        if telling and not _pattern("stand-in").search(last):
+        telling = _telling().search(last) or (name[1] is not None and len(last) > 3)
+        if telling and not _stand_in().search(last):
             yield Anchor("name", last)
+
+
+def _of_command(words: Sequence[str]) -> Iterator[Anchor]:
+    """The targets of each simple command, and the words that are paths."""
+    start = 0
+    for end, word in enumerate([*words, ";"]):
+        if word in ("&&", "||", "|", ";", "&"):
+            for target in targets.called(words[start:end]):
+                yield Anchor("script", target)
+            start = end + 1
+        elif "/" in word and (path := _file(word.removesuffix("/..."))):
+            yield Anchor("path", path)
 
 
 def _file(text: str) -> str:
     """The path that a text is, without the line in it; "" when it is none of a
     repository."""
-    found = _pattern("path").fullmatch(text)
+    found = _path().fullmatch(text)
     if not found or text.startswith(("../", "-", "~", "www.")):
         return ""
     path = found[1]
-    return path if "/" in path.strip("/") or _pattern("ending").search(path) else ""
-
-
-def _target(words: Sequence[str]) -> str:
-    """ "tool target" of a command that runs a target of a build tool, "" of any
-    other."""
-    tool = _SAME.get(words[0], words[0])
-    rest = [word for word in words[1:] if "=" not in word]
-    if tool not in MANIFESTS or not rest:
-        return ""
-    before = _BEFORE.get(tool, "").split()
-    if rest[0] in before:
-        rest = rest[1:]
-    elif before and rest[0] not in _ALONE and words[0] != "yarn":
-        return ""
-    ok = rest and re.fullmatch(r"[\w][\w:.-]*", rest[0])
-    return f"{tool} {rest[0]}" if ok else ""
+    return path if "/" in path.strip("/") or _ending().search(path) else ""
 
 
 class Checked(NamedTuple):
@@ -129,13 +204,16 @@ def update(
         again and UNTOLD in (fate.state for fate in known.values())
     )
     if due or named - known.keys():
-        known = Codebase(top, root, deadline).fates(named, known, seen["head"])
+        tree = Codebase(top, root, deadline)
+        known = tree.fates(named, known, seen["head"])
+        seen["unread"] = sorted(tree.declared.unread.items())
     if due or fresh:
         with (
             suppress(sqlite3.OperationalError),
             transaction(db),
         ):  # busy: the next one does it
-            _keep(db, pairs, {anchor: known[anchor] for anchor in named}, head)
+            fates = {anchor: known[anchor] for anchor in named}
+            _keep(db, pairs, fates, {**seen, "head": head})
     states = [known[anchor].state for anchor in named]
     lost = sum(state in (GONE, MOVED) for state in states)
     return Checked(
@@ -150,7 +228,7 @@ def _keep(
     db: sqlite3.Connection,
     pairs: set[tuple[str, Anchor]],
     fates: Mapping[Anchor, Fate],
-    head: str,
+    seen: Mapping[str, Any],
 ) -> None:
     db.execute("DELETE FROM anchored")
     db.execute("DELETE FROM anchors")
@@ -158,7 +236,7 @@ def _keep(
     kept = [(*anchor, *fate) for anchor, fate in fates.items()]
     db.executemany("INSERT INTO anchors VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
     top = db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
-    now = json.dumps({"head": head, "chunk": top})
+    now = json.dumps({**seen, "chunk": top})
     db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
 
 
@@ -186,6 +264,13 @@ def _named(
     return pairs, set(parts)
 
 
+def unread(index: Index) -> list[tuple[str, str]]:
+    """The manifests that could not be read at the last check, and why."""
+    found = index.db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
+    seen = json.loads(found[0]) if found else {}
+    return [(path, reason) for path, reason in seen.get("unread", ())]
+
+
 def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
     """By entry, what it names that the work tree has no more."""
     found = defaultdict[str, list[tuple[Anchor, Fate]]](list)
@@ -201,10 +286,10 @@ def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
 def moves(
     found: Mapping[str, Sequence[tuple[Anchor, Fate]]],
 ) -> dict[str, dict[str, str]]:
-    """By entry, the new names of the files it names that were renamed."""
+    """By entry, the new names of the files and globs it names that were renamed."""
     moved = defaultdict[str, dict[str, str]](dict)
     for entry, fates in found.items():
         for anchor, fate in fates:
-            if anchor.kind == "path" and fate.state == MOVED:
+            if anchor.kind in ("path", "glob") and fate.state == MOVED:
                 moved[entry][anchor.text] = fate.now
     return dict(moved)

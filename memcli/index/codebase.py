@@ -11,16 +11,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from memcli.index.citations import Citation, parse_citation, stands
+from memcli.index.declared import Declared
+from memcli.index.fates import GONE, HERE, MOVED, NEVER, UNTOLD, Anchor, Fate
 from memcli.project import git, globs
 from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
-from memcli.text.matching import table
 
 MOST_FILES: Final = 50_000
+VERSIONS: Final = 50  # of a file that are looked at for what changed a citation
 MOST_BYTES: Final = 300_000_000
-BATCH: Final = 50  # names that one question to git is about
+MOST_COMMITS: Final = 2000  # of manifests
+BATCH: Final = 50  # names, or commits, that one question to git is about
 SAMPLES: Final = (
     7,
     20,
@@ -34,48 +38,9 @@ _PROSE = (
     ".markdown",
 )  # identifiers are only spoken of
 _CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
+_PLACED: Final = frozenset({"path", "glob", "script"})
+_FRESH: Final = frozenset({"value", "lines"})
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
-HERE = "here"
-GONE = "gone"
-MOVED = "moved"
-NEVER = "never"
-UNTOLD = "untold"
-
-
-_LINES = [line.split(": ", 2) for line in table("index/manifests.txt").splitlines()]
-MANIFESTS = {tool: (files.split(), pattern) for tool, files, pattern in _LINES}
-"""A tool -> the files that hold its targets, and what a target looks like there."""
-
-
-class Anchor(NamedTuple):
-    """`kind` is path, glob, script ("tool target") or name."""
-
-    kind: str
-    text: str
-
-    @property
-    def end(self) -> str:
-        """A path as it stands in longer ones, between slashes."""
-        return f"/{self.text.removeprefix('./').rstrip('/')}/"
-
-
-class Fate(NamedTuple):
-    """`state` is here, gone, moved (to `now`), never (in this history) or untold;
-    `commit` removed it; an identifier stands in `witness`."""
-
-    state: str
-    witness: str = ""
-    commit: str = ""
-    day: str = ""
-    now: str = ""
-
-
-def has_target(script: str, manifest: str) -> bool:
-    """Whether the text of a manifest has a target."""
-    tool, target = script.split(" ", 1)
-    return bool(
-        re.search(MANIFESTS[tool][1].format(re.escape(target)), manifest, re.MULTILINE)
-    )
 
 
 class Codebase:
@@ -89,24 +54,34 @@ class Codebase:
         self.root = root
         self.deadline = deadline
         self.revision = revision
+        self.declared = Declared(self)
 
     def fates(
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
     ) -> dict[Anchor, Fate]:
         """What has become of each anchor; `known` was found when HEAD was `head`."""
-        there = {a: Fate(HERE) for a in named if a.kind != "name" and self.has(a)}
+        fresh = {a: _held(self, a, known) for a in named if a.kind in _FRESH}
+        placed = [a for a in named if a.kind in _PLACED]
+        there = {a: Fate(HERE) for a in placed if self.has(a)}
         there |= self._names({a for a in named if a.kind == "name"}, known, head)
-        settled = {
-            a: fate
-            for a, fate in known.items()
-            if fate.state in (NEVER, GONE) or (fate.now and self._has_path(fate.now))
-        }
-        missing = [a for a in named if a not in there and a not in settled]
-        history = {**self._removed_files(missing), **self._removed_words(missing)}
-        if ((git.common_dir(self.top) or self.top) / "shallow").is_file():
-            # What is not in this part of the history may be in the other.
-            history = {a: fate for a, fate in history.items() if fate.state != NEVER}
-        return dict.fromkeys(named, Fate(UNTOLD)) | history | settled | there
+        settled = _settled(self, known)
+        decided = {*there, *settled, *fresh}
+        history = self._told_by_history([a for a in named if a not in decided])
+        return dict.fromkeys(named, Fate(UNTOLD)) | history | settled | there | fresh
+
+    def _told_by_history(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
+        """What git says of names that the work tree has not; nothing of those that it
+        cannot tell of."""
+        scripts = [anchor for anchor in missing if anchor.kind == "script"]
+        names = [anchor for anchor in missing if anchor.kind == "name"]
+        fates = self.removed_files(missing)
+        fates |= self.declared.removed(scripts)
+        fates |= self._removed_words(names)
+        is_shallow = ((git.common_dir(self.top) or self.top) / "shallow").is_file()
+        if not is_shallow:
+            return fates
+        # What is not in this part of the history may be in the other.
+        return {anchor: fate for anchor, fate in fates.items() if fate.state != NEVER}
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -117,7 +92,8 @@ class Codebase:
         return frozenset(filter(None, out.split("\0")[:MOST_FILES]))
 
     @cached_property
-    def _ends(self) -> dict[str, list[str]]:
+    def ends(self) -> dict[str, list[str]]:
+        """The files and folders by the last part of their paths."""
         folders = {
             path[: cut.start()] for path in self.files for cut in re.finditer("/", path)
         }
@@ -136,23 +112,18 @@ class Codebase:
             )
             return any(globs.covers([anchor.text], path) for path in inside)
         if anchor.kind == "script":
-            names = MANIFESTS[anchor.text.split(" ", 1)[0]][0]
-            texts = (
-                self.read(path) for name in names for path in self._ends.get(name, ())
-            )
-            return any(
-                has_target(anchor.text, text.decode(errors="replace")) for text in texts
-            )
-        return self._has_path(anchor.text)
+            return self.declared.has(anchor)
+        return self.has_path(anchor.text)
 
-    def _has_path(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
+        """Whether a file or folder is there whose path ends so."""
         path = path.removeprefix("./").rstrip("/")
         named = self.top.name  # a path may begin with the repository's own folder
-        own = path if named in self._ends else path.removeprefix(f"{named}/")
+        own = path if named in self.ends else path.removeprefix(f"{named}/")
         return any(
             full == end or full.endswith(f"/{end}")
             for end in {path, own}
-            for full in self._ends.get(end.rpartition("/")[2], ())
+            for full in self.ends.get(end.rpartition("/")[2], ())
         ) or (not self.revision and os.path.lexists(self.root / path))
 
     def read(self, path: str) -> bytes:
@@ -210,10 +181,12 @@ class Codebase:
         of = (self.revision,) if self.revision else ()
         return bool(self.git("grep", "-lwFI", "-e", name, *of, "--", *_CODE))
 
-    def git(self, *arguments: str) -> str | None:
+    def git(self, *arguments: str, given: str | None = None) -> str | None:
         """What git says; None when it fails or the time is up."""
         left = self.deadline - time.monotonic()
-        return git.ask(self.top, *arguments, timeout=left) if left > 0 else None
+        if left <= 0:
+            return None
+        return git.ask(self.top, *arguments, timeout=left, given=given)
 
     def shares(self, *ends: str) -> Iterator[tuple[str, float]]:
         """Files that lost lines between two commits, or since one, and the share that
@@ -229,7 +202,8 @@ class Codebase:
             if lines:
                 yield path, min(int(added) / lines, 1.0)
 
-    def _removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
+    def removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
+        """What the history says of the paths and globs among these."""
         wanted = [a for a in missing if a.kind in ("path", "glob")]
         fates = dict[Anchor, Fate]()
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
@@ -250,7 +224,10 @@ class Codebase:
             for name in logged.names:
                 if anchor.end in f"/{name}/" or globs.covers(pattern, name):
                     commit, day = logged.fields
-                    now = self._renamed(anchor, commit, name)
+                    if anchor.kind == "glob":
+                        now = self._moved_glob(anchor, logged)
+                    else:
+                        now = self._renamed(anchor, commit, name)
                     state = MOVED if now else GONE
                     return Fate(state, commit=commit, day=day, now=now)
         return Fate(NEVER)
@@ -258,14 +235,9 @@ class Codebase:
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
         """Where a file, or the folder it was in, has gone since a commit; "" for
         nowhere."""
-        options = (
-            "-M70% --diff-filter=R --name-status -z -m --first-parent --format=".split()
-        )
         for _ in range(5):
-            fields = (self.git("show", *options, commit) or "").strip("\n").split("\0")
-            pairs = zip(fields[1::3], fields[2::3], strict=False)
-            new = next((new for old, new in pairs if old == path), "")
-            if not new or anchor.kind == "glob":
+            new = _renames(self, commit).get(path, "")
+            if not new:
                 return ""
             if new in self.files:
                 inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
@@ -281,10 +253,26 @@ class Codebase:
                 return ""
         return ""
 
+    def _moved_glob(self, anchor: Anchor, logged: Logged) -> str:
+        """The glob for the folder that all it named went to in one commit, each file
+        under its own name."""
+        head = re.split(r"[*?\[]", anchor.text)[0].rpartition("/")[0]
+        renames = _renames(self, logged.fields[0])
+        folders: set[str] = set()
+        for name in logged.names:
+            if head and globs.covers([anchor.text], name):
+                below = name.partition(f"{head}/")[2]
+                new = renames.get(name, "")
+                kept_its_name = bool(below) and new.endswith(f"/{below}")
+                folders.add(new.removesuffix(f"/{below}") if kept_its_name else "")
+        if len(folders) != 1 or "" in folders:
+            return ""
+        moved = folders.pop() + anchor.text[len(head) :]
+        return moved if self.has(Anchor("glob", moved)) else ""
+
     def _removed_words(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
-        """What stood in the code, or a manifest, at the time of some commit of a memory
-        file."""
-        left = {a for a in missing if a.kind in ("name", "script")}
+        """What stood in the code at the time of some commit of a memory file."""
+        left = set(missing)
         out = self.git("log", "--format=%H", "--max-count=2000", "--", ":(glob)**/*.md")
         if not left or out is None:
             return {}
@@ -302,7 +290,7 @@ class Codebase:
         )
 
     def _at(self, commit: str, wanted: Collection[Anchor]) -> Iterator[Anchor]:
-        names = [a for a in wanted if a.kind == "name"]
+        names = list(wanted)
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             given = (part for a in some for part in ("-e", a.text))
@@ -310,11 +298,6 @@ class Codebase:
                 (self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split()
             )
             yield from (a for a in some if a.text in words)
-        for anchor in (a for a in wanted if a.kind == "script"):
-            for name in MANIFESTS[anchor.text.split(" ", 1)[0]][0]:
-                if has_target(anchor.text, self.git("show", f"{commit}:{name}") or ""):
-                    yield anchor
-                    break
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
         """The commits that took these away after one that had them, found by halving
@@ -339,6 +322,51 @@ class Codebase:
                 later = set(self._at(line[half], some))
                 spans += [(there, half, some - later), (half, gone, later)]
         return fates
+
+
+def _held(tree: Codebase, anchor: Anchor, known: Mapping[Anchor, Fate]) -> Fate:
+    """What a value or a citation is worth today; it may come true again."""
+    if anchor.kind == "value":
+        return tree.declared.compared(anchor.text)
+    citation = parse_citation(anchor.text)
+    if citation is None or not citation.sketch or citation.path not in tree.files:
+        return Fate(NEVER)  # the file itself is an anchor of its own
+    if stands(citation, tree.read(citation.path).decode(errors="replace")):
+        return Fate(HERE, witness=citation.path)
+    before = known.get(anchor, Fate(UNTOLD))
+    return before if before.state == GONE else _broken(tree, citation)
+
+
+def _broken(tree: Codebase, citation: Citation) -> Fate:
+    """The commit after which the lines of a citation stood no more; none where it
+    is not committed, or further back than is looked."""
+    shape = "-n", str(VERSIONS), "--format=%h %cs"
+    out = tree.git("log", *shape, "--", citation.path) or ""
+    later = ""
+    for row in out.splitlines():
+        version = f"{row.split(' ')[0]}:{citation.path}"
+        if stands(citation, tree.git("show", version) or ""):
+            break
+        later = row
+    commit, _, day = later.partition(" ")
+    return Fate(GONE, commit=commit, day=day)
+
+
+def _settled(tree: Codebase, known: Mapping[Anchor, Fate]) -> dict[Anchor, Fate]:
+    """What was found before and holds as long as the name is not there again."""
+    return {
+        anchor: fate
+        for anchor, fate in known.items()
+        if fate.state in (NEVER, GONE) or (fate.now and tree.has_path(fate.now))
+    }
+
+
+def _renames(tree: Codebase, commit: str) -> dict[str, str]:
+    """The files that a commit renamed."""
+    options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format="
+    out = tree.git("show", *options.split(), commit) or ""
+    fields = out.strip("\n").split("\0")
+    return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
 def is_prose(path: str) -> bool:

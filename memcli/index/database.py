@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries, sealed
-from memcli.index.lexical import Lexical
+from memcli.index.fulltext import Lexical
 from memcli.index.view import FileRow, Filters, IndexedFiles, Placed, visible
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
@@ -33,7 +33,7 @@ from memcli.text.matching import table
 if TYPE_CHECKING:
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(

@@ -26,8 +26,33 @@ BATCH = 512  # how many chunks are embedded and written at a time
 PAID_BATCH = 128  # the same for a provider: what it gave before it failed is kept
 _EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
 """A bullet is embedded with what it stands among."""
+MOST_NUMBERS = 30_000  # words whose numbers are kept: 2 KB each
 Progress = Callable[[int, int], None]
 Weighted = dict[str, tuple[int, bytes]]  # word -> (weight, vector)
+
+
+class Words:
+    """The words of the texts that are embedded: their vectors, the numbers by which
+    these are summed, and their ids in the index."""
+
+    def __init__(self) -> None:
+        self.weighted: Weighted = {}
+        self.numbers: dict[str, int] = {}
+        self.ids: dict[str, int] = {}
+        self.content: dict[str, int] = {}  # of those that say what a text is about
+        self.version = 0  # of the index as others have written it
+
+    def sums(self, forms: Sequence[Sequence[str]]) -> list[bytes]:
+        """The vector of each text, a list of words: the weighted sum of theirs."""
+        distinct = set(chain.from_iterable(forms))
+        if len(self.numbers) + len(distinct) > MOST_NUMBERS:
+            self.numbers = {
+                word: self.numbers[word] for word in distinct & self.numbers.keys()
+            }
+        for word in distinct - self.numbers.keys():
+            self.numbers[word] = vector.lanes(*self.weighted[word])
+        number = self.numbers.__getitem__
+        return [vector.unlaned(sum(map(number, words)))[1] for words in forms]
 
 
 class Missing(NamedTuple):
@@ -67,7 +92,7 @@ def _fill(
     state = vectors.state()
     missing = _missing(vectors, chosen, state.upto if state else 0)
     local = embedder.provider == "local"
-    weighted = dict[str, tuple[int, bytes]]()
+    words = Words()
     size = BATCH if local else PAID_BATCH
     for start in range(0, len(missing), size):
         rows = vectors.db.execute(
@@ -76,7 +101,7 @@ def _fill(
         )
         batch = [Missing(i, kept.embedded_text(*texts)) for i, *texts in rows]
         if batch and local:
-            _embed_words(vectors, cast("Local", embedder), batch, weighted)
+            _embed_words(vectors, cast("Local", embedder), batch, words)
         elif batch:
             made = _bought(vectors, embedder, [item.embedded for item in batch])
             with transaction(vectors.db):
@@ -131,13 +156,14 @@ def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list
     """The vector of each text; a provider's come from the cache. Raises
     ProviderError."""
     found: list[bytes] = []
+    known = Words()
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
         if embedder.provider == "local":
             forms = [list(word_forms(text)) for text in batch]
             words = cast("Local", embedder).words(set(chain.from_iterable(forms)))
-            known = {word: (*own,) for word, own in words.items()}
-            found += _sums(forms, known) if words else [b""] * len(forms)
+            known.weighted |= {word: (*own,) for word, own in words.items()}
+            found += known.sums(forms) if words else [b""] * len(forms)
         else:
             found += _bought(vectors, embedder, batch)
     return found
@@ -185,34 +211,26 @@ def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
 
 
 def _embed_words(
-    vectors: Vectors, local: Local, batch: Sequence[Missing], weighted: Weighted
+    vectors: Vectors, local: Local, batch: Sequence[Missing], words: Words
 ) -> None:
     forms = [list(word_forms(item.embedded)) for item in batch]
     distinct = set(chain.from_iterable(forms))
-    _weigh(vectors, local, distinct, weighted)
-    made = _sums(forms, weighted)
+    _weigh(vectors, local, distinct, words.weighted)
+    made = words.sums(forms)
     with transaction(vectors.db):
-        ids = _numbered(vectors, distinct, weighted)
-        content = {word: ids[word] for word in distinct if kept.is_content(word)}
-        own = [
-            dict.fromkeys(content[word] for word in words if word in content)
-            for words in forms
-        ]
-        _write(
-            vectors,
-            local,
-            batch,
-            made,
-            [array("I", numbers).tobytes() for numbers in own],
-        )
+        _number(vectors, distinct, words)
+        of_word = words.content.get
+        own = [dict.fromkeys(filter(None, map(of_word, text))) for text in forms]
+        numbers = [array("I", each).tobytes() for each in own]
+        _write(vectors, local, batch, made, numbers)
 
 
 def learn(vectors: Vectors, local: Local, words: Collection[str]) -> None:
     """Write down the vectors of these words."""
-    weighted: Weighted = {}
-    _weigh(vectors, local, words, weighted)
+    known = Words()
+    _weigh(vectors, local, words, known.weighted)
     with transaction(vectors.db):
-        _numbered(vectors, words, weighted)
+        _number(vectors, words, known)
 
 
 def _weigh(
@@ -230,29 +248,22 @@ def _ids(vectors: Vectors, words: Collection[str]) -> dict[str, int]:
     return dict(vectors.db.execute(select, (json.dumps(sorted(words)),)).fetchall())
 
 
-def _numbered(
-    vectors: Vectors, words: Collection[str], weighted: Weighted
-) -> dict[str, int]:
-    there = _ids(vectors, words)
-    if new := sorted(set(words) - there.keys()):
+def _number(vectors: Vectors, words: Collection[str], known: Words) -> None:
+    """Let these words have ids, in the running transaction."""
+    version = vectors.db.execute("PRAGMA data_version").fetchone()[0]
+    if version != known.version:  # another process may have begun anew
+        known.ids = {}
+        known.content = {}
+        known.version = version
+    unknown = set(words) - known.ids.keys()
+    found = _ids(vectors, unknown)
+    if new := sorted(unknown - found.keys()):
         insert = "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)"
-        vectors.db.executemany(insert, [(word, *weighted[word]) for word in new])
+        rows = [(word, *known.weighted[word]) for word in new]
+        vectors.db.executemany(insert, rows)
         added = _ids(vectors, new)
-        bits = {i: vector.signs(weighted[word][1]) for word, i in added.items()}
+        bits = {i: vector.signs(known.weighted[word][1]) for word, i in added.items()}
         vectors.mark(bits, first=WORDS)
-        there |= added
-    return there
-
-
-def _sums(forms: Sequence[Sequence[str]], weighted: Weighted) -> list[bytes]:
-    """The vector of each text, a list of words: the weighted sum of theirs."""
-    numbers: dict[str, int] = {}
-    found = []
-    for words in forms:
-        for word in words:
-            if word not in numbers:
-                numbers[word] = vector.lanes(*weighted[word])
-        weight = sum([weighted[word][0] for word in words])
-        total = sum([numbers[word] for word in words])
-        found.append(vector.unlaned(total, weight)[1])
-    return found
+        found |= added
+    known.ids |= found
+    known.content |= {word: i for word, i in found.items() if kept.is_content(word)}

@@ -9,15 +9,24 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from memcli.index.view import Candidate, Filters, Scope
+from memcli.index.fates import gone_text
+from memcli.index.view import Candidate, Filters, Passage, Scope
 from memcli.memory.values import plain_id
-from memcli.memory.words import join
+from memcli.memory.words import SIZE, join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
 CORRECTIVE = "corrective"  # the type of the entries that are told before a tool runs
 GUARD = "guard"
 """The kind of key under which entries that bind are found before a tool runs."""
+NEAR = 13
+"""Chunks of a long text that are looked at for an answer: a quarter of them before the
+one that matched."""
+_EXTENT = (
+    "SELECT count(*), sum(length(text) - length(replace(text, char(10), ''))),"
+    " max(part < ? AND text LIKE '%<%private%>%')"
+    " FROM chunks WHERE source = ? AND entry = ? AND offset = ?"
+)
 _SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
 _TOKEN = r"[\w./-]+"
 _MAGIC = frozenset("*?[\\")
@@ -148,12 +157,6 @@ class Lost(NamedTuple):
 
     text: str
     every: bool = True
-
-
-def gone_text(name: str, commit: str, now: str) -> str:
-    """A name that is gone, as recall shows it: `names a.py, gone since 9f1c2d3, now
-    b.py`."""
-    return f"names {name}, gone{commit and f' since {commit}'}{now and f', now {now}'}"
 
 
 class Entries:
@@ -350,7 +353,11 @@ class Entries:
         )
         said = self.db.execute(f"{select} ORDER BY 2, 1, 3", (entry,)).fetchall()
         near = similar(self.db, [entry])
-        return [*said, *((one, "similar", other) for one, other, _ in near)]
+        replaced = [
+            (old.entry, "superseded by", new)
+            for old, new in superseded(self.db, [entry])
+        ]
+        return [*said, *replaced, *((one, "similar", other) for one, other, _ in near)]
 
     def gone(self, entries: Collection[str]) -> dict[str, Lost]:
         """What these entries name that the code has no more, as far as it was looked
@@ -359,16 +366,16 @@ class Entries:
             "SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')"
         ).fetchone():
             return {}
-        named = self.db.execute(
-            "SELECT entry, state IN ('gone', 'moved') AS lost, name, removed, now FROM anchored"
+        rows = self.db.execute(
+            "SELECT entry, state IN ('gone', 'moved') AS lost, kind, name, removed, now FROM anchored"
             f" JOIN anchors USING (kind, name) WHERE entry {ONE_OF} AND state != 'never'"
             " ORDER BY entry, lost DESC, kind DESC, name",
             (json.dumps(list(entries)),),
         ).fetchall()
         found: dict[str, Lost] = {}
-        for entry, lost, name, removed, now in named:
+        for entry, lost, *fate in rows:
             if lost and entry not in found:
-                found[entry] = Lost(gone_text(name, removed, now))
+                found[entry] = Lost(gone_text(*fate))
             elif not lost and entry in found:
                 found[entry] = found[entry]._replace(every=False)
         return found
@@ -411,6 +418,46 @@ def sealed(title: str, text: str, metadata: str) -> int:
     return zlib.crc32(f"{title}\0{text}\0{metadata}".encode("utf-8", "surrogatepass"))
 
 
+def passage(entries: Entries, candidate: Candidate) -> Passage:
+    """The text of an entry by one of its chunks; of one of many chunks those about
+    it: what is compared, made safe and searched costs time by its length."""
+    entry = candidate.source, candidate.entry, candidate.offset
+    first = max(candidate.part - NEAR // 4, 0)
+    last = first + NEAR - 1
+    parts, lines, hides = entries.db.execute(_EXTENT, (first, *entry)).fetchone()
+    if parts <= NEAR:
+        return Passage(entries.text(candidate))
+    where = "source = ? AND entry = ? AND offset = ? AND part BETWEEN ? AND ?"
+    if hides:
+        matched = _found(entries.db, where, *entry, candidate.part, candidate.part)
+        return _part_of(entries.text(candidate), matched[0].text if matched else "")
+    near = _found(entries.db, f"{where} ORDER BY part", *entry, first, last)
+    text = join([part.text for part in near])
+    return Passage(
+        text=text,
+        ahead=first > 0,
+        behind=last < parts - 1,
+        lines=max(lines - text.count("\n"), 1),
+    )
+
+
+def _part_of(text: str, matched: str) -> Passage:
+    """So much of a text about the part that matched; what is private is gone before it
+    is cut, since its tag may stand far before."""
+    from memcli.text.controls import strip_private  # few hooks need it
+
+    text = strip_private(text)
+    most = NEAR * SIZE
+    start = max(text.find(matched) - most // 4, 0)
+    part = text[start : start + most]
+    return Passage(
+        text=part,
+        ahead=start > 0,
+        behind=start + most < len(text),
+        lines=max(text.count("\n") - part.count("\n"), 1),
+    )
+
+
 def _found(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
@@ -431,3 +478,18 @@ def _found(
     except (TypeError, ValueError, RecursionError):
         raise sqlite3.DatabaseError(FORGED) from None
     return found
+
+
+def superseded(
+    db: sqlite3.Connection, entries: Iterable[str]
+) -> list[tuple[Candidate, str]]:
+    """The entries that gave way to another one, each with that one's id, as far as one
+    of the two is among `entries`."""
+    wanted = {plain_id(entry) for entry in entries}
+    gone = _found(db, "live = 0 AND part = 0 AND metadata LIKE '%superseded_by%'")
+    pairs = [(old, str(old.values.get("superseded_by") or "")) for old in gone]
+    return [
+        (old, new)
+        for old, new in pairs
+        if new and not wanted.isdisjoint((new, plain_id(old.entry)))
+    ]

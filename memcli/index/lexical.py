@@ -1,24 +1,13 @@
-"""The words of a task, never FTS5 syntax, and which chunks have them: the full-text
-table."""
+"""The words of a task, never FTS5 syntax."""
 
-import json
-import math
 import re
-import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
-from heapq import nlargest
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TypeVar
 
-from memcli.index import weights
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
 from memcli.named import NamedTuple
-from memcli.storage.files import ONE_OF
 from memcli.text.matching import regex, table
 
-K = TypeVar("K")
 MAX_TERMS = 64
 MAX_LENGTH = 200_000  # characters of a task: more adds no term that would still count
 PHRASE_WORDS = (
@@ -32,21 +21,6 @@ SYLLABLES = 2
 ENDING = 3
 """Letters that a word keeps, Korean syllables that it does, and what its ending has at
 most."""
-
-COLUMN_WEIGHTS = (weights.TITLE, 1.0, 1.0, 1.0, weights.SUB_WORDS, 1.0)
-"""BM25 weights of title, text, tags, date, parts, around."""
-POOL = 200  # how many best-matching chunks are weighed
-# so many matches are all scored; beyond, the `LEADERS` that cover most of the query
-SCORED = 5000
-LEADERS = 1000
-MOST_WEIGHT = 20
-_SCORES = (
-    f"SELECT rowid, -bm25(chunks_fts, {', '.join(map(str, COLUMN_WEIGHTS))})"
-    " FROM chunks_fts WHERE chunks_fts MATCH ?"
-)
-_AMONG = (
-    f" AND +rowid {ONE_OF}"  # the plus keeps SQLite from asking FTS5 anew for each row
-)
 
 _WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
@@ -185,151 +159,3 @@ def _phrases(words: Sequence[str]) -> list[str]:
             found += [[*chain(*run[i : i + size])] for i in range(len(run) - size + 1)]
         run = []
     return [" ".join(parts) for parts in found if len(parts) <= MAX_PARTS]
-
-
-def idf(n: int, total: int) -> float:
-    """How rare a term is that n of `total` chunks have: ln(1 + (N - n + .5)/(n + .5)),
-    above 0."""
-    return math.log(1 + max(total - n + 0.5, 0.0) / (n + 0.5)) or 1e-6
-
-
-def discounted(score: float, met: float, every: float) -> float:
-    """A BM25 score, less where the terms met make up little of the idf of all terms."""
-    return (
-        score * (1 - weights.COVERAGE + weights.COVERAGE * met / every)
-        if every
-        else 0.0
-    )
-
-
-def top(scores: Mapping[K, float], pool: int) -> dict[K, float]:
-    """The `pool` best, best first, and all that tie with the last of them."""
-    kept = dict(scores)
-    if len(kept) > pool:
-        last = nlargest(pool, kept.values())[-1] * (1 - 1e-9)
-        kept = {i: score for i, score in kept.items() if score >= last}
-    return dict(sorted(kept.items(), key=lambda item: -item[1]))
-
-
-_Ids = frozenset[int]
-
-
-class Lexical:
-    """The words of an index as it is; what was counted is known."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self.db = db
-        self._number = cache(
-            lambda sql, *values: int(db.execute(sql, values).fetchone()[0])
-        )
-
-    def size(self) -> int:
-        """How many chunks there are."""
-        return self._rows()
-
-    def _rows(self) -> int:
-        return self._number("SELECT count(*) FROM chunks")
-
-    def counts(self, words: Sequence[str]) -> list[int]:
-        """In how many chunks each word stands, not counting where it stands beside
-        them."""
-        where = "- around : " if self._has_passages else ""
-        return [self._matching(f"{where}({quoted(word)})") for word in words]
-
-    @cached_property
-    def _has_passages(self) -> bool:
-        found = "SELECT 1 FROM chunks WHERE around != '' LIMIT 1"
-        return self.db.execute(found).fetchone() is not None
-
-    def _matching(self, expression: str) -> int:
-        return self._number(
-            "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", expression
-        )
-
-    def idf(self, words: Sequence[str]) -> list[float]:
-        """How rare each word is: see `idf`."""
-        total = self.size()
-        return [idf(n, total) for n in self.counts(words)]
-
-    def best(
-        self, terms: Sequence[str], allowed: _Ids | None, denied: _Ids, pool: int = POOL
-    ) -> dict[int, float]:
-        """BM25 of the best-matching chunks, and of all that tie with the last of them;
-        `allowed` None: of all but the `denied`. The idf is kept positive, which is
-        possible when asked term by term."""
-        terms = list(dict.fromkeys(terms))
-        total = self.size()
-        here = self._rows()
-        counted = sorted(
-            (n, term) for n, term in zip(self.counts(terms), terms, strict=True) if n
-        )
-        rare = [(idf(n, total), n, term) for n, term in counted]
-        many = sum(n for n, _ in counted) > SCORED
-        among = [json.dumps(self._leaders(rare, allowed, denied))] if many else []
-        scores = dict[int, float]()
-        covered = dict[int, float]()
-        for rarity, n, term in rare:
-            rows = self._matching(quoted(term)) if self._has_passages else n
-            # The idf inside FTS5's bm25 is floored where a term stands in more than
-            # half of all.
-            factor = rarity / (
-                math.log(max((here - rows + 0.5) / (rows + 0.5), 1.0)) or 1e-6
-            )
-            select = _SCORES + _AMONG if among else _SCORES
-            for rowid, points in self.db.execute(select, (quoted(term), *among)):
-                if (allowed is None or rowid in allowed) and rowid not in denied:
-                    scores[rowid] = scores.get(rowid, 0.0) + points * factor
-                    covered[rowid] = covered.get(rowid, 0.0) + rarity
-        every = sum(rarity for rarity, *_ in rare)
-        return top(
-            {i: discounted(s, covered[i], every) for i, s in scores.items()}, pool
-        )
-
-    def _leaders(
-        self, rare: Sequence[tuple[float, int, str]], allowed: _Ids | None, denied: _Ids
-    ) -> list[int]:
-        """The chunks that cover most of the query, where common words match very
-        many."""
-        covered: Counter[int] = Counter()
-        select = (
-            "SELECT json_group_array(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
-        )
-        for rarity, _, term in rare:
-            found = json.loads(self.db.execute(select, (quoted(term),)).fetchone()[0])
-            for _ in range(min(round(rarity / rare[-1][0]), MOST_WEIGHT)):
-                covered.update(found)  # counting whole numbers is done in C
-        seen: Mapping[int, int] = covered
-        if allowed is not None:
-            seen = {
-                i: n for i, n in covered.items() if i in allowed and i not in denied
-            }
-        elif denied:
-            seen = {i: n for i, n in covered.items() if i not in denied}
-        if len(seen) <= LEADERS:
-            return list(seen)
-        last = nlargest(LEADERS, seen.values())[-1]
-        above = [i for i, count in seen.items() if count > last]
-        return (
-            above
-            if len(above) >= POOL
-            else [i for i, count in seen.items() if count >= last]
-        )
-
-    def denied(self, hidden: Iterable[int]) -> frozenset[int]:
-        """Chunks that no plain search shows: not live, or of a file that is not in
-        view."""
-        rows = self.db.execute(
-            "SELECT id FROM chunks WHERE live = 0 UNION ALL SELECT id FROM chunks WHERE live = 1"
-            f" AND source {ONE_OF}",
-            (json.dumps(list(hidden)),),
-        )
-        return frozenset(row[0] for row in rows)
-
-
-def quoted(term: str) -> str:
-    """A term or phrase as FTS5 takes it, or any of some; a trailing `*` asks for a
-    prefix."""
-    if EITHER in term:
-        return " OR ".join(map(quoted, term.split(EITHER)))
-    whole = '"' + term.removesuffix("*").replace('"', '""') + '"'
-    return whole + "*" if term.endswith("*") else whole

@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from posixpath import dirname, normpath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -21,12 +21,11 @@ from memcli.index.filters import (
     sealed,
 )
 from memcli.index.view import AROUND
-from memcli.memory.grammar import DETAIL
+from memcli.memory.grammar import CROWDED, DETAIL, is_crowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
-from memcli.project.levels_on_disk import marks
-from memcli.project.listing import Files, FoundFile
+from memcli.project.listing import Files, FoundFile, marks
 from memcli.storage.files import (
     ONE_OF,
     Unreadable,
@@ -37,11 +36,12 @@ from memcli.storage.files import (
 )
 from memcli.text.matching import table
 
+BATCH = 1000  # rows that are made and written at a time
+MOST_TEXT = 1 << 20  # characters of an entry or a section that are searched
 PASSAGE = 1200  # characters of bullets that are searched and shown together
 _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
-PRESSING = frozenset(
-    {"permanent", "critical"}
-)  # written priorities that no answer goes without
+PRESSING = frozenset({"permanent", "critical"})
+"""Written priorities that no answer goes without."""
 INDEXED = frozenset(table("index/optional_keys.txt").split())
 """Optional keys that the index carries; unknown ones stay in the file alone."""
 RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
@@ -167,7 +167,7 @@ def ruled_out(path: str, text: str) -> str:
 
 def searchable(entry: Entry) -> tuple[str, str]:
     """The body that is indexed, and the detail of an episode, which is only kept."""
-    body = clean(entry.body)
+    body = clean(entry.body[:MOST_TEXT])
     cut = DETAIL.search(body) if entry.kind == "episode" else None
     return (
         (body[: cut.start()].rstrip(), body[cut.end() :].strip()) if cut else (body, "")
@@ -193,6 +193,8 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         for key, value in entry.extra.items()
         if key in INDEXED and not (entry.written and key == "ruled_out")
     }
+    if "scope" in entry.extra and entry.extra.get("priority") == "medium":
+        values["unconfirmed"] = True  # said in one session alone
     return values | ({"detail": detail} if detail else {})
 
 
@@ -263,12 +265,18 @@ def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
     return changed, gone
 
 
+def _indexable(data: bytes) -> str:
+    text = decode(data)
+    if is_crowded(text):
+        raise Unreadable(CROWDED)
+    return text
+
+
 class _Writer:
     def __init__(self, index: Index) -> None:
         self.index, self.db, self.vectors = index, index.db, index.vectors
-        self.fts = (
-            not index.empty()
-        )  # words are added row by row; into an empty index, at once
+        # Words are added row by row; into an empty index, at once.
+        self.fts = not index.empty()
 
     def bring(self, found: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
         if rebuild:
@@ -278,9 +286,8 @@ class _Writer:
             self.db.execute("DELETE FROM meta WHERE key = 'listing'")
             self.vectors.clear()
             self.fts = False
-        changed, gone = self.index.stale(
-            found
-        )  # another process may have done it meanwhile
+        # Another process may have done it meanwhile.
+        changed, gone = self.index.stale(found)
         for path in gone:
             self._forget(path)
         outcomes = []
@@ -378,7 +385,7 @@ class _Writer:
                 update = "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?"
                 self.db.execute(update, (mtime, size, known[0]))
                 return False
-            text = decode(data)
+            text = _indexable(data)
         except Unreadable as error:
             self._forget(file.name)
             problem = Problem(
@@ -405,10 +412,9 @@ class _Writer:
         made = (
             rows(each, around.get(each.id, ""), linked, live=live) for each in entries
         )
-        wanted = list(chain.from_iterable(made))
+        wanted = chain.from_iterable(made)
         self._relate(source, memory)
-        if new := self._keep(source, wanted) if known else wanted:
-            self._insert(source, new)
+        self._insert(source, self._keep(source, list(wanted)) if known else wanted)
         return True
 
     def _note(
@@ -418,7 +424,12 @@ class _Writer:
         values = (file.name, place_text(file.place, file.tree), *state, listed)
         return int(self.db.execute(_META, values).fetchone()[0])
 
-    def _insert(self, source: int, wanted: Sequence[Row]) -> None:
+    def _insert(self, source: int, wanted: Iterable[Row]) -> None:
+        left = iter(wanted)
+        while batch := list(islice(left, BATCH)):
+            self._insert_batch(source, batch)
+
+    def _insert_batch(self, source: int, wanted: Sequence[Row]) -> None:
         top = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
         self.db.executemany(_INSERT, [_values(source, row) for row in wanted])
         if (state := self.vectors.state()) is not None:

@@ -121,6 +121,16 @@ class Candidate(NamedTuple):
     around: str = ""  # of a bullet, the words of those that it stands among
 
 
+class Passage(NamedTuple):
+    """A text, or a part of it: whether there is more ahead of it and behind, and how
+    many lines are left out."""
+
+    text: str
+    ahead: bool = False
+    behind: bool = False
+    lines: int = 0
+
+
 class Signals(NamedTuple):
     """Scores by candidate, none scaled: `lexical` BM25; `cosine` of whole texts;
     `words` how well each word of the task is met."""
@@ -191,8 +201,9 @@ class Source(Protocol):
         """(entry, other, weight) of every edge by which others belong to these
         entries."""
 
-    def text(self, candidate: Candidate) -> str:
-        """The whole indexed text of the entry that a chunk belongs to."""
+    def passage(self, candidate: Candidate) -> Passage:
+        """The indexed text of the entry that a chunk belongs to, of a long one so much
+        about the chunk."""
 
     def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """The same, with the line of each known."""

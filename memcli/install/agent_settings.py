@@ -15,7 +15,10 @@ WIRINGS = {
     "codex": "plugin/hooks/codex-hooks.json",
     "gemini": "templates/gemini-hooks.json",
 }
-VERBS = "session-start|subagent-start|prompt|pre-tool|pre-compact|session-end"
+VERBS = (
+    "session-start|subagent-start|prompt|pre-tool|instructions-loaded|pre-compact"
+    "|session-end"
+)
 
 
 @verbose

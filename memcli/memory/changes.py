@@ -1,5 +1,5 @@
-"""Changes to memory files and their archives: splices, refused unless they read back as
-planned."""
+"""Changes to memory files and their archives: splices, which are refused unless they
+read back as planned."""
 
 import re
 from collections import defaultdict
@@ -31,8 +31,8 @@ Spot = tuple[str, int]  # the path of a file and the place of an entry among its
 
 
 class EntryChange(NamedTuple):
-    """What becomes of the entry `at`; None removes a value. Without `at`, `text` is
-    appended."""
+    """A change of the entry `at`; a value that is None is removed. Without `at`,
+    `text` is appended."""
 
     at: int | None = None
     values: Mapping[str, Any] = {}
@@ -41,32 +41,32 @@ class EntryChange(NamedTuple):
     text: str = ""
 
 
-def render_entry(values: Mapping[str, Any], body: str, eol: str = "\n") -> str:
+def render_entry(values: Mapping[str, Any], body: str, line_end: str = "\n") -> str:
     """A new entry as it is written: core keys in their order, others, `written`, the
     body."""
     body = safe_body(body)
     core = {key: values[key] for key in CORE_KEYS if key in values}
     others = {key: value for key, value in values.items() if value is not None}
     written = {"written": body_digest(body)}
-    block = front_matter.render(core | others | written, eol)
-    return block + body.replace("\n", eol) + eol
+    block = front_matter.render(core | others | written, line_end)
+    return block + body.replace("\n", line_end) + line_end
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
-    """`file` with `changes` made by splices; raises `DataError` unless it reads back as
-    planned."""
+    """`file` with `changes` made by splices. Raises `DataError` unless the result
+    reads back as planned."""
     changes = [_with_safe_body(change) for change in changes]
     edits: list[Edit] = []
     for change in changes:
         if change.at is not None:
             edits += _edits(file.text, file.entries[change.at], change)
     text = apply_edits(file.text, edits)
-    eol = eol_of(text)
+    line_end = eol_of(text)
     parts = [text]
     tail = text[-4000:]
     for change in changes:
         if change.at is None:
-            parts.append(_glue(tail, eol) + change.text)
+            parts.append(_glue(tail, line_end) + change.text)
             tail = (tail + parts[-1])[-4000:]
     after = parse("".join(parts), file.path)
     _verify(file, changes, after)
@@ -81,33 +81,33 @@ def _with_safe_body(change: EntryChange) -> EntryChange:
     return change._replace(body=body, values=values)
 
 
-def _glue(tail: str, eol: str) -> str:
+def _glue(tail: str, line_end: str) -> str:
     """What parts an entry from the text before it by a blank line."""
     lines = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
     if lines[-1].strip():
-        return eol * 2
+        return line_end * 2
     is_parted = not lines[-1] and not "".join(lines[-2:]).strip()
-    return "" if is_parted else eol
+    return "" if is_parted else line_end
 
 
 def _edits(text: str, entry: Entry, change: EntryChange) -> list[Edit]:
     if change.remove:
         return [Edit(entry.start, entry.end, "")]
     inner, close, below = _block(text, entry)
-    eol = eol_of(text[entry.start : entry.end])
+    line_end = eol_of(text[entry.start : entry.end])
     edits: list[Edit] = []
     if change.values:
         block = with_line_feeds(text[inner:close])
         edits = [
             Edit(edit.start + inner, edit.end + inner, edit.new)
-            for edit in front_matter.plan_values(block, change.values, eol)
+            for edit in front_matter.plan_values(block, change.values, line_end)
         ]
     if change.body is not None:
-        body = change.body.replace("\n", eol)
+        body = change.body.replace("\n", line_end)
         start = text.index(entry.body, below)
         if not entry.body:
             begins_line = text[:below].endswith(("\n", "\r"))
-            body = ("" if begins_line else eol) + body + eol
+            body = ("" if begins_line else line_end) + body + line_end
         edits.append(Edit(start, start + len(entry.body), body))
     return edits
 
@@ -133,7 +133,7 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
     if wanted == got and _prose(before) == _prose(after):
         return
     pairs = zip(wanted, got, after.entries, strict=False)
-    lines = [entry.line for plan, real, entry in pairs if plan != real]
+    lines = [entry.line for plan, read_back, entry in pairs if plan != read_back]
     lines += [entry.line for entry in after.entries[-1:]]
     line = lines[0] if lines else 1
     raise DataError(
@@ -144,7 +144,7 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
 
 
 def _prose(file: MemoryFile) -> list[str]:
-    """Its lines, since what an entry parted may stand together when it is gone."""
+    """The lines of its prose: segments may join when the entry between them is gone."""
     lines: list[str] = []
     for segment in file.segments:
         if segment.kind == "prose":
@@ -153,14 +153,14 @@ def _prose(file: MemoryFile) -> list[str]:
 
 
 def essence(entry: Entry) -> dict[str, Any]:
-    """What of an entry must survive a change: all but what follows from its text or
-    place. A derived id depends on the place, too, and does not count."""
-    kept = {
+    """What a change must keep of an entry: everything that does not follow from its
+    text or place. A derived id depends on the place, too, and does not count."""
+    essential = {
         name: getattr(entry, name) for name in Entry._fields if name not in FOLLOWING
     }
-    kept["id"] = entry.id if entry.identified else ""
-    kept["extra"] = {key: str(value) for key, value in entry.extra.items()}
-    return kept
+    essential["id"] = entry.id if entry.identified else ""
+    essential["extra"] = {key: str(value) for key, value in entry.extra.items()}
+    return essential
 
 
 def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, Any]]:
@@ -182,23 +182,23 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
         return entry
     inner, close, _ = _block(file.text, entry)
     block = with_line_feeds(file.text[inner:close])
-    raw = dict(front_matter.read(block).values)
+    written_values = dict(front_matter.read(block).values)
     body = entry.body
     for change in changes:
         for key, value in change.values.items():
-            raw[key] = front_matter.as_written(value)
+            written_values[key] = front_matter.as_written(value)
         if change.body is not None:
-            eol = eol_of(file.text[entry.start : entry.end])
-            body = change.body.replace("\n", eol).strip(BLANKS)
-    values, _ = read_values(raw)
+            line_end = eol_of(file.text[entry.start : entry.end])
+            body = change.body.replace("\n", line_end).strip(BLANKS)
+    values, _ = read_values(written_values)
     return make_entry(values, body)._replace(identified=bool(values["id"]))
 
 
 def adopted(
     memory: MemoryFile, only: Collection[str] = ()
 ) -> tuple[MemoryFile, list[str]]:
-    """`memory` with units of its prose (`only` these) as entries, and the ids that they
-    keep."""
+    """`memory` with units of its prose (only those named in `only`, if any) as
+    entries, and the ids that they keep."""
     units = [
         unit
         for unit in sections(memory)
@@ -222,9 +222,9 @@ def _begins_with_rule(body: str) -> bool:
 
 def _insertion(text: str, unit: Entry) -> Edit:
     """The front matter that makes a unit of prose an entry, on a line of its own."""
-    raw = text[unit.start : unit.end]
-    eol = eol_of(text)
-    first = unit.start + len(raw) - len(raw.lstrip("\ufeff" + BLANKS))
+    unit_text = text[unit.start : unit.end]
+    line_end = eol_of(text)
+    first = unit.start + len(unit_text) - len(unit_text.lstrip("\ufeff" + BLANKS))
     line = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
     place = max(line, 1 if text.startswith("\ufeff") else 0)
     values = {
@@ -237,13 +237,13 @@ def _insertion(text: str, unit: Entry) -> Edit:
     if unit.title not in unit.body:
         values["title"] = unit.title
     values["written"] = body_digest(unit.body)
-    block = front_matter.render(values, eol)
-    return Edit(place, place, _glue(text[:place], eol) + block)
+    block = front_matter.render(values, line_end)
+    return Edit(place, place, _glue(text[:place], line_end) + block)
 
 
 class Event(NamedTuple):
-    """One thing that was done or found: `what` to `ids` (the survivor first) in
-    `path`."""
+    """One thing that was done or found: `what` happened to `ids` (the survivor
+    first) in `path`."""
 
     what: str
     path: str
@@ -252,8 +252,8 @@ class Event(NamedTuple):
 
 
 def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
-    """Front matter of a new entry, in the order of the format, with `more` over what is
-    usual."""
+    """The front matter of a new entry, in the order of the format; `more` replaces
+    the defaults."""
     return {
         "id": id,
         "type": "declarative",
@@ -287,7 +287,7 @@ def copied_values(
 
 
 class ChangeSet:
-    """What is to become of the entries of some files; `done` and `found` are for the
+    """Planned changes to the entries of some files; `done` and `found` are for the
     report."""
 
     def __init__(self, files: Iterable[MemoryFile] = (), today: str = "") -> None:
@@ -303,18 +303,19 @@ class ChangeSet:
         self._kept: dict[Spot, tuple[str, Mapping[str, Any]]] = {}
         self._added: dict[str, list[str]] = {}
 
-    def _archived(self, spot: Spot, because: str, more: Mapping[str, Any]) -> str:
-        """The entry verbatim, with when, whence and why it left in its front matter."""
+    def _archived(self, spot: Spot, because: str, further: Mapping[str, Any]) -> str:
+        """The entry verbatim, with the day, the file and the reason in its front
+        matter."""
         memory = self.files[spot[0]]
         entry = self.original(spot)
-        raw = memory.text[entry.start : entry.end].rstrip(BLANKS)
-        alone = parse(raw + eol_of(memory.text), memory.path)
+        entry_text = memory.text[entry.start : entry.end].rstrip(BLANKS)
+        alone = parse(entry_text + eol_of(memory.text), memory.path)
         values = dict(
             zip(ARCHIVE_KEYS, (self.today, memory.path, because), strict=True)
         )
         if not entry.identified:
             values["id"] = entry.id
-        return edited(alone, [EntryChange(at=0, values={**values, **more})]).text
+        return edited(alone, [EntryChange(at=0, values={**values, **further})]).text
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
         """Take a file in (in place of the one of that path); `changed` when its text is
@@ -362,27 +363,28 @@ class ChangeSet:
             self.keep(spot, because)
 
     def strengthen(self, spot: Spot, day: str, **values: Any) -> None:
-        """One count more, the day as the last one, and these values."""
+        """Raise the count by one, with this day as the last one, and set these
+        values."""
         entry = self.entry(spot)
         count = entry.reinforcement_count + 1
         last = max(day, entry.last_reinforced)
         self.set(spot, reinforcement_count=count, last_reinforced=last, **values)
 
     def supersede(self, spot: Spot, body: str) -> str:
-        """Give an entry other words; those of before are archived under an id that is
-        returned."""
+        """Give an entry other words. The old words are archived; returns the id they
+        have there."""
         entry = self.original(spot)
-        old = derived_id(entry.id, entry.body)
+        old_id = derived_id(entry.id, entry.body)
         self.keep(
             spot,
             "superseded",
-            id=old,
+            id=old_id,
             status="retired",
             superseded_by=entry.id,
             retired_because="superseded",
         )
         self.replace(spot, body)
-        return old
+        return old_id
 
     def keep(self, spot: Spot, because: str, **more: Any) -> None:
         """Put an entry as it was read into the archive of its file; it stays where it
@@ -405,23 +407,31 @@ class ChangeSet:
         self._added.setdefault(path, []).append(text)
 
     def restore(self, spot: Spot, **values: Any) -> str:
-        """Bring an archived entry back into its file; the path of that file."""
+        """Bring an archived entry back into its file. Returns the path of that file."""
         archive = self.files[spot[0]]
         entry = self.original(spot)
         home = source_of(spot[0])
-        raw = archive.text[entry.start : entry.end].strip("\r\n") + "\n"
+        entry_text = archive.text[entry.start : entry.end].strip("\r\n") + "\n"
         given = {**dict.fromkeys(ARCHIVE_KEYS), **values}
         change = EntryChange(at=0, values=given)
-        self.append(home, edited(parse(raw, archive.path), [change]).text)
+        self.append(home, edited(parse(entry_text, archive.path), [change]).text)
         return home
 
-    def note(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
+    def note(
+        self, what: str, path: str, entry_ids: Iterable[str], detail: str = ""
+    ) -> None:
         """Note for the report what was done."""
-        self.done.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
+        self.done.append(
+            Event(what=what, path=path, ids=tuple(entry_ids), detail=detail)
+        )
 
-    def tell(self, what: str, path: str, ids: Iterable[str], detail: str = "") -> None:
+    def tell(
+        self, what: str, path: str, entry_ids: Iterable[str], detail: str = ""
+    ) -> None:
         """Note for the report what was found, and left as it is."""
-        self.found.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
+        self.found.append(
+            Event(what=what, path=path, ids=tuple(entry_ids), detail=detail)
+        )
 
     def texts(self) -> dict[str, str]:
         """The new texts by path; raises DataError when one would not read back as
@@ -448,10 +458,10 @@ class ChangeSet:
         for path, texts in self._added.items():
             for text in texts:
                 yield path, text
-        for spot, (because, more) in sorted(
+        for spot, (because, values) in sorted(
             self._kept.items(), key=lambda item: item[0]
         ):
-            yield archive_of(spot[0]), self._archived(spot, because, more)
+            yield archive_of(spot[0]), self._archived(spot, because, values)
 
 
 def drop_copy(changes: ChangeSet, spot: Spot) -> None:
@@ -462,8 +472,8 @@ def drop_copy(changes: ChangeSet, spot: Spot) -> None:
 def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
     """Id and body of what the changes put into an archive."""
     return {
-        (str(more.get("id", changes.original(spot).id)), changes.original(spot).body)
-        for spot, (_, more) in changes._kept.items()
+        (str(values.get("id", changes.original(spot).id)), changes.original(spot).body)
+        for spot, (_, values) in changes._kept.items()
         if archive_of(spot[0]) == archive
     }
 

@@ -92,8 +92,8 @@ def date_in(text: str) -> str:
 
 
 def date_in_path(path: str) -> str:
-    """The date in the name of a file, else in its folders, where digits alone are one,
-    too."""
+    """The date in the name of a file, else in its folders; there, digits without
+    separators count, too."""
     for part in reversed(path.split("/")):
         if day := date_in(_packed_date().sub(r"\1-\2-\3", part)):
             return day

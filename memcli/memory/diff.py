@@ -32,13 +32,13 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """`text` with every edit applied; raises MemError when they overlap or leave the
     text."""
     parts = []
-    done = 0
+    copied = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if not done <= edit.start <= edit.end <= len(text):
+        if not copied <= edit.start <= edit.end <= len(text):
             raise MemError(f"edits overlap or leave the text at character {edit.start}")
-        parts += [text[done : edit.start], edit.new]
-        done = edit.end
-    return "".join([*parts, text[done:]])
+        parts += [text[copied : edit.start], edit.new]
+        copied = edit.end
+    return "".join([*parts, text[copied:]])
 
 
 def unified_diff(patch: Patch, path: str) -> str:
@@ -74,21 +74,21 @@ def _quoted(name: str) -> str:
     return name if text == data else f'"{text}"'
 
 
-def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    for group in _grouped(_changes(old, new)):
+def _hunks(old_lines: list[str], new_lines: list[str]) -> Iterator[str]:
+    for group in _grouped(_changes(old_lines, new_lines)):
         first = group[0]
         last = group[-1]
         start = max(first.start - CONTEXT, 0)
-        end = min(last.end + CONTEXT, len(old))
+        end = min(last.end + CONTEXT, len(old_lines))
         new_start = first.new_start - (first.start - start)
         new_end = last.new_end + (end - last.end)
         yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"
         for change in group:
-            yield from _signed(" ", old[start : change.start])
-            yield from _signed("-", old[change.start : change.end])
-            yield from _signed("+", new[change.new_start : change.new_end])
+            yield from _signed(" ", old_lines[start : change.start])
+            yield from _signed("-", old_lines[change.start : change.end])
+            yield from _signed("+", new_lines[change.new_start : change.new_end])
             start = change.end
-        yield from _signed(" ", old[start:end])
+        yield from _signed(" ", old_lines[start:end])
 
 
 def _range(start: int, end: int) -> str:
@@ -112,25 +112,30 @@ def _grouped(changes: Iterable[_Change]) -> list[list[_Change]]:
     return groups
 
 
-def _changes(old: list[str], new: list[str]) -> Iterator[_Change]:
+def _changes(old_lines: list[str], new_lines: list[str]) -> Iterator[_Change]:
     """The stretches that differ between lines which stand once in both (patience
     diff)."""
-    rest = _trimmed(old, new, _Change(0, len(old), 0, len(new)))
-    for line, new_line in [*_anchors(old, new, rest), (rest.end, rest.new_end)]:
-        gap = rest._replace(end=line, new_end=new_line)
-        change = _trimmed(old, new, gap)
+    remaining = _trimmed(
+        old_lines, new_lines, _Change(0, len(old_lines), 0, len(new_lines))
+    )
+    for line, new_line in [
+        *_anchors(old_lines, new_lines, remaining),
+        (remaining.end, remaining.new_end),
+    ]:
+        gap = remaining._replace(end=line, new_end=new_line)
+        change = _trimmed(old_lines, new_lines, gap)
         if change.start < change.end or change.new_start < change.new_end:
             yield change
-        rest = rest._replace(start=line + 1, new_start=new_line + 1)
+        remaining = remaining._replace(start=line + 1, new_start=new_line + 1)
 
 
-def _trimmed(old: list[str], new: list[str], gap: _Change) -> _Change:
+def _trimmed(old_lines: list[str], new_lines: list[str], gap: _Change) -> _Change:
     """The gap without the lines that both sides begin and end with."""
     start, end, new_start, new_end = gap
-    head = _shared(old[start:end], new[new_start:new_end])
+    head = _shared(old_lines[start:end], new_lines[new_start:new_end])
     start += head
     new_start += head
-    tail = _shared(old[start:end][::-1], new[new_start:new_end][::-1])
+    tail = _shared(old_lines[start:end][::-1], new_lines[new_start:new_end][::-1])
     return _Change(start, end - tail, new_start, new_end - tail)
 
 
@@ -141,16 +146,20 @@ def _shared(lines: Sequence[str], others: Sequence[str]) -> int:
     return next(differing, min(len(lines), len(others)))
 
 
-def _anchors(old: list[str], new: list[str], gap: _Change) -> list[tuple[int, int]]:
+def _anchors(
+    old_lines: list[str], new_lines: list[str], gap: _Change
+) -> list[tuple[int, int]]:
     """The lines that occur once on each side: the longest run that both have in the
     same order."""
-    counts = Counter(old[gap.start : gap.end])
-    new_counts = Counter(new[gap.new_start : gap.new_end])
-    new_places = {new[place]: place for place in range(gap.new_start, gap.new_end)}
+    counts = Counter(old_lines[gap.start : gap.end])
+    new_counts = Counter(new_lines[gap.new_start : gap.new_end])
+    new_places = {
+        new_lines[place]: place for place in range(gap.new_start, gap.new_end)
+    }
     pairs = [
-        (place, new_places[old[place]])
+        (place, new_places[old_lines[place]])
         for place in range(gap.start, gap.end)
-        if counts[old[place]] == new_counts[old[place]] == 1
+        if counts[old_lines[place]] == new_counts[old_lines[place]] == 1
     ]
     return _ascending(pairs)
 
@@ -179,13 +188,13 @@ def taken_back(before: str, after: str, now: str) -> str | None:
     written = _lines(after)
     original = _lines(before)
     edits: list[Edit] = []
-    done = 0
+    reached = 0
     for change in _changes(written, original):
         edit = _inverse(change, written, original, after, now)
-        if edit is None or edit.start < done:
+        if edit is None or edit.start < reached:
             return None
         edits.append(edit)
-        done = edit.end
+        reached = edit.end
     text = apply_edits(now, edits)
     entries_before = _entries(before)
     entries_after = _entries(after)

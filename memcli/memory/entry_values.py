@@ -55,22 +55,24 @@ Verdict = tuple[Any, str]
 """What is used for a value, and why it is not the value itself, "" when it is."""
 
 
-def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def read_values(
+    written: Mapping[str, Any],
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Effective values of front matter, and (key, message) for each one that cannot be
     used."""
     faults: list[tuple[str, str]] = []
 
     def used(key: str, default: Any) -> Any:
-        given = raw.get(key)
+        given = written.get(key)
         if given is None:
             return default
         # A bool is no number, and not all of these could be looked up in a cache.
         is_odd = type(given) in (bool, list, dict)
-        value, why = _judged(key, (str(given),) if is_odd else given, default)
-        if why:
+        value, reason = _judged(key, (str(given),) if is_odd else given, default)
+        if reason:
             text = str(given)
             shown = text if len(text) <= 40 else text[:39] + "…"
-            faults.append((key, f"{key}: {shown!r} {why}"))
+            faults.append((key, f"{key}: {shown!r} {reason}"))
         return value
 
     kind = used("kind", "")
@@ -89,18 +91,19 @@ def read_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str,
         "created_at": used("created_at", ""),
         "kind": kind,
         "priority": priority or PRIORITY_OF_KIND.get(kind, "normal"),
-        "extra": _others(raw, used),
+        "extra": _others(written, used),
     }
     if priority:
         values["extra"]["priority"] = priority
     return values, faults
 
 
-def _others(raw: Mapping[str, Any], used: Callable[[str, Any], Any]) -> dict[str, Any]:
-    """The values of keys that have no field of their own; one that is of no use is left
-    out."""
+def _others(
+    written: Mapping[str, Any], used: Callable[[str, Any], Any]
+) -> dict[str, Any]:
+    """The values of keys without a field of their own; unusable ones are left out."""
     values: dict[str, Any] = {}
-    for key, given in raw.items():
+    for key, given in written.items():
         value = given
         if key in _LISTS and given is not None:
             value = _texts(given)

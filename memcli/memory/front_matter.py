@@ -208,15 +208,15 @@ def _refuse_unsafe(events: Any) -> None:
     for event in events:
         name = type(event).__name__
         depth += _DEPTH_CHANGES.get(name, 0)
-        why = ""
+        reason = ""
         if name == "AliasEvent":
-            why = "YAML aliases are not read"
+            reason = "YAML aliases are not read"
         elif getattr(event, "tag", None):
-            why = "YAML tags are not read"
+            reason = "YAML tags are not read"
         elif depth > MAX_DEPTH:
-            why = f"nested deeper than {MAX_DEPTH} levels"
-        if why:
-            raise Malformed(why, event.start_mark.index)
+            reason = f"nested deeper than {MAX_DEPTH} levels"
+        if reason:
+            raise Malformed(reason, event.start_mark.index)
 
 
 _DEPTH_CHANGES = {
@@ -265,8 +265,8 @@ def _number(kind: str, text: str) -> int | float | str:
 
 
 def as_written(value: Any) -> Any:
-    """What `value` is once written and read again: six decimals are kept, tuples are
-    lists."""
+    """What `value` is after it was written and read again: numbers keep six
+    decimals, tuples are lists."""
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, (list, tuple)):
@@ -329,13 +329,13 @@ def _escaped(text: str) -> str:
     return f'"{escaped}"'
 
 
-def render(values: Mapping[str, Any], eol: str = "\n") -> str:
+def render(values: Mapping[str, Any], line_end: str = "\n") -> str:
     """A whole block, delimiters included, keys in the order given."""
     lines = [f"{key}: {render_value(value)}" for key, value in values.items()]
-    return eol.join(["---", *lines, "---", ""])
+    return line_end.join(["---", *lines, "---", ""])
 
 
-def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
+def plan_values(block: str, changes: Mapping[str, Any], line_end: str) -> list[Edit]:
     """Edits within `block` that set each key to its value, or remove it where that is
     None."""
     node = _compose(block)
@@ -345,8 +345,8 @@ def plan_values(block: str, changes: Mapping[str, Any], eol: str) -> list[Edit]:
     pairs = {_key(key): (key, value) for key, value in node.value}
     for key, pair in pairs.items():
         if key in added:
-            edits += _replacement(block, pair, added.pop(key), eol, node)
-    return edits + _addition(block, node, added, eol)
+            edits += _replacement(block, pair, added.pop(key), line_end, node)
+    return edits + _addition(block, node, added, line_end)
 
 
 def _end(node: Any) -> int:
@@ -359,7 +359,7 @@ def _end(node: Any) -> int:
 
 
 def _replacement(
-    block: str, pair: tuple[Any, Any], value: Any, eol: str, mapping: Any
+    block: str, pair: tuple[Any, Any], value: Any, line_end: str, mapping: Any
 ) -> list[Edit]:
     key, node = pair
     start = node.start_mark.index
@@ -368,7 +368,7 @@ def _replacement(
     below_key = node.start_mark.line != key.end_mark.line
     has_item_lines = below_key and node.id == "sequence" and not node.flow_style
     if has_item_lines and value and isinstance(value, (list, tuple)):
-        return [_new_items(block, node, value, eol)]
+        return [_new_items(block, node, value, line_end)]
     text = _in_style(node, value, flow=bool(mapping.flow_style))
     if start == end:  # `key:` without a value
         glue = " " if ":" in block[after_key:start] else ": "
@@ -383,14 +383,14 @@ def _replacement(
     ]
 
 
-def _new_items(block: str, node: Any, items: Any, eol: str) -> Edit:
-    """One item a line as before; where some are only added the others stay as they
-    stand."""
+def _new_items(block: str, node: Any, items: Any, line_end: str) -> Edit:
+    """One item a line, as before; where items are only added, the others stay as
+    they are."""
     start = node.start_mark.index
     end = start + len(block[start : _end(node)].rstrip())
     before = _value(node)
     after = as_written(items)
-    glue = eol + block[block.rfind("\n", 0, start) + 1 : start]
+    glue = line_end + block[block.rfind("\n", 0, start) + 1 : start]
     count = len(before)
     if before == after[:count]:
         added = "".join(f"{glue}- {render_value(item)}" for item in after[count:])
@@ -399,7 +399,8 @@ def _new_items(block: str, node: Any, items: Any, eol: str) -> Edit:
 
 
 def _in_style(node: Any, value: Any, *, flow: bool) -> str:
-    """With the quotes that were there; text gets some in place of what was none."""
+    """The value in the quotes that were there before; text gets quotes where
+    something else stood."""
     style = getattr(node, "style", "") or ""
     is_odd = not style and _kind(node) not in ("str", "null")
     if is_odd and isinstance(value, str):
@@ -409,11 +410,11 @@ def _in_style(node: Any, value: Any, *, flow: bool) -> str:
     return render_value(value, style if style in ("'", '"') else "", flow=flow)
 
 
-def _removals(block: str, node: Any, gone: Collection[str]) -> Iterator[Edit]:
+def _removals(block: str, node: Any, removed: Collection[str]) -> Iterator[Edit]:
     is_kept = False
     for place, (key, value) in enumerate(node.value):
         start = key.start_mark.index
-        if _key(key) not in gone:
+        if _key(key) not in removed:
             is_kept = True
         elif not node.flow_style:
             line_start = block.rfind("\n", 0, start) + 1
@@ -429,7 +430,9 @@ def _removals(block: str, node: Any, gone: Collection[str]) -> Iterator[Edit]:
             yield Edit(start, value.end_mark.index, "")
 
 
-def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list[Edit]:
+def _addition(
+    block: str, node: Any, added: Mapping[str, Any], line_end: str
+) -> list[Edit]:
     if not added:
         return []
     flow = bool(node.flow_style)
@@ -442,7 +445,7 @@ def _addition(block: str, node: Any, added: Mapping[str, Any], eol: str) -> list
         end = node.end_mark.index - 1
         return [Edit(end, end, ", ".join(pairs))]
     indent = " " * (node.value[0][0].start_mark.column if node.value else 0)
-    glue = "" if not block or block.endswith(("\n", "\r")) else eol
+    glue = "" if not block or block.endswith(("\n", "\r")) else line_end
     end = len(block)
-    text = "".join(f"{indent}{pair}{eol}" for pair in pairs)
+    text = "".join(f"{indent}{pair}{line_end}" for pair in pairs)
     return [Edit(end, end, glue + text)]

@@ -4,6 +4,7 @@ derived ids."""
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from memcli.text.matching import verbose
 
@@ -37,6 +38,20 @@ HEAD_DATE = re.compile(r"^ \[ (\d{4}-\d{2}-\d{2}) \] [ \t]*", re.VERBOSE)
 BLANKS = "\r\n \t"
 NO_BODY = "e3b0c442"  # the digest of an empty body
 _NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
+
+
+MOST_PIECES = 65_536
+"""Lines with a heading, a list item, a delimiter or a fence that a memory file may
+have: each may be an entry, which takes a thousand times the room of the line."""
+CROWDED = f"has more than {MOST_PIECES:,} headings, list items and delimiters"
+
+
+def is_crowded(text: str) -> bool:
+    """Whether a text has more pieces than a memory file may have."""
+    if text.count("\n") + text.count("\r") < MOST_PIECES:
+        return False
+    pieces = re.compile(r"(?<![^\r\n])[ ]*[-+*#`~]").finditer(text)
+    return any(True for _ in islice(pieces, MOST_PIECES, None))
 
 
 def with_line_feeds(text: str) -> str:

@@ -5,10 +5,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
-from memcli.memory import front_matter, grammar
+from memcli.memory import front_matter, grammar, prose
 from memcli.memory.dates import date_in, date_in_path
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
@@ -19,8 +18,6 @@ TOO_LONG = (
     f"front matter cannot be read: longer than {front_matter.MAX_BLOCK} characters"
 )
 _MAX_BODY = 65_536  # how far the end of a body is looked for by its digest (characters)
-_BULLETS_OF_A_SECTION = 3  # fewer are part of its text
-_BULLETS_WITHOUT_HEADING = 2
 
 
 class MemoryFile(NamedTuple):
@@ -51,8 +48,8 @@ class KnownFile(NamedTuple):
 
 
 def parse(text: str, path: str) -> MemoryFile:
-    """Split `text` into segments and read every entry; `path` seeds the ids of what has
-    none."""
+    """Split `text` into segments and read every entry; `path` seeds the ids of
+    entries without one."""
     return _Reader(text, path).read()
 
 
@@ -121,7 +118,7 @@ class _Reader:
         self.scan = grammar.with_line_feeds(text)
         self.top = int(text.startswith("\ufeff"))
         self.marks = list(grammar.MARK.find(self.scan, self.top, len(text)))
-        self.rules = [at for at, mark in enumerate(self.marks) if mark[1]]
+        self.rules = [number for number, mark in enumerate(self.marks) if mark[1]]
         self._block = cache(self._find_block)
         self.faults: list[tuple[int, str, str]] = []  # offset, message, severity
         self.line = grammar.line_numbers(self.scan)
@@ -181,8 +178,8 @@ class _Reader:
         line = start
         if text:
             line = max(self.scan.rfind("\n", start, text.start()) + 1, start)
-        own = grammar.HEADING.first.match(self.scan, line, limit)
-        rank = len(own[1]) if own else 2
+        heading = grammar.HEADING.first.match(self.scan, line, limit)
+        rank = len(heading[1]) if heading else 2
         fences: list[tuple[int, int]] | None = None
         for head in grammar.HEADING.later.finditer(self.scan, line, limit):
             if len(head[1]) > rank:
@@ -214,18 +211,18 @@ class _Reader:
     def _blocks(self) -> Iterator[EntryBlock]:
         """Every entry's block, and every damaged one, outside fences and in file
         order."""
-        at = 0
-        while at < len(self.marks):
-            if not self.marks[at][1]:
-                at = self._skip_fence(at)
-            elif block := self._block(at):
+        number = 0
+        while number < len(self.marks):
+            if not self.marks[number][1]:
+                number = self._skip_fence(number)
+            elif block := self._block(number):
                 yield block
                 # What closes a damaged one may well open the next entry.
                 end = block.close if block.damage else block.body
-                while at < len(self.marks) and self.marks[at].end() <= end:
-                    at += 1
+                while number < len(self.marks) and self.marks[number].end() <= end:
+                    number += 1
             else:
-                at += 1
+                number += 1
 
     def _skip_fence(self, at: int) -> int:
         """The mark after the fence. One that is not closed before the next block with an
@@ -238,10 +235,15 @@ class _Reader:
         if entry is None:
             return behind[0] + 1 if behind else len(self.marks)
         closing = next(
-            (place for place, i in enumerate(behind) if self._closes(i, opening)), None
+            (
+                place
+                for place, number in enumerate(behind)
+                if self._closes(number, opening)
+            ),
+            None,
         )
         if closing is not None:
-            fences = [self.marks[i] for i in behind]
+            fences = [self.marks[number] for number in behind]
             is_sound_after = grammar.pair_up(fences[closing + 1 :])
             if is_sound_after and not grammar.pair_up(fences):
                 return behind[closing] + 1
@@ -249,37 +251,37 @@ class _Reader:
         self._problem(offset, "code fence is not closed before the next entry")
         return entry
 
-    def _closes(self, at: int, opening: re.Match[str]) -> bool:
-        return grammar.closes(self.marks[at], opening[2])
+    def _closes(self, number: int, opening: re.Match[str]) -> bool:
+        return grammar.closes(self.marks[number], opening[2])
 
     def _until_second_entry(self, at: int) -> tuple[int | None, list[int]]:
         """The first entry after the fence that opens at a mark, and the fences between
         it and a second one; no entry and the closing fence where that comes first."""
         entry: int | None = None
         fences: list[int] = []
-        for i in range(at + 1, len(self.marks)):
-            if self.marks[i][1]:
-                block = self._block(i)
+        for number in range(at + 1, len(self.marks)):
+            if self.marks[number][1]:
+                block = self._block(number)
                 if block is None or block.values.get("id") is None:
                     continue
                 if entry is not None:
                     break
-                entry = i
+                entry = number
             elif entry is not None:
-                fences.append(i)
-            elif self._closes(i, self.marks[at]):
-                return None, [i]
+                fences.append(number)
+            elif self._closes(number, self.marks[at]):
+                return None, [number]
         return entry, fences
 
-    def _find_block(self, at: int) -> EntryBlock | None:
+    def _find_block(self, number: int) -> EntryBlock | None:
         """The block that opens at a mark; None where nobody meant an entry."""
-        start = self.marks[at].start(1)
+        start = self.marks[number].start(1)
         line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
         line_before = self.scan[max(line, self.top) : start]
         if start != self.top and line_before.strip():
             return None
-        inner = self._next_line(self.marks[at].end())
-        rule = bisect_right(self.rules, at)
+        inner = self._next_line(self.marks[number].end())
+        rule = bisect_right(self.rules, number)
         if rule == len(self.rules):
             return self._unclosed_block(start, inner)
         closing = self.marks[self.rules[rule]]
@@ -343,21 +345,21 @@ class _Reader:
 
     def _entry(self, block: EntryBlock, limit: int, place: int) -> Entry:
         end, is_touched = self._body_end(block, limit)
-        raw = self.text[block.body : end]
-        body = raw.strip(grammar.BLANKS)
+        entry_text = self.text[block.body : end]
+        body = entry_text.strip(grammar.BLANKS)
         values, faults = read_values(block.values)
         self._tell(block, faults)
         identified = bool(values["id"])
         if not identified:
             values["id"] = grammar.derived_id(self.path, str(place), body)
-        line = self.line(block.body + raw.index(body))
+        line = self.line(block.body + entry_text.index(body))
         entry = make_entry(values, body, self.day, line, (block.start, end))
         if identified and not is_touched:
             return entry
         return entry._replace(identified=identified, touched=is_touched)
 
     def _tell(self, block: EntryBlock, faults: list[tuple[str, str]]) -> None:
-        """Problems of values, with the place where each key stands for the last time."""
+        """Report problems of values, with the last place where each key stands."""
         twice = [
             (key, f"key {key!r} stands twice; the last one counts")
             for key in block.repeated
@@ -370,17 +372,6 @@ class _Reader:
             self._problem(places.get(name, block.inner), message)
 
 
-# Units of prose
-
-
-class _Section(NamedTuple):
-    """Text below a heading, with the titles on the way to it; () before the first."""
-
-    titles: tuple[str, ...]
-    start: int
-    end: int
-
-
 def sections(file: MemoryFile) -> list[Entry]:
     """The units of all prose: sections below headings; of one that is mostly a list,
     bullets."""
@@ -389,9 +380,9 @@ def sections(file: MemoryFile) -> list[Entry]:
     scan = grammar.with_line_feeds(file.text)
     line_of = grammar.line_numbers(scan)
     day = date_in_path(file.path)
-    for section, start, end in _pieces(scan, file.segments):
-        raw = file.text[start:end]
-        body = raw.strip("\ufeff" + grammar.BLANKS)
+    for section, start, end in prose.pieces(scan, file.segments):
+        unit_text = file.text[start:end]
+        body = unit_text.strip("\ufeff" + grammar.BLANKS)
         heading = re.match(r"#[^\r\n]*", body) if section.titles else None
         if not re.search(r"\w", body[heading.end() if heading else 0 :]):
             continue  # a heading or a rule alone
@@ -401,99 +392,9 @@ def sections(file: MemoryFile) -> list[Entry]:
         seen[title, body] = ordinal
         values, _ = read_values({"title": title} if title else {})
         values["id"] = grammar.derived_id(file.path, title, body, str(ordinal))
-        line = line_of(start + raw.index(body))
+        line = line_of(start + unit_text.index(body))
         unit = make_entry(values, body, day, line, (start, end))
         dates = filter(None, map(date_in, reversed(section.titles)))
         date = next(dates, unit.date)
         units.append(unit._replace(written=False, identified=False, date=date))
     return units
-
-
-def _pieces(
-    scan: str, segments: Sequence[Segment]
-) -> Iterator[tuple[_Section, int, int]]:
-    """The stretches of prose that are a unit each, with their sections."""
-    for segment in segments:
-        if segment.kind == "prose":
-            for section in _split_headings(scan, segment):
-                for start, end in _split_bullets(scan, section):
-                    yield section, start, end
-
-
-def _split_bullets(scan: str, section: _Section) -> list[tuple[int, int]]:
-    """The bullets of a section with what is nested in them; the whole where they are no
-    half."""
-    _, start, end = section
-    first = start
-    least = _BULLETS_WITHOUT_HEADING
-    if section.titles:
-        first = scan.find("\n", start, end) + 1 or end
-        least = _BULLETS_OF_A_SECTION
-    starts = list(_list_starts(scan, first, end))
-    places = [place for place, _ in starts]
-    stops = [*places[1:], end]
-    sizes = [
-        stop - place
-        for (place, is_bullet), stop in zip(starts, stops, strict=False)
-        if is_bullet
-    ]
-    if len(sizes) < least or 2 * sum(sizes) < end - first:
-        return [(start, end)]
-    inside = (place for place in places if place > start)
-    return list(pairwise([start, *inside, end]))
-
-
-@verbose
-def _bullet() -> str:
-    """A bullet that is no rule such as `* * *`."""
-    return r"(?<![^\n]) [ ]* [-*+][ \t]+ (?! [-*_ \t]* \r? (?:\n|\Z) ) \S"
-
-
-def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
-    """(place, True) of each top-level bullet, (place, False) where text follows a
-    list."""
-    if not _bullet().search(scan, start, end):
-        return
-    fences = grammar.code_fences(scan, start, end)
-    depth: int | None = None
-    in_list = False
-    after_blank = False
-    next_place = start
-    for line in scan[start:end].split("\n"):
-        place = next_place
-        next_place += len(line) + 1
-        is_blank = not line.strip()
-        if is_blank or grammar.within(fences, place):
-            after_blank = is_blank
-            continue
-        indent = len(line) - len(line.lstrip(" "))
-        is_outer = depth is None or indent <= depth
-        if is_outer and _bullet().match(line):
-            depth = depth or indent
-            in_list = True
-            yield place, True
-        elif is_outer and in_list and after_blank:
-            in_list = False
-            yield place, False
-        after_blank = False
-
-
-def _split_headings(scan: str, segment: Segment) -> Iterator[_Section]:
-    """The sections of a segment; headings inside fences do not count."""
-    start = segment.start + int(scan.startswith("\ufeff", segment.start))
-    fences = grammar.code_fences(scan, start, segment.end)
-    headings = [
-        heading
-        for heading in grammar.HEADING.find(scan, start, segment.end)
-        if not grammar.within(fences, heading.start(1))
-    ]
-    places = [scan.rfind("\n", start, each.start(1)) + 1 or start for each in headings]
-    places.append(segment.end)
-    if scan[segment.start : places[0]].strip("\ufeff" + grammar.BLANKS):
-        yield _Section((), segment.start, places[0])
-    ranks: list[tuple[int, str]] = []
-    for heading, (place, end) in zip(headings, pairwise(places), strict=True):
-        rank = len(heading[1])
-        outer = [item for item in ranks if item[0] < rank]
-        ranks = [*outer, (rank, grammar.heading_text(heading))]
-        yield _Section(tuple(title for _, title in ranks), place, end)

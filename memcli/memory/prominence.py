@@ -143,9 +143,9 @@ def _recalled(stability: float, difficulty: float, days: float, grade: int) -> f
     return stability * (1 + gain * surprise * factor)
 
 
-def growth(n: int, mode: str = "log") -> float:
+def growth(uses: int, mode: str = "log") -> float:
     """The factor of `n` reinforcements: linear 1 + n, log 1 + log2(n+1)/8, none 1."""
-    count = max(n, 0) if mode != "none" else 0
+    count = max(uses, 0) if mode != "none" else 0
     return 1.0 + count if mode == "linear" else 1 + math.log2(count + 1) / 8
 
 
@@ -166,7 +166,7 @@ USED = 0.3
 
 
 def stronger(entry: Entry, today: str) -> dict[str, Any]:
-    """One count more, and today's date."""
+    """The values of an entry with one more count and today's date."""
     return {
         "reinforcement_count": entry.reinforcement_count + 1,
         "last_reinforced": today,

@@ -8,14 +8,19 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 
 from memcli.memory.values import Entry
 from memcli.memory.words import spaceless_runs, stem
 from memcli.named import NamedTuple
+from memcli.text.lookalikes import LOOKALIKES
 from memcli.text.matching import table, verbose
 
 MOST_LIKELY = 3
+LEAST = 12
+"""Characters of a line by which its words are known elsewhere."""
+_HEADING_MARK = re.compile(r"\A\s*#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?")
 
 
 class Bounds(NamedTuple):
@@ -34,8 +39,6 @@ BOTH = Bounds(clear=0.3, apart=0.1, likely=0.2)
 REPLACED = Bounds(clear=0.2, apart=0.05, likely=0.15)
 """Who says what holds instead has told the old before: less is enough (chosen on the
 development half of a public suite, so fitted there)."""
-LOOKALIKES = str.maketrans("аеорсухіјѕԁһɡɩοανρτυικѵ", "aeopcyxijsdhgioavptuikv")
-"""Letters of other alphabets that look like Latin ones."""
 
 
 class Meant(NamedTuple):
@@ -86,6 +89,13 @@ def digest_of(text: str, salt: str) -> str:
     return hashlib.sha256(f"{salt}\n{words}".encode("utf-8", "replace")).hexdigest()
 
 
+def lines_of(body: str) -> list[str]:
+    """The lines of an entry, its title among them, that are long enough to be told
+    by (all where none is); without the mark and date of a heading."""
+    bare = [_HEADING_MARK.sub("", line).strip() for line in body.splitlines()]
+    return [line for line in bare if len(line) >= LEAST] or [*filter(None, bare)]
+
+
 @verbose
 def identifier() -> str:
     """A word that names one thing: with a digit, or a sign within."""
@@ -106,6 +116,7 @@ def words_of(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@cache
 def _idle() -> frozenset[str]:
     return frozenset(table("index/stop_words.txt").split()) | _ABOUT
 
@@ -126,29 +137,63 @@ def meant(
     likeness: Sequence[float] = (),
 ) -> Meant:
     """Which of these texts are meant by words about them, and by what holds `instead`;
-    `every`: all that have what is named. One that lacks an identifier of the words is never meant. `likeness` are
-    cosines of the words with the texts, where vectors are there: they count half."""
+    `every`: all that have what is named. One that lacks an identifier of the words is
+    never meant. `likeness` are cosines of the words with the texts, where vectors are
+    there: they count half."""
     wanted = words_of(f"{about} {instead}")
     if not wanted or not texts:
         return Meant()
+    shares = _shares(wanted, texts)
+    asked = words_of(about) if instead and not likeness else []
+    if asked:  # the new value has words of its own
+        pairs = zip(shares, _shares(asked, texts), strict=True)
+        shares = [(both + alone) / 2 for both, alone in pairs]
+    if likeness:
+        pairs = zip(shares, likeness, strict=True)
+        shares = [0.5 * share + 0.5 * max(0.0, cosine) for share, cosine in pairs]
+    # What is named must be there.
+    named = _Named.of(about)
+    for place, text in enumerate(texts):
+        if not named.stands_in(text):
+            shares[place] = 0.0
+    bounds = BOTH if likeness else BY_WORDS
+    if instead and likeness:
+        bounds = REPLACED
+    return _decided(shares, bounds, every=every, is_named=bool(named.all))
+
+
+def _shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
+    """How much of the words each text has, by their rarity among the texts."""
     known = [frozenset(words_of(text)) for text in texts]
     often = Counter(word for words in known for word in words)
     rarity = {word: math.log(1 + len(texts) / (0.5 + often[word])) for word in wanted}
     whole = sum(rarity.values())
-    named = {match[0].strip(".:-/") for match in identifier().finditer(fold(about))}
-    people = proper_name().findall(about)
-    shares = []
-    for place, words in enumerate(known):
-        has_names = all(name in words or name in fold(texts[place]) for name in named)
-        has_people = all(_has_name(texts[place], name) for name in people)
-        share = sum(rarity[word] for word in wanted if word in words) / whole
-        if likeness:
-            share = 0.5 * share + 0.5 * max(0.0, likeness[place])
-        shares.append(share if has_names and has_people else 0.0)
-    bounds = BOTH if likeness else BY_WORDS
-    if instead and likeness:
-        bounds = REPLACED
-    return _decided(shares, bounds, every=every, is_named=bool(named or people))
+    return [
+        sum(rarity[word] for word in wanted if word in words) / whole for words in known
+    ]
+
+
+class _Named(NamedTuple):
+    """What words name: identifiers, and people or products."""
+
+    identifiers: frozenset[str]
+    people: tuple[str, ...]
+
+    @classmethod
+    def of(cls, about: str) -> "_Named":
+        found = (match[0].strip(".:-/") for match in identifier().finditer(fold(about)))
+        people = proper_name().findall(about)
+        return cls(identifiers=frozenset(found), people=tuple(people))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.identifiers, *self.people)
+
+    def stands_in(self, text: str) -> bool:
+        """Whether a text has all that is named."""
+        folded = fold(text)
+        has_names = all(name in folded for name in self.identifiers)
+        return has_names and all(_has_name(text, name) for name in self.people)
 
 
 @verbose
@@ -186,9 +231,3 @@ def reason_of(entry: Entry) -> str:
         newer = str(extra["superseded_by"])[:8]
         because = f"superseded by {newer}"
     return ", ".join(str(part) for part in (when, because) if part)
-
-
-def first_alike(text: str, taken: Iterable[tuple[Entry, str]]) -> Entry | None:
-    """The first taken-back entry whose text is the same once folded."""
-    mine = fold(text)
-    return next((entry for entry, other in taken if fold(other) == mine), None)

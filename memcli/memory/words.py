@@ -46,8 +46,8 @@ def clean(text: str) -> str:
     data = text.encode(
         "utf-8", "surrogatepass"
     )  # faster to look through; \xed begins a surrogate
-    odd = b"\xed" in data or len(data.translate(None, _CONTROLS)) < len(data)
-    return re.sub(_CONTROL, " ", text) if odd else text
+    unusual = b"\xed" in data or len(data.translate(None, _CONTROLS)) < len(data)
+    return re.sub(_CONTROL, " ", text) if unusual else text
 
 
 def join(texts: list[str]) -> str:
@@ -66,8 +66,8 @@ def body_of(text: str, title: str) -> str:
 
 
 def sub_words(text: str) -> str:
-    """Words that the tokenizer cannot see: humps of camelCase, bigrams where no blanks
-    are."""
+    """Words that the tokenizer cannot see: the humps of camelCase, and bigrams in
+    scripts without blanks."""
     words = _WORD.findall(text) if _has_joint(text) else ()
     found = [
         hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)
@@ -86,7 +86,7 @@ def _has_joint(text: str) -> bool:
 def bigrams(run: str) -> list[str]:
     """Overlapping pairs of characters; the last character stands alone, so that each
     begins one."""
-    return [run[i : i + 2] for i in range(len(run))]
+    return [run[start : start + 2] for start in range(len(run))]
 
 
 def humps(word: str) -> list[str]:
@@ -96,9 +96,12 @@ def humps(word: str) -> list[str]:
 
 
 def word_forms(text: str) -> Iterator[str]:
-    """The words that have a vector: identifiers by humps, pairs where no blanks are."""
+    """The words that have a vector: identifiers by their humps, and pairs of
+    characters in scripts without blanks."""
     words = _WORD.findall(text)
     if text.isascii() and not _has_joint(text):  # most texts
+        if max(map(len, words), default=0) <= LONGEST:
+            return iter(words)
         return (word for word in words if len(word) <= LONGEST)
     return chain.from_iterable(map(_forms, words))
 
@@ -107,7 +110,10 @@ def word_forms(text: str) -> Iterator[str]:
 def _forms(word: str) -> tuple[str, ...]:
     if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
         return tuple(
-            p for run in runs for p in bigrams(run) if len(p) == 2 or len(run) == 1
+            pair
+            for run in runs
+            for pair in bigrams(run)
+            if len(pair) == 2 or len(run) == 1
         )
     return tuple(part for part in humps(word) or (word,) if len(part) <= LONGEST)
 
@@ -115,11 +121,11 @@ def _forms(word: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """A word without its usual English ending, so that forms of one word meet."""
-    low = word.lower()
+    lower = word.lower()
     for ending in _ENDINGS:
-        if low.endswith(ending) and len(low) - len(ending) >= 3:
-            return low[: -len(ending)]
-    return low
+        if lower.endswith(ending) and len(lower) - len(ending) >= 3:
+            return lower[: -len(ending)]
+    return lower
 
 
 def stems(text: str) -> set[str]:
@@ -130,11 +136,11 @@ def stems(text: str) -> set[str]:
 
 def spaceless_runs(text: str) -> list[str]:
     """The stretches of `text` in scripts that put no blanks between words."""
-    if text.isascii() or max(odd := set(text)) < "\u0e00":
+    if text.isascii() or max(unusual := set(text)) < "\u0e00":
         return []
     # Dashes and dots stand in many a text: for them alone the pattern is not worth
     # compiling.
-    if all(each < "\u0e00" or "\u2000" <= each < "\u3040" for each in odd):
+    if all(letter < "\u0e00" or "\u2000" <= letter < "\u3040" for letter in unusual):
         return []
     return re.findall(_SPACELESS, text)
 
@@ -162,9 +168,9 @@ def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     return dot / math.sqrt(sizes) if dot else 0.0
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, singular: str, many: str = "") -> str:
     """`1 file`, `2 files`, `3 entries`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def each_text(value: object, change: Callable[[str], str]) -> object:

@@ -64,7 +64,9 @@ def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
     checked: dict[str, Any] = {"importance": 0.5, "count": 0}
     for key, value in values.items():
         if key in _LISTS:
-            fits = isinstance(value, list) and all(isinstance(x, str) for x in value)
+            fits = isinstance(value, list) and all(
+                isinstance(item, str) for item in value
+            )
         elif key in _NUMBERS:
             fits = type(value) in (int, float) and 0 <= value <= MOST_NUMBER
         else:

@@ -114,7 +114,7 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
 
 
 def explained(error: BaseException, where: str) -> BaseException:
-    """A failure of the driver as a MemError; anything else as it is."""
+    """A failure of the driver as a MemError; any other error unchanged."""
     import psycopg
     from psycopg import errors
 
@@ -244,7 +244,9 @@ def _refuse_intruders(connection: psycopg.Connection[Any]) -> None:
             raise RefusedError(what, hint)
 
 
-def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> None:
+def index_vectors(
+    connection: psycopg.Connection[Any], model: str, dimension: int
+) -> None:
     """Make an HNSW index over the vectors of one model, once, where the role owns the
     tables."""
     from hashlib import blake2b
@@ -253,11 +255,11 @@ def index_vectors(connection: psycopg.Connection[Any], model: str, dim: int) -> 
 
     if connection.execute(_OWNED).fetchone() != (True,):
         return
-    key = blake2b(f"{model}/{dim}".encode(), digest_size=6).hexdigest()
+    key = blake2b(f"{model}/{dimension}".encode(), digest_size=6).hexdigest()
     statement = sql.SQL(_VECTORS).format(
         name=sql.Identifier(f"chunks_near_{key}"),
         vector=sql.SQL(_vector_schema(connection)),
-        dim=dim,
+        dim=dimension,
         model=model,
     )
     connection.execute(statement)

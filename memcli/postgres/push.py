@@ -68,11 +68,13 @@ def push(app: App, *, archived: bool = False) -> PushReport:
     wanted, left_out = _wanted(app, app.project.root, archived)
     team = app.project.config.store_team
     with closing(link.Link(url, environ)) as server:
-        made = not server.ask(link.version) and server.ask(link.make)
+        created = not server.ask(link.version) and server.ask(link.make)
         link.require(server.ask(link.version))
         for _ in range(TRIES):
             with suppress(writer.Stale):
-                known = server.ask(lambda c: writer.known(c, identity, team))
+                known = server.ask(
+                    lambda connection: writer.known(connection, identity, team)
+                )
                 target = _Target(
                     app=app,
                     server=server,
@@ -81,7 +83,7 @@ def push(app: App, *, archived: bool = False) -> PushReport:
                     archived=archived,
                 )
                 report = _push(_with_model(target), wanted)
-                return report._replace(left_out=left_out, made=made)
+                return report._replace(left_out=left_out, made=created)
     what = f"this project is being pushed by others all the time ({server.where})"
     raise RefusedError(what, "run again")
 
@@ -96,12 +98,14 @@ def _wanted(
         for row in app.index.files().values()
         if leaves(row.place, row.tree, archived=archived) and row.hash
     }
-    kept = set(_git(root, wanted, "ls-files", "-z"))
-    for name in _git(root, kept, "diff", "--name-only", "-z", "--relative", "HEAD"):
+    remaining = set(_git(root, wanted, "ls-files", "-z"))
+    for name in _git(
+        root, remaining, "diff", "--name-only", "-z", "--relative", "HEAD"
+    ):
         hint = "commit it first: what is shared is as of a commit"
         raise RefusedError(f"{name} differs from what is committed", hint)
-    left_out = tuple(sorted(wanted.keys() - kept))
-    return {name: row for name, row in wanted.items() if name in kept}, left_out
+    left_out = tuple(sorted(wanted.keys() - remaining))
+    return {name: row for name, row in wanted.items() if name in remaining}, left_out
 
 
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
@@ -109,11 +113,11 @@ def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
     listed = sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
         some = listed[start : start + ARGUMENTS]
-        done = git.run([*command, "--", *some], root, timeout=120)
-        if done.returncode:
-            what = f"git {command[0]} failed: {done.stderr.strip()}"
+        process = git.run([*command, "--", *some], root, timeout=120)
+        if process.returncode:
+            what = f"git {command[0]} failed: {process.stderr.strip()}"
             raise ProviderError(what, "git status")
-        found += [name for name in done.stdout.split("\0") if name]
+        found += [name for name in process.stdout.split("\0") if name]
     return found
 
 
@@ -130,7 +134,9 @@ def _push(target: _Target, files: dict[str, FileRow]) -> PushReport:
         archived=target.archived,
     )
     if target.dim:
-        target.server.ask(lambda c: link.index_vectors(c, target.model, target.dim))
+        target.server.ask(
+            lambda connection: link.index_vectors(connection, target.model, target.dim)
+        )
     # What has vectors of another model is not changed but sent anew.
     same = (target.model, target.dim) == (before.model, before.dim)
     problems: list[Problem] = []
@@ -139,7 +145,9 @@ def _push(target: _Target, files: dict[str, FileRow]) -> PushReport:
     )
     if change.files or change.gone or facts != before:
         change = change._replace(anew=not same)
-        target.server.ask(lambda c: writer.write(c, identity, target.known, change))
+        target.server.ask(
+            lambda connection: writer.write(connection, identity, target.known, change)
+        )
     for other in target.known.others:
         target.app.notes.append(f"team {other} has this project, too, as it was pushed")
     return PushReport(
@@ -162,22 +170,24 @@ def _changed(
     known: Mapping[str, str],
     problems: list[Problem],
 ) -> Change:
-    """What makes of the files that are `known`, by their hashes, these `files`."""
+    """The change that turns the `known` files, by their hashes, into these `files`."""
     changed = list[FileChange]()
     for name, row in files.items():
         state = digest("\0".join((FORMAT, row.hash, *row.place)).encode())
         if known.get(name) != state:
             changed.append(_read(target.app, row, state, problems))
-    gone = [number(name) for name in known if name not in files]
+    removed = [number(name) for name in known if name not in files]
     wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
     have = set[int]()
     if known:
-        touched = [*gone, *(file.number for file in changed)]
-        have = target.server.ask(lambda c: writer.have(c, target.known.key, touched))
+        touched = [*removed, *(file.number for file in changed)]
+        have = target.server.ask(
+            lambda connection: writer.have(connection, target.known.key, touched)
+        )
     return Change(
         facts=facts,
         files=changed,
-        gone=gone,
+        gone=removed,
         new=_new(target, [pair for key, pair in wanted.items() if key not in have]),
         dropped=sorted(have - wanted.keys()),
         anew=False,
@@ -228,18 +238,20 @@ def _with_model(target: _Target) -> _Target:
         return target
     model = f"{embedder.provider}/{embedder.model}"
     facts = target.known.facts
-    dim = target.app.project.config.embed_dimensions
+    dimension = target.app.project.config.embed_dimensions
     if embedder.provider == "local":
-        dim = arithmetic.DIM
-    elif not dim and facts.model == model:
-        dim = facts.dim
-    dim = dim or len(embedder.embed(["dimension"])[0])
-    have = sorted(target.server.ask(lambda c: writer.dimensions(c, model)))
-    if have and dim not in have:
+        dimension = arithmetic.DIM
+    elif not dimension and facts.model == model:
+        dimension = facts.dim
+    dimension = dimension or len(embedder.embed(["dimension"])[0])
+    have = sorted(
+        target.server.ask(lambda connection: writer.dimensions(connection, model))
+    )
+    if have and dimension not in have:
         listed = " or ".join(map(str, have))
         what = f"vectors of {model} have {listed} dimensions in the shared index, here"
-        raise UsageError(f"{what} {dim}", f"set embed_dimensions = {have[0]}")
-    return target._replace(model=model, dim=dim)
+        raise UsageError(f"{what} {dimension}", f"set embed_dimensions = {have[0]}")
+    return target._replace(model=model, dim=dimension)
 
 
 def _chosen(app: App, sent: Sent) -> bool:
@@ -264,5 +276,5 @@ def _vectors(target: _Target, chosen: Sequence[Sent]) -> list[str | None]:
         embedded_text(row.title, row.around.partition(AROUND)[0] or row.text)
         for row in (sent.row for sent in chosen)
     ]
-    made = of_texts(target.app.index.vectors, embedder, texts)
-    return [literal(vector) if vector else None for vector in made]
+    created = of_texts(target.app.index.vectors, embedder, texts)
+    return [literal(vector) if vector else None for vector in created]

@@ -12,10 +12,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from memcli.errors import ProviderError, UsageError
-from memcli.index import refresh
+from memcli.index import filters, refresh
 from memcli.index.database import IN_MEMORY, Index
 from memcli.index.embedding import learn
-from memcli.index.lexical import Lexical, Query, idf
+from memcli.index.fulltext import ALL, Lexical, idf
+from memcli.index.lexical import Query
 from memcli.index.vectors import VectorState
 from memcli.index.view import (
     About,
@@ -23,6 +24,7 @@ from memcli.index.view import (
     FileRow,
     Filters,
     Lane,
+    Passage,
     Signals,
     words_alone,
 )
@@ -114,7 +116,9 @@ class SharedIndex:
         self._index.close()
 
     def _ask(self, statement: str, **values: object) -> list[tuple[Any, ...]]:
-        return self.link.ask(lambda c: c.execute(statement, values).fetchall())
+        return self.link.ask(
+            lambda connection: connection.execute(statement, values).fetchall()
+        )
 
     # What there is, in all projects that are searched
 
@@ -149,7 +153,7 @@ class SharedIndex:
             looked_at=LOOKED_AT,
             most=BROUGHT * pool,
         )
-        return self._index.words.best(terms, None, frozenset(), pool)
+        return self._index.words.best(terms, pool=pool)
 
     def lane(
         self, config: Config, embedder: "Embedder", task: str, asked: Query,
@@ -178,19 +182,21 @@ class SharedIndex:
         )
         self._embed(embedder, len(meaning.vector))
         signals = vector_lane.lane(
-            self._index, embedder, meaning, lexical, floor / 2, (None, ())
+            self._index, embedder, meaning, lexical, floor / 2, ALL
         )
         return Lane(fusion, floor, signals)
 
-    def _require(self, model: str, dim: int = 0) -> None:
-        dims = {p.dim for p in self.searched if p.model == model}
-        models = sorted({p.model for p in self.searched if p.model})
+    def _require(self, model: str, dimension: int = 0) -> None:
+        dims = {project.dim for project in self.searched if project.model == model}
+        models = sorted({project.model for project in self.searched if project.model})
         if not models:
             raise UsageError("the shared index has no vectors", "")
         if not dims:
             raise UsageError(f"its vectors are of {', '.join(models)}", "")
-        if dim and dim not in dims:
-            what = f"its vectors of {model} have {min(dims)} dimensions, here {dim}"
+        if dimension and dimension not in dims:
+            what = (
+                f"its vectors of {model} have {min(dims)} dimensions, here {dimension}"
+            )
             raise UsageError(what, f"set embed_dimensions = {min(dims)}")
 
     # What becomes of it here
@@ -244,7 +250,7 @@ class SharedIndex:
         )
         return number
 
-    def _embed(self, embedder: "Embedder", dim: int) -> None:
+    def _embed(self, embedder: "Embedder", dimension: int) -> None:
         """Give what was brought the vectors that came with it, of this dimension, and
         with the local embedder its words."""
         model = f"{embedder.provider}/{embedder.model}"
@@ -263,7 +269,7 @@ class SharedIndex:
         rows = list[tuple[int, bytes, bytes]]()
         for number, chunk in brought.items():
             vector = quantised(chunk.vector or "")
-            if len(vector) == dim:
+            if len(vector) == dimension:
                 ids = array("I", [known[word][0] for word in words.get(number, ())])
                 rows.append((number, vector, ids.tobytes()))
         insert = "INSERT INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
@@ -276,9 +282,11 @@ class SharedIndex:
     def passes(self, candidate: Candidate) -> bool:
         return True
 
-    def text(self, candidate: Candidate) -> str:
+    def passage(self, candidate: Candidate) -> Passage:
         whole = candidate.part == 0 and len(candidate.text) < SIZE
-        return candidate.text if whole else self._index.entries.text(candidate)
+        if whole:
+            return Passage(candidate.text)
+        return filters.passage(self._index.entries, candidate)
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
         select = (
@@ -325,8 +333,8 @@ class _Candidates(Index):
 class _SharedWords(Lexical):
     _has_passages = True  # so that what is in memory is counted there
 
-    def __init__(self, db: sqlite3.Connection, shared: SharedIndex) -> None:
-        super().__init__(db)
+    def __init__(self, database: sqlite3.Connection, shared: SharedIndex) -> None:
+        super().__init__(database)
         self._shared = shared
 
     def size(self) -> int:
@@ -347,10 +355,10 @@ def lane_of(
 
     def look(task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
         try:
-            made = embedder() if config.fusion != "bm25" else None
-            if made is None:
+            created = embedder() if config.fusion != "bm25" else None
+            if created is None:
                 return None
-            return shared.lane(config, made, task, asked, lexical)
+            return shared.lane(config, created, task, asked, lexical)
         except (ProviderError, UsageError) as error:
             if shared.link.failed:
                 raise
@@ -396,5 +404,5 @@ def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
         "since": filters.since,
         "until": filters.until,
     }
-    kept = {key: value for key, value in given.items() if value}
-    return json.dumps({"store": sorted(stores), **kept})
+    remaining = {key: value for key, value in given.items() if value}
+    return json.dumps({"store": sorted(stores), **remaining})

@@ -20,8 +20,8 @@ def searched(text: str) -> str:
     text = text[:MOST].lower()
     if not text.isascii():
         letters = unicodedata.normalize("NFKD", text)
-        kept = [letter for letter in letters if not unicodedata.combining(letter)]
-        text = unicodedata.normalize("NFC", "".join(kept))
+        remaining = [letter for letter in letters if not unicodedata.combining(letter)]
+        text = unicodedata.normalize("NFC", "".join(remaining))
     return " ".join(word for word in _PIECE.findall(text) if len(word) <= LONGEST)
 
 

@@ -198,7 +198,7 @@ def write(
         cursor.execute(delete.format("files", "file"), (key, list(change.gone)))
         cursor.execute(delete.format("chunks", "id"), (key, list(change.dropped)))
         cursor.executemany(_FILE, [_file(key, facts, file) for file in change.files])
-        cursor.executemany(_CHUNK, [_chunk(key, facts, new) for new in change.new])
+        cursor.executemany(_CHUNK, [_chunk(key, facts, chunk) for chunk in change.new])
         cursor.execute(_PROJECT, {"project": key, **facts._asdict()})
 
 
@@ -216,15 +216,15 @@ def _file(key: UUID, facts: Facts, file: FileChange) -> dict[str, Any]:
     }
 
 
-def _chunk(key: UUID, facts: Facts, new: NewChunk) -> dict[str, Any]:
-    row = new.sent.row
-    place = new.file.place
+def _chunk(key: UUID, facts: Facts, chunk: NewChunk) -> dict[str, Any]:
+    row = chunk.sent.row
+    place = chunk.file.place
     return {
         "project": key,
-        "id": new.sent.id,
+        "id": chunk.sent.id,
         "team": facts.team,
-        "file": new.file.number,
-        "head": new.sent.head,
+        "file": chunk.file.number,
+        "head": chunk.sent.head,
         "entry": row.entry,
         "part": row.part,
         "live": bool(row.live),
@@ -235,17 +235,17 @@ def _chunk(key: UUID, facts: Facts, new: NewChunk) -> dict[str, Any]:
         "type": row.type,
         "kind": row.kind,
         "date": row.date,
-        "begins": new.sent.begins,
-        "ends": new.sent.ends,
+        "begins": chunk.sent.begins,
+        "ends": chunk.sent.ends,
         "title": row.title,
         "text": row.text,
         "tags": row.tags,
         "parts": row.parts,
         "around": row.around,
         "metadata": row.metadata,
-        "model": facts.model if new.vector else "",
-        "dim": facts.dim if new.vector else 0,
-        "vector": new.vector,
+        "model": facts.model if chunk.vector else "",
+        "dim": facts.dim if chunk.vector else 0,
+        "vector": chunk.vector,
         "words_a": searched(row.title),
         "words_b": searched(f"{row.text} {row.tags} {row.date}"),
         "words_c": searched(row.parts),

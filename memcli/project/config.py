@@ -57,7 +57,7 @@ class Config(NamedTuple):
     hook_proxy: bool = True
     hook_show: bool = True
     sync: str = "off"
-    inject_min: float = 0.34
+    inject_min: float = 0.4
     history: bool = True
     history_days: int = 365
     history_commits: int = 20_000
@@ -115,17 +115,17 @@ def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Where]]) -> Settings:
     origins = dict.fromkeys(Config._fields, "default")
     faults: list[Fault] = []
     for origin, layer, where in layers:
-        for key, raw in layer.items():
+        for key, written in layer.items():
             try:
-                values[key] = _judged(origin, key, raw)
+                values[key] = _judged(origin, key, written)
                 origins[key] = origin
             except UsageError as error:
                 faults.append(Fault(where(key), error.what, error.hint))
     return Settings(Config(**values), origins, tuple(faults))
 
 
-def _judged(origin: str, key: str, raw: Any) -> Any:
-    from memcli.project.keys import KEYS, OF_A_REPOSITORY  # most runs set none
+def _judged(origin: str, key: str, written: Any) -> Any:
+    from memcli.project.keys import KEYS  # most runs set none
 
     if key not in KEYS:
         from difflib import get_close_matches
@@ -133,13 +133,13 @@ def _judged(origin: str, key: str, raw: Any) -> Any:
         near = get_close_matches(key, KEYS, 1)
         hint = f"did you mean {near[0]!r}?" if near else "keys: " + ", ".join(KEYS)
         raise UsageError(f"unknown key {key[:60]!r}", hint)
-    if origin == "project file" and key not in OF_A_REPOSITORY:
+    if origin == "project file" and not KEYS[key].anyone:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"
         raise UsageError(f"{key!r} may not be set by a repository", hint)
     try:
-        return KEYS[key](raw)
+        return KEYS[key].check(written)
     except ValueError as error:
-        what = f"{key} = {str(raw)[:60]!r} cannot be used"
+        what = f"{key} = {str(written)[:60]!r} cannot be used"
         raise UsageError(what, f"{key} takes {error}") from None
 
 
@@ -218,12 +218,12 @@ def with_value(text: str, key: str, value: str) -> str | None:
     mark = text[: text.startswith("\ufeff")]
     body = text.removeprefix("\ufeff")
     table = re.search(r"(?m)^[ \t]*\[", body)
-    top = body[: table.start()] if table else body
-    old = rf"""(?m)^([ \t]*{key}[ \t]*=[ \t]*)(?:"[^"\n]*"|'[^'\n]*')"""
-    after, found = re.subn(old, rf'\g<1>"{value}"', top, count=1)
+    tree_top = body[: table.start()] if table else body
+    old_line = rf"""(?m)^([ \t]*{key}[ \t]*=[ \t]*)(?:"[^"\n]*"|'[^'\n]*')"""
+    after, found = re.subn(old_line, rf'\g<1>"{value}"', tree_top, count=1)
     if not found:
-        after = f'{key} = "{value}"' + ("\r\n" if "\r\n" in body else "\n") + top
-    after += body[len(top) :]
+        after = f'{key} = "{value}"' + ("\r\n" if "\r\n" in body else "\n") + tree_top
+    after += body[len(tree_top) :]
     with suppress(ValueError, RecursionError):
         if tomllib.loads(after) == {**tomllib.loads(body), key: value}:
             return mark + after

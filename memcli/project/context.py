@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
 from memcli.project.git import may_be_root
 from memcli.project.levels_on_disk import Names
-from memcli.project.listing import FoundFile, Listing, shown
+from memcli.project.listing import PRIVATE, FoundFile, Listing, shown
 from memcli.storage.files import (
     MEMORY_BYTES,
     SMALL_BYTES,
@@ -84,16 +85,20 @@ class Project:
                 raise UsageError(f"the root is no folder ({path})", hint)
             return None if path == self.home else path
         user = config.read_settings(config.user_file(self.home, self.environ)).values
-        own = config.jobs_dirs(user, config.from_environment(self.environ), self._flags)
-        return find_root(self.cwd, self.home, own)
+        configured = config.jobs_dirs(
+            user, config.from_environment(self.environ), self._flags
+        )
+        return find_root(self.cwd, self.home, configured)
 
     @cached_property
     def key(self) -> str:
         """The identity of this project for the state file: git common directory and
         root."""
-        top = git.work_tree(self.root) if self.root is not None else None
+        tree_top = git.work_tree(self.root) if self.root is not None else None
         return (
-            f"{git.common_dir(top) if top else ''}\0{self.root}" if self.root else "~"
+            f"{git.common_dir(tree_top) if tree_top else ''}\0{self.root}"
+            if self.root
+            else "~"
         )
 
     @cached_property
@@ -107,14 +112,14 @@ class Project:
         return config.require(self.settings)
 
     def tolerate_configuration(self) -> None:
-        """From now on take what is usable of a faulty configuration, and defaults for
+        """From now on use what is usable of a faulty configuration, and defaults for
         the rest."""
         self.__dict__["config"] = self.settings.config
 
     @cached_property
     def jobs_dirs(self) -> tuple[str, ...]:
-        own = self.config.jobs_dir
-        return (*JOBS_DIRS, own) if own else JOBS_DIRS
+        configured = self.config.jobs_dir
+        return (*JOBS_DIRS, configured) if configured else JOBS_DIRS
 
     @cached_property
     def listing(self) -> Listing:
@@ -164,11 +169,14 @@ class Project:
 
     def read(self, file: FoundFile) -> "MemoryFile":
         """Read and parse a memory file. Raises `Unreadable`."""
+        from memcli.memory.grammar import CROWDED, is_crowded
         from memcli.memory.parser import parse
 
         text = self.written.get(file.path)
         if text is None:
             text = read_text(file.path, file.base)
+        if is_crowded(text):
+            raise Unreadable(CROWDED)
         return parse(text, file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
@@ -255,17 +263,15 @@ def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
 
 def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
     """The patches that make changes to files as they were read."""
-    known = {
-        name: file.path for name in changes.texts() if (file := project.found(name))
-    }
-    rows = [
-        (n, known.get(n) or project.path_of(n), text)
-        for n, text in changes.texts().items()
-    ]
-    there = {n: n in known or os.path.lexists(path) for n, path, _ in rows}
-    return tuple(
-        Patch(p, changes.file(n).text if there[n] else None, t) for n, p, t in rows
-    )
+    patches: list[Patch] = []
+    for name, text in changes.texts().items():
+        file = project.found(name)
+        path = file.path if file else project.path_of(name)
+        before = None
+        if file is not None or os.path.lexists(path):
+            before = changes.file(name).text
+        patches.append(Patch(path=path, before=before, after=text))
+    return tuple(patches)
 
 
 def own_tokens(project: Project) -> int:
@@ -315,8 +321,13 @@ def text_to_write(
     """The text of a file to be written, or None. Raises DataError, RefusedError for a
     link."""
     written_at(Path(path), Path(base_of(project, path) or os.path.dirname(path)))
+    from memcli.memory.grammar import CROWDED, is_crowded
+
     with nothing_written(project.name_of(path)):
-        return text_of(project, path, most=most)
+        text = text_of(project, path, most=most)
+        if text is not None and is_crowded(text):
+            raise Unreadable(CROWDED)
+        return text
 
 
 @contextmanager
@@ -374,8 +385,8 @@ def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
 def current_stage(project: Project, job: str = "") -> str:
     """The stage in `.current-stage` of the job's directory, else of the root, else
     unknown."""
-    own = [os.path.join(jobs, job) for jobs in project.jobs_dirs if job]
-    for inner in (*own, ""):
+    folders = [os.path.join(jobs, job) for jobs in project.jobs_dirs if job]
+    for inner in (*folders, ""):
         path = os.path.join(project.root or project.home, inner, ".current-stage")
         with suppress(Unreadable):
             word = (text_of(project, path, most=SMALL_BYTES) or "").strip()
@@ -385,7 +396,7 @@ def current_stage(project: Project, job: str = "") -> str:
 
 
 def write_blocker(project: Project) -> str:
-    """What keeps automatic writers away, git at work or a conflict; "" for nothing."""
+    """What keeps automatic writers away: git at work, or a conflict; "" for nothing."""
     from memcli.memory.grammar import conflict_lines
 
     if project.root is None:
@@ -393,10 +404,10 @@ def write_blocker(project: Project) -> str:
     project.relist()
     trees = {part.tree for part in project.listing.files.parts} - {
         "~",
-        levels_on_disk.PRIVATE,
+        PRIVATE,
     }
-    for top in {git.work_tree(project.root / tree) for tree in ("", *trees)}:
-        if top is not None and (word := git.under_way(top)):
+    for tree_top in {git.work_tree(project.root / tree) for tree in ("", *trees)}:
+        if tree_top is not None and (word := git.under_way(tree_top)):
             return f"git is in the middle of a {word}"
     for file in project.listing.files:
         with suppress(Unreadable):
@@ -408,20 +419,24 @@ def write_blocker(project: Project) -> str:
 def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
     """The root for a working directory, None where only the global level is in view."""
     chain = [folder for folder in (cwd, *cwd.parents) if folder != home]
+    # The outermost folder that holds the job or session we are in.
+    every_dir = (*JOBS_DIRS, *jobs_dirs)
     for folder in reversed(chain):
-        if _holds_job(folder, cwd, (*JOBS_DIRS, *jobs_dirs)) and may_be_root(folder):
+        if _holds_job(folder, cwd, every_dir) and may_be_root(folder):
             return folder
-    marked = ((folder, mark) for mark in _MARKS for folder in chain)
-    found = ((f, m) for f, m in marked if os.path.lexists(f / m) and may_be_root(f, m))
-    return next((folder for folder, _ in found), None)
+    # Else the nearest with a mark, the first mark first.
+    for mark, folder in product(_MARKS, chain):
+        if os.path.lexists(folder / mark) and may_be_root(folder, mark):
+            return folder
+    return None
 
 
 _MARKS = (".mem.toml", ".git", "MEMORY.md")
 
 
 def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
-    """Whether a path leads into a job or a legacy session (a task), and by how many
-    parts."""
+    """Whether a path leads into a job or a legacy session (a task), and how many of
+    its parts do."""
     if len(parts) >= 2 and parts[0] == ".sessions":
         return "task", 2
     if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
@@ -434,12 +449,12 @@ def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]
 
 def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
     parts = cwd.parts[len(folder.parts) :]
-    own = tuple[str, ...]()
+    configured = tuple[str, ...]()
     if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
-        own = config.jobs_dirs(
+        configured = config.jobs_dirs(
             config.read_settings(folder / ".mem.toml", folder).values
         )
-    kind, depth = _stands(parts, (*jobs_dirs, *own))
+    kind, depth = _stands(parts, (*jobs_dirs, *configured))
     if (kind, depth) == ("task", 4):
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
     return bool(kind)

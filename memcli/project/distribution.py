@@ -41,16 +41,16 @@ def requirement(extra: str = "") -> str:
     return f"{folder}{ending}" if folder is not None else f"{NAME}{ending}"
 
 
-def for_ci(top: Path) -> str:
+def for_ci(tree_top: Path) -> str:
     """What CI is to install: an address with its commit, or a folder here. Raises
     UsageError."""
     address, folder = _origin()
     # git+file: is this machine, too
     if address and not urlsplit(address).scheme.endswith("file"):
         return f"{NAME} @ {address}"
-    real = os.path.realpath(top)
-    if folder is not None and folder.is_relative_to(real):
-        return f"./{folder.relative_to(real).as_posix()}"
+    resolved = os.path.realpath(tree_top)
+    if folder is not None and folder.is_relative_to(resolved):
+        return f"./{folder.relative_to(resolved).as_posix()}"
     raise UsageError(
         "what CI could install cannot be told: mem was installed from this machine",
         "name it as pip takes it: mem init --ci --from 'git+https://HOST/OWNER/NAME@COMMIT'",

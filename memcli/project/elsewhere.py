@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from memcli.memory.values import ARCHIVE
@@ -15,7 +15,8 @@ from memcli.text.matching import table
 
 @lru_cache
 def _words() -> re.Pattern[str]:
-    """Words between others that are no letters; in scripts without blanks, anywhere."""
+    """Such a word between characters that are no letters; in scripts without blanks,
+    anywhere."""
     words, anywhere = (
         "|".join(part.split())
         for part in table("project/memory_words.txt").split("\n\n")
@@ -27,21 +28,35 @@ def others(root: Path, listing: Listing) -> list[str]:
     """Patterns for `memory_files` of tracked files that look like memory and are not in
     view."""
     seen = {file.name for file in listing.files}
-    patterns = []
-    looks = _words().search
-    apart = partial(re.sub, r"(?<=[a-z])(?=[A-Z])", "-")  # a name in camel case
+    patterns: dict[str, None] = {}
     for name in tracked(root, "*.md"):
-        folder, _, base = name.rpartition("/")
-        if shown(name) in seen or base.lower() in NEVER or base.endswith(ARCHIVE):
+        base = name.rpartition("/")[2]
+        is_other = base.lower() in NEVER or base.endswith(ARCHIVE)
+        if is_other or shown(name) in seen or is_elsewhere(name):
             continue
-        if is_elsewhere(name) or not looks(apart(name[:-3]).lower()):
-            continue
-        parts = folder.split("/")
-        outer = ("/".join(parts[:n]) for n in range(1, len(parts) + 1))
-        first = next((part for part in outer if looks(apart(part).lower())), "")
-        plain = re.sub(r"([*?\[])", r"[\1]", first or name)
-        patterns.append(f"{plain}/**/*.md" if first else plain)
-    return list(dict.fromkeys(patterns))
+        if _looks_like_memory(name[:-3]):
+            patterns[_pattern_for(name)] = None
+    return list(patterns)
+
+
+def _looks_like_memory(name: str) -> bool:
+    in_camel_case = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name)
+    return _words().search(in_camel_case.lower()) is not None
+
+
+def _pattern_for(name: str) -> str:
+    """The outermost folder that looks like memory, with all in it, else the file."""
+    parts = name.split("/")[:-1]
+    for depth in range(1, len(parts) + 1):
+        folder = "/".join(parts[:depth])
+        if _looks_like_memory(parts[depth - 1]):
+            return f"{_literal(folder)}/**/*.md"
+    return _literal(name)
+
+
+def _literal(name: str) -> str:
+    """A name as a pattern that stands for itself."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
 
 
 def line_for(patterns: Iterable[str]) -> str:

@@ -36,15 +36,15 @@ def work_tree(folder: Path) -> Path | None:
     )
 
 
-def git_dir(top: Path) -> Path | None:
+def git_dir(tree_top: Path) -> Path | None:
     """The git directory of a work tree: `.git`, or what a linked work tree's `.git`
     file names."""
-    dot = top / ".git"
+    dot = tree_top / ".git"
     if dot.is_dir():
         return dot
     text = read_first_line(dot)
     named = text[7:].strip() if text.startswith("gitdir:") else ""
-    return top / named if named else None
+    return tree_top / named if named else None
 
 
 def read_first_line(path: Path) -> str:
@@ -56,12 +56,12 @@ def read_first_line(path: Path) -> str:
     return ""
 
 
-def common_dir(top: Path) -> Path | None:
+def common_dir(tree_top: Path) -> Path | None:
     """The directory that all work trees of a repository share."""
-    own = git_dir(top)
-    if own is None:
+    folder = git_dir(tree_top)
+    if folder is None:
         return None
-    return Path(os.path.normpath(own / read_first_line(own / "commondir")))
+    return Path(os.path.normpath(folder / read_first_line(folder / "commondir")))
 
 
 _UNDER_WAY = {
@@ -76,17 +76,17 @@ _UNDER_WAY = {
 }
 
 
-def head_of(top: Path) -> str:
+def head_of(tree_top: Path) -> str:
     """The commit that HEAD names, read from git's files; "" when they do not tell."""
-    own = git_dir(top)
-    common = common_dir(top)
-    if own is None or common is None:
+    folder = git_dir(tree_top)
+    common = common_dir(tree_top)
+    if folder is None or common is None:
         return ""
-    text = read_first_line(own / "HEAD")
+    text = read_first_line(folder / "HEAD")
     if not text.startswith("ref: "):
         return text
     name = text.removeprefix("ref: ")
-    if commit := read_first_line(own / name) or read_first_line(common / name):
+    if commit := read_first_line(folder / name) or read_first_line(common / name):
         return commit
     with suppress(OSError, UnicodeDecodeError):
         for row in read_file(common / "packed-refs").data.decode().splitlines():
@@ -96,36 +96,38 @@ def head_of(top: Path) -> str:
     return ""
 
 
-def under_way(top: Path) -> str:
+def under_way(tree_top: Path) -> str:
     """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for
     nothing."""
-    own = git_dir(top)
-    if own is None:
+    folder = git_dir(tree_top)
+    if folder is None:
         return ""
-    words = (word for name, word in _UNDER_WAY.items() if os.path.lexists(own / name))
+    words = (
+        word for name, word in _UNDER_WAY.items() if os.path.lexists(folder / name)
+    )
     return next(words, "")
 
 
-def points_back(top: Path) -> bool:
+def points_back(tree_top: Path) -> bool:
     """Whether the repository that a `.git` names knows it, by `gitdir` or
     core.worktree."""
-    dot = top / ".git"
-    folder = git_dir(top)
-    here = os.path.realpath(top)
+    dot = tree_top / ".git"
+    folder = git_dir(tree_top)
+    here = os.path.realpath(tree_top)
     if folder is None or dot.is_symlink() or dot.is_dir():
         return folder is not None and not dot.is_symlink()
     named = read_first_line(folder / "gitdir")
     if named and os.path.realpath(folder / named) == os.path.realpath(dot):
         return True
-    done = run(
-        ["config", "--file", str(folder / "config"), "--get", "core.worktree"], top
+    process = run(
+        ["config", "--file", str(folder / "config"), "--get", "core.worktree"], tree_top
     )
-    named = done.stdout.rstrip("\n")
+    named = process.stdout.rstrip("\n")
     return bool(named) and os.path.realpath(folder / named) == here
 
 
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
-    """Make git ignore `patterns` through `.git/info/exclude`; nothing outside a
+    """Make git ignore `patterns` through `.git/info/exclude`; does nothing outside a
     repository."""
     path = _exclude_file(root)
     if path is None:
@@ -143,15 +145,15 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
 
 
 def _exclude_file(root: Path) -> Path | None:
-    """The `info/exclude` that is ours to write: not what a `.git` leads to that
-    somebody packed."""
-    top = work_tree(root)
-    common = common_dir(top) if top is not None else None
-    if top is None or common is None or not (common / "HEAD").is_file():
+    """The `info/exclude` that we may write to: not that of a `.git` which somebody
+    packed."""
+    tree_top = work_tree(root)
+    common = common_dir(tree_top) if tree_top is not None else None
+    if tree_top is None or common is None or not (common / "HEAD").is_file():
         return None
     path = common / "info" / "exclude"
     is_link = path.is_symlink() or path.parent.is_symlink()
-    return None if is_link or not points_back(top) else path
+    return None if is_link or not points_back(tree_top) else path
 
 
 _SAFE = (
@@ -182,20 +184,22 @@ def run(
     Neither a program that the repository names is started nor the network asked.
     `hooks` leaves git's own answer to where its hooks are; `given` is its standard
     input."""
-    verb, *rest = words
+    verb, *arguments = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
-    command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *rest]
+    command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *arguments]
     environ = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
     if verb in ("blame", "diff"):  # what looks at files of the work tree
         environ |= _without_filters(cwd)
     return start(command, cwd, timeout, given, (), **environ)
 
 
-def ask(top: Path, *words: str, timeout: float = 30) -> str | None:
+def ask(
+    tree_top: Path, *words: str, timeout: float = 30, given: str | None = None
+) -> str | None:
     """What git says; None where it fails or cannot be run."""
     with suppress(OSError):
-        done = run(words, top, timeout)
-        return done.stdout if done.returncode == 0 else None
+        process = run(words, tree_top, timeout, given=given)
+        return process.stdout if process.returncode == 0 else None
     return None
 
 
@@ -209,7 +213,11 @@ class Logged(NamedTuple):
 def log_format(*fields: str) -> tuple[str, ...]:
     """Options of `git log` that end each of these fields (`%H`) with a NUL byte, and
     each name of a file: the one byte that neither a commit nor a name can hold."""
-    return "-z", "--name-only", "--format=" + "".join(f"%x00{each}" for each in fields)
+    return (
+        "-z",
+        "--name-only",
+        "--format=" + "".join(f"%x00{field}" for field in fields),
+    )
 
 
 def parse_log(text: str, fields: int) -> Iterator[Logged]:
@@ -218,16 +226,16 @@ def parse_log(text: str, fields: int) -> Iterator[Logged]:
     A commit begins with an empty part; its names, none of which is empty, follow its
     fields and last up to the next empty part."""
     parts = text.split("\0")
-    at = 0
-    while at + fields < len(parts):
-        first = at + 1 + fields
+    position = 0
+    while position + fields < len(parts):
+        first = position + 1 + fields
         end = first
         while end < len(parts) and parts[end]:
             end += 1
         listed = "\0".join(parts[first:end]).removeprefix("\n")
         names = tuple(listed.split("\0")) if listed else ()
-        yield Logged(fields=tuple(parts[at + 1 : first]), names=names)
-        at = end
+        yield Logged(fields=tuple(parts[position + 1 : first]), names=names)
+        position = end
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:
@@ -267,7 +275,7 @@ def start(
             environ.setdefault(name, value)
     command = ["git", *words]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=cwd,
             env=environ,
@@ -281,9 +289,9 @@ def start(
         return subprocess.CompletedProcess(command, 124, "", "git took too long")
     return subprocess.CompletedProcess(
         args=command,
-        returncode=done.returncode,
-        stdout=done.stdout.decode("utf-8", "surrogateescape"),
-        stderr=done.stderr.decode("utf-8", "surrogateescape"),
+        returncode=process.returncode,
+        stdout=process.stdout.decode("utf-8", "surrogateescape"),
+        stderr=process.stderr.decode("utf-8", "surrogateescape"),
     )
 
 
@@ -297,32 +305,34 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
         files = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for path, text in zip(files, (ours, base, theirs), strict=True):
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        done = run(
+        process = run(
             ["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd()
         )
-    if not 0 <= done.returncode < 128 or (done.returncode and not done.stdout):
+    if not 0 <= process.returncode < 128 or (process.returncode and not process.stdout):
         raise DataError("git cannot merge it", "merge the two versions by hand")
-    return done.stdout, done.returncode
+    return process.stdout, process.returncode
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
-    """The tracked files below a root that match, decoded as file names; none without
-    git."""
+    """The tracked files below a root that match, decoded as file names; none where
+    there is no git."""
     listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
     return [name for name in listed.split("\0") if name]
 
 
-def set_driver(top: Path, *, remove: bool = False, dry_run: bool = False) -> list[str]:
+def set_driver(
+    tree_top: Path, *, remove: bool = False, dry_run: bool = False
+) -> list[str]:
     """Name the merge driver in the repository's configuration, or take it out; what was
     done."""
-    known = run(["config", "--local", "--get", DRIVER], top).stdout.strip()
+    known = run(["config", "--local", "--get", DRIVER], tree_top).stdout.strip()
     if known == ("" if remove else DRIVER_COMMAND):
         return []
     if not dry_run and remove:
-        run(["config", "--local", "--remove-section", "merge.mem"], top)
+        run(["config", "--local", "--remove-section", "merge.mem"], tree_top)
     elif not dry_run:
-        run(["config", "--local", "merge.mem.name", "memory entries by id"], top)
-        run(["config", "--local", DRIVER, DRIVER_COMMAND], top)
+        run(["config", "--local", "merge.mem.name", "memory entries by id"], tree_top)
+        run(["config", "--local", DRIVER, DRIVER_COMMAND], tree_top)
     if remove:
         return ["removed the merge driver from the git configuration"]
     return ["registered the merge driver for memory files in the git configuration"]
@@ -342,14 +352,14 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 def _safe_directories() -> tuple[str, ...]:
     """What the user's and the system's git configuration say; a repository's own is not
     asked."""
-    kept = {
+    entries = {
         name: value
         for name, value in os.environ.items()
         if name.startswith("GIT_CONFIG")
     }
     with suppress(OSError):
         asked = ["config", "--get-all", "safe.directory"]
-        lines = start(asked, Path("/"), 2, None, (), **kept).stdout.splitlines()
+        lines = start(asked, Path("/"), 2, None, (), **entries).stdout.splitlines()
         # An empty line begins the list anew.
         resets = (number for number, line in enumerate(lines, 1) if not line)
         return tuple(map(os.path.expanduser, lines[max(resets, default=0) :]))
@@ -365,45 +375,49 @@ def _is_safe(folder: str) -> bool:
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
     """Those of these files that are surely the person's own: in this work tree, and not
     tracked."""
-    top = work_tree(root)
-    if top is None:
+    tree_top = work_tree(root)
+    if tree_top is None:
         return frozenset()
     names = {
-        path: os.path.relpath(path, top)
+        path: os.path.relpath(path, tree_top)
         for path in paths
-        if _lies_plainly_in(path, root, top)
+        if _lies_plainly_in(path, root, tree_top)
     }
     literal = [f":(top,literal,icase){name}" for name in names.values()]
     if not names:
         return frozenset()
-    done = ask(top, "ls-files", "-z", "--full-name", "--", *literal, timeout=1)
-    if done is None:
+    listed = ask(tree_top, "ls-files", "-z", "--full-name", "--", *literal, timeout=1)
+    if listed is None:
         return frozenset()
-    known = {name.casefold() for name in done.split("\0")}
+    known = {name.casefold() for name in listed.split("\0")}
     return frozenset(
         path for path, name in names.items() if name.casefold() not in known
     )
 
 
-def _lies_plainly_in(path: str, root: Path, top: Path) -> bool:
-    """Whether a file lies below the root by no link, and in no other work tree."""
-    real = os.path.realpath
+def _lies_plainly_in(path: str, root: Path, tree_top: Path) -> bool:
+    """Whether a file lies below the root without a link, and in no other work tree."""
+    resolved = os.path.realpath
     if path.encode("utf-8", "ignore").decode() != path:
         return False
-    if real(path) != os.path.join(real(root), os.path.relpath(path, root)):
+    if resolved(path) != os.path.join(resolved(root), os.path.relpath(path, root)):
         return False
-    return real(work_tree(Path(path).parent) or "") == real(top)
+    return resolved(work_tree(Path(path).parent) or "") == resolved(tree_top)
 
 
 def names_of(root: Path, path: str) -> list[str]:
-    """What a file is called from the root, also one in another work tree of this
-    repository."""
+    """The names of a file as seen from the root, also when it lies in another work
+    tree of this repository."""
     folder, name = os.path.split(path)
-    real = os.path.join(os.path.realpath(folder), name)
-    names = [os.path.relpath(real, root)] if real.startswith(f"{root}{os.sep}") else []
+    resolved = os.path.join(os.path.realpath(folder), name)
+    names = (
+        [os.path.relpath(resolved, root)]
+        if resolved.startswith(f"{root}{os.sep}")
+        else []
+    )
     own = work_tree(root)
-    other = work_tree(Path(real).parent)
+    other = work_tree(Path(resolved).parent)
     if own and other and own != other and common_dir(own) == common_dir(other):
-        inside = os.path.relpath(real, other)
+        inside = os.path.relpath(resolved, other)
         names.append(os.path.relpath(inside, os.path.relpath(root, own)))
-    return names or [real.lstrip(os.sep)]
+    return names or [resolved.lstrip(os.sep)]

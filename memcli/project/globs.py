@@ -1,5 +1,5 @@
-"""The one matcher of patterns, and the one walk after them: bounded, no backtracking,
-no links."""
+"""The one matcher of patterns, and the one walk by them: bounded, without
+backtracking or links."""
 
 import os
 import re
@@ -14,6 +14,7 @@ from memcli.text.matching import verbose
 
 LONGEST = 1024  # A longer pattern matches nothing
 MOST = 200  # patterns of one entry that are tried
+WILD = frozenset("*?[")
 MOST_RULES = 2000  # lines of an ignore file that are read
 
 
@@ -25,17 +26,17 @@ class _Piece(NamedTuple):
     regex: re.Pattern[str] | None
     size: int
 
-    def begins(self, text: str, at: int) -> bool:
+    def begins(self, text: str, position: int) -> bool:
         if self.regex is None:
-            return text.startswith(self.plain, at)
-        return self.regex.match(text, at) is not None
+            return text.startswith(self.plain, position)
+        return self.regex.match(text, position) is not None
 
-    def find(self, text: str, at: int) -> int:
+    def find(self, text: str, position: int) -> int:
         """Where the leftmost occurrence ends, -1 without one."""
         if self.regex is None:
-            place = text.find(self.plain, at)
+            place = text.find(self.plain, position)
         else:
-            found = self.regex.search(text, at)
+            found = self.regex.search(text, position)
             place = found.start() if found else -1
         return place + self.size if place >= 0 else -1
 
@@ -47,12 +48,14 @@ Parts = Sequence[Pieces | None]  # None is `**`
 def matches(pattern: str, text: str) -> bool:
     """Whether a whole text matches `*`, `?`, `[a-z]`, `[!a]`; each `*` runs over
     anything."""
+    if WILD.isdisjoint(pattern):
+        return pattern == text
     return len(pattern) <= LONGEST and _matches(_pieces(pattern, escapes=False), text)
 
 
 def _matches(pieces: Pieces, text: str) -> bool:
-    """The leftmost place for each piece in turn is never wrong, so that nothing is
-    tried again."""
+    """Take the leftmost place for each piece in turn: it is never wrong, so nothing
+    is tried twice."""
     first = pieces[0]
     last = pieces[-1]
     place = first.size
@@ -267,8 +270,8 @@ class Ignored:
 
 
 class Walk:
-    """A bounded walk after patterns; `cut` short, or not, and the `links` that it did
-    not enter."""
+    """A bounded walk by patterns; whether it was `cut` short, and the `links` that
+    it did not enter."""
 
     def __init__(self, root: str, most: int = ENTRIES) -> None:
         self.root = root
@@ -286,20 +289,20 @@ class Walk:
             None if name == "**" else _pieces(name, escapes=False) for name in names
         ]
         end = len(parts)
-        found = []
+        found: list[str] = []
         todo = [("", _past_stars({0}, parts))]
         while todo and not self.cut:
             folder, reached = todo.pop()
             wanted = {names[place] for place in reached - {end}}
-            is_known = not any(set(name) & set("*?[") for name in wanted)
+            is_known = set("*?[").isdisjoint("".join(wanted))
             entries = self._named if is_known else self._entries
             for name, is_folder in entries(folder, wanted):
                 path = f"{folder}{name}"
                 after = _step(parts, reached, name)
                 if end in after:
                     found.append(path)
-                if after == {end} or not after:
-                    continue
+                if after <= {end}:
+                    continue  # nothing of the pattern is left
                 if is_folder:
                     todo.append((f"{path}/", after))
                 elif is_known:

@@ -5,16 +5,24 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import islice, product
 from pathlib import Path
 from typing import TypeVar
 
 from memcli.memory.values import ARCHIVE, JOBS_DIRS, Place, Problem, place
-from memcli.project.git import common_dir, work_tree
-from memcli.project.listing import Files, Folder, FoundFile, Listing, Part, shown
+from memcli.project.git import work_tree
+from memcli.project.listing import (
+    PRIVATE,
+    Files,
+    Folder,
+    FoundFile,
+    Listing,
+    Part,
+    shown,
+)
 from memcli.storage import files
 from memcli.text.matching import stanzas
 
@@ -30,12 +38,10 @@ FILES, FOLDERS, WORDS = (
 )
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})
 MOST_FILES = 500
-COUNTED = (
-    files.ENTRIES
-)  # names beyond those that are looked at, for the number of what is left out
+COUNTED = files.ENTRIES
+"""Names beyond those that are looked at, for the number of what is left out."""
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
-PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
 # how much of its MEMORY.md Claude Code reads by itself
 CLAUDE_LINES = 200
 CLAUDE_BYTES = 25_000
@@ -43,29 +49,6 @@ _LINK = (  # inline or by reference; in `<>` with blanks
     rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
     rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
 )
-
-
-def marks(files: Iterable[FoundFile]) -> dict[str, str]:
-    """What tells the files of another repository than the root's own apart, see
-    `plain_id`."""
-
-    @cache
-    def repository(folder: str) -> str:
-        top = work_tree(Path(folder))
-        return os.path.realpath(common_dir(top) or top) if top is not None else ""
-
-    own = [f for f in files if f.tree not in ("~", PRIVATE)]
-    known = {f.name: repository(os.path.dirname(f.path)) for f in own}
-    root = {f.base: repository(f.base) for f in own}
-    others = sorted({known[f.name] for f in own} - {*root.values()})
-    found = {
-        f.name: f"r{others.index(known[f.name]) + 1}:"
-        for f in own
-        if known[f.name] in others
-    }
-    return found | {
-        f.name: "g:" if f.tree == "~" else "p:" for f in files if f.name not in known
-    }
 
 
 def list_files(
@@ -77,18 +60,19 @@ def list_files(
 ) -> Listing:
     """Every memory file, global ones last; with `found` (the environment) the found
     places."""
-    walks = []
+    walks: list[_Walk] = []
     if root is not None:
-        walks = [_Walk(str(root))]
-        walks[0].root(jobs_dirs, globs)
+        root_walk = _FoundWalk(str(root))
+        root_walk.root(jobs_dirs, globs)
+        walks.append(root_walk)
         if found is not None:
-            walks[0].found_places()
+            root_walk.found_places()
             walks += _claude_memory(root, home, found)
-    own = _Walk(str(home), "~/", "~")
-    own.level("", Place("global", ""))
-    walks.append(own)
-    problems = [problem for each in walks for problem in each.problems]
-    return Listing(Files(each.parts for each in walks), problems)
+    home_walk = _Walk(str(home), "~/", "~")
+    home_walk.level("", Place("global", ""))
+    walks.append(home_walk)
+    problems = [problem for walk in walks for problem in walk.problems]
+    return Listing(Files(walk.parts for walk in walks), problems)
 
 
 class _Walk:
@@ -101,8 +85,9 @@ class _Walk:
         self.tree = tree
         self.parts: list[Part] = []
         self.problems: list[Problem] = []
-        self.names, self.inodes = set[str](), set[tuple[int, int, str]]()
-        self.left, self.listed, self.more = files.ENTRIES, 0, Counter[str]()
+        self.names: set[str] = set()
+        self.inodes: set[tuple[int, int, str]] = set()
+        self.left = files.ENTRIES
 
     def root(self, jobs_dirs: Sequence[str], globs: Sequence[str]) -> None:
         every = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
@@ -115,33 +100,33 @@ class _Walk:
         for sessions in (".sessions", *legacy):
             for name in self.folders(sessions):
                 base = f"{sessions}/{name}"
-                at = Place("task", "", task=name)
-                self.level(f"{base}/", at, self.work_tree(base, ""), "tasks")
+                where = Place("task", "", task=name)
+                self.level(f"{base}/", where, self.work_tree(base, ""), "tasks")
         if globs:
             self.globs(globs, every)
 
     def level(
         self,
         folder: str,
-        at: Place,
+        where: Place,
         tree: str = "",
         folders: str = "",
         names: Names = _NAMES,
     ) -> None:
         """The files of one level: those called `names`, and the markdown in its
         `folders`."""
-        level, _, job, task, _ = at
+        level, _, job, task, _ = where
         job = shown(job)
         task = shown(task)
         for name in names:
             self.add(folder + name, place(level, name, job=job, task=task), tree)
         for sub in folders.split():
-            kept = place(level, ".md", folder=sub, job=job, task=task)
+            memory_place = place(level, ".md", folder=sub, job=job, task=task)
             left = place(level, ARCHIVE, folder=sub, job=job, task=task)
-            for name in self.plain(f"{folder}{sub}", kept, left, tree):
+            for name in self.plain(f"{folder}{sub}", memory_place, left, tree):
                 self.add(
                     f"{folder}{sub}/{name}",
-                    left if name.endswith(ARCHIVE) else kept,
+                    left if name.endswith(ARCHIVE) else memory_place,
                     tree,
                 )
 
@@ -201,33 +186,47 @@ class _Walk:
         """Names of the folders in a folder, sorted, links last; those that leave are
         reported."""
         found = self.look(
-            name, lambda each: ((e.is_symlink(), e.name) for e in each if _is_dir(e))
+            name,
+            lambda each: (
+                (entry.is_symlink(), entry.name) for entry in each if _is_dir(entry)
+            ),
         )
         return [
-            n for link, n in sorted(found) if not link or self.is_folder(f"{name}/{n}")
+            folder
+            for link, folder in sorted(found)
+            if not link or self.is_folder(f"{name}/{folder}")
         ]
 
-    def plain(self, name: str, kept: Place, left: Place, tree: str) -> list[str]:
+    def plain(
+        self, name: str, memory_place: Place, left: Place, tree: str
+    ) -> list[str]:
         """Take the regular files `*.md` of a folder; the other names that end so and
         are of no folders, links last."""
         path = f"{self.base}/{name}"
         called = shown(f"{self.prefix}{name}/")
-        own = tree or self.tree
+        work_tree = tree or self.tree
         folder = Folder(
             path=f"{path}/",
             name=called,
-            place=kept,
-            tree=own,
+            place=memory_place,
+            tree=work_tree,
             base=self.base,
             archive=left,
             inner=tree,
             read=[],
         )
-        odd = self.look(name, folder.take)
+        irregular = self.look(name, folder.take)
         if folder.read:
             self.parts.append(folder)
-        links_last = sorted((os.path.islink(f"{path}/{each}"), each) for each in odd)
-        return [each for _, each in links_last if not os.path.isdir(f"{path}/{each}")]
+        links_last = sorted(
+            (os.path.islink(f"{path}/{entry_name}"), entry_name)
+            for entry_name in irregular
+        )
+        return [
+            entry_name
+            for _, entry_name in links_last
+            if not os.path.isdir(f"{path}/{entry_name}")
+        ]
 
     def look(
         self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]
@@ -278,19 +277,19 @@ class _Walk:
     def stays(self, name: str) -> bool:
         """Whether what a link leads to lies below the folder, not in git's own; one that
         does not is reported."""
-        real = os.path.realpath(f"{self.base}/{name}")
+        resolved = os.path.realpath(f"{self.base}/{name}")
         base = os.path.realpath(self.base)
-        inside = real == base or real.startswith(base.rstrip("/") + "/")
-        if inside and ".git" not in real[len(base) :].split("/"):
+        inside = resolved == base or resolved.startswith(base.rstrip("/") + "/")
+        if inside and ".git" not in resolved[len(base) :].split("/"):
             return True
         self.refuse(name, files.LEAVES)
         return False
 
-    def refuse(self, name: str, why: str, severity: str = "unreadable") -> None:
+    def refuse(self, name: str, reason: str, severity: str = "unreadable") -> None:
         problem = Problem(
             path=shown(self.prefix + name).rstrip("/") or ".",
             line=1,
-            message=why,
+            message=reason,
             severity=severity,
         )
         if problem not in self.problems:
@@ -312,19 +311,30 @@ class _Walk:
             self.names.add(called)
             self.inodes.add(known)
             path = f"{self.base}/{name}"
-            own = tree or self.tree
+            work_tree = tree or self.tree
             mtime = status.st_mtime_ns
             file = FoundFile(
                 path=path,
                 name=called,
                 place=where,
-                tree=own,
+                tree=work_tree,
                 mtime=mtime,
                 size=size,
                 base=self.base,
                 found=found,
             )
             self.parts.append((file, known))
+
+
+class _FoundWalk(_Walk):
+    """A listing that also looks where other tools keep what agents are to know."""
+
+    listed = 0  # parts that were there before
+
+    @cached_property
+    def more(self) -> Counter[str]:
+        """By folder, how many files are not in view."""
+        return Counter()
 
     @cached_property
     def ignored(self) -> Callable[[str], bool]:
@@ -337,33 +347,35 @@ class _Walk:
         self.listed = len(self.parts)
         for name in (*FILES, *_spelt()):
             self.find(name)
-        places = [name for each in FOLDERS for name in self.expanded(each)]
+        places = [name for row in FOLDERS for name in self.expanded(row)]
         self.newest([name for folder in places for name in self.names_in(folder)])
-        own = (p if isinstance(p, Folder) else p[0] for p in self.parts)
-        folders = (os.path.split(p.path) for p in own if p.place.level == "project")
-        indexes = (folder for folder, name in folders if name in ("", "MEMORY.md"))
-        there = (f for f in dict.fromkeys(indexes) if os.path.lexists(f"{f}/MEMORY.md"))
-        for folder in list(islice(there, MOST_FILES)):
+        for folder in self._indexed():
             for link in _links(f"{folder}/MEMORY.md", self.base):
                 path = os.path.normpath(os.path.join(folder, link))
                 name = os.path.relpath(path, self.base)
                 if path.startswith(self.base + os.sep) and not is_elsewhere(name):
                     self.find(name)
 
+    def _indexed(self) -> list[str]:
+        """The project's folders with an index whose links are followed, up to a bound."""
+        found: dict[str, None] = {}
+        for part in self.parts:
+            known = part if isinstance(part, Folder) else part[0]
+            folder, name = os.path.split(known.path)
+            if known.place.level == "project" and name in ("", "MEMORY.md"):
+                found[folder] = None
+        indexed = (each for each in found if os.path.lexists(f"{each}/MEMORY.md"))
+        return list(islice(indexed, MOST_FILES))
+
     def find(self, name: str) -> None:
         """Take a found file that is no other store's, not ignored, and not too
         large."""
         base = name.rpartition("/")[2]
-        if (
-            not os.path.lexists(f"{self.base}/{name}")
-            or shown(self.prefix + name) in self.names
-        ):
+        if not os.path.lexists(f"{self.base}/{name}"):
             return
-        if (
-            base.lower() not in NEVER
-            and not base.endswith(ARCHIVE)
-            and not self.ignored(name)
-        ):
+        is_other = base.lower() in NEVER or base.endswith(ARCHIVE)
+        is_listed = shown(self.prefix + name) in self.names
+        if not (is_listed or is_other or self.ignored(name)):
             self.add(name, Place("project", "memory"), self.tree, found=True)
 
     def expanded(self, folder: str) -> list[str]:
@@ -375,33 +387,33 @@ class _Walk:
 
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
-        folder = f"{self.base}/{name}"
-        entries = list[os.DirEntry[str]]()
-        over = Counter[bool]()
-        if not name or not os.path.islink(folder):
-            with suppress(OSError), os.scandir(folder) as listing:
-                entries = list(islice(listing, self.left))
-                over = Counter(
-                    each.name.endswith(".md") for each in islice(listing, COUNTED)
-                )
-        if over:
-            self.more += Counter({name: over[True]})
-            self.refuse(
-                name, "more directory entries than are looked at: cut", "defaulted"
-            )
-        found = []
+        entries = self._listed(name)
+        found: list[str] = []
         for entry in sorted(entries, key=lambda entry: entry.name):
             path = f"{name}/{entry.name}" if name else entry.name
+            enters = depth > 1 and entry.name != "proxy-tasks"
             if entry.name.endswith(".md"):
                 found.append(path)
-            elif (
-                depth > 1
-                and entry.name != "proxy-tasks"
-                and entry.is_dir(follow_symlinks=False)
-            ):
+            elif enters and entry.is_dir(follow_symlinks=False):
                 found += self.names_in(path, depth - 1)
         self.left -= len(entries)
         return found
+
+    def _listed(self, name: str) -> list[os.DirEntry[str]]:
+        """The entries of a folder that may still be looked at; the notes among others are
+        counted."""
+        folder = f"{self.base}/{name}"
+        entries: list[os.DirEntry[str]] = []
+        over: list[bool] = []
+        if not name or not os.path.islink(folder):
+            with suppress(OSError), os.scandir(folder) as listing:
+                entries = list(islice(listing, self.left))
+                over = [each.name.endswith(".md") for each in islice(listing, COUNTED)]
+        if over:
+            self.more += Counter({name: over.count(True)})
+            what = "more directory entries than are looked at: cut"
+            self.refuse(name, what, "defaulted")
+        return entries
 
     def newest(self, names: list[str]) -> None:
         """Find the newest up to a bound; count the rest by folder."""
@@ -442,11 +454,10 @@ def _spelt() -> Iterator[str]:
 def is_elsewhere(name: str) -> bool:
     """Whether a path is that of another level, or of a store that no link brings in."""
     parts = name.split("/")
-    return (
-        parts[0] in (".git", ".sessions", ".teaparty", ".mem", "tasks", "proxy-tasks")
-        or "proxy-tasks" in parts
-        or (parts[:1] == ["projects"] and ".sessions" in parts)
-    )
+    if parts[0] == "projects" and ".sessions" in parts:
+        return True
+    outer = (".git", ".sessions", ".teaparty", ".mem", "tasks")
+    return parts[0] in outer or "proxy-tasks" in parts
 
 
 def _links(path: str, base: str) -> list[str]:
@@ -466,19 +477,21 @@ def claude_folders(root: Path, home: Path, environ: Mapping[str, str]) -> list[P
     """Where Claude Code keeps its own memory of a root."""
     base = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     slugs = (
-        re.sub(r"[^A-Za-z0-9]", "-", str(top)) for top in (root, work_tree(root)) if top
+        re.sub(r"[^A-Za-z0-9]", "-", str(tree_top))
+        for tree_top in (root, work_tree(root))
+        if tree_top
     )
     return [base / "projects" / slug / "memory" for slug in dict.fromkeys(slugs)]
 
 
 def _claude_memory(
     root: Path, home: Path, environ: Mapping[str, str]
-) -> Iterator[_Walk]:
+) -> Iterator[_FoundWalk]:
     for folder in claude_folders(root, home, environ):
         if folder.is_dir() and not folder.is_symlink():
             below = folder.is_relative_to(home)
             prefix = f"~/{folder.relative_to(home)}/" if below else f"{folder}/"
-            walk = _Walk(str(folder), prefix, PRIVATE)
+            walk = _FoundWalk(str(folder), prefix, PRIVATE)
             walk.ignored = lambda name: False
             walk.newest(walk.names_in(""))
             yield walk

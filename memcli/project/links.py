@@ -28,17 +28,17 @@ def memory_links(root: Path, listing: Listing) -> Iterator[MemoryLink]:
         path = root / name
         if not path.is_symlink():
             continue
-        real = Path(os.path.realpath(path))
-        inside = real.is_relative_to(root)
-        to = os.path.relpath(real, root) if inside else str(real)
-        yield MemoryLink(name=name, to=to, fault=_fault(path, real, root))
+        target = Path(os.path.realpath(path))
+        inside = target.is_relative_to(root)
+        to = os.path.relpath(target, root) if inside else str(target)
+        yield MemoryLink(name=name, to=to, fault=_fault(path, target, root))
 
 
-def _fault(path: Path, real: Path, root: Path) -> str:
-    if not real.is_relative_to(root):
+def _fault(path: Path, target: Path, root: Path) -> str:
+    if not target.is_relative_to(root):
         return "outside of the repository: mem neither reads nor writes it"
     try:
         written_at(path, root)
     except RefusedError:
         return "which is no place for memory: mem does not write there"
-    return "" if real.is_file() else "which is not there: make that file"
+    return "" if target.is_file() else "which is not there: make that file"

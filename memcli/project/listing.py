@@ -6,15 +6,18 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, islice
 from operator import attrgetter, methodcaller
+from pathlib import Path
 from typing import Any
 
 from memcli.memory.values import ARCHIVE, Place, Problem
 from memcli.named import NamedTuple
+from memcli.project.git import common_dir, work_tree
 from memcli.storage.files import digest
 
+PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
 _BATCH = 500
 _REGULAR = stat.S_ISREG
 _STATUS = methodcaller("stat", follow_symlinks=False)
@@ -65,22 +68,12 @@ class Folder(NamedTuple):
         """Read a folder, in batches without an object for each file that lasts; give
         the names of what is called so and is no regular file."""
         while batch := list(islice(entries, _BATCH)):
-            batch = [entry for entry in batch if entry.name.endswith(".md")]
-            names = [entry.name for entry in batch]
-            rows = list[Any]()
-            with suppress(OSError):
-                rows = list(map(_FIELDS, map(_STATUS, batch)))
-            if len(rows) < len(names) or not all(
-                map(_REGULAR, {row[4] for row in rows})
-            ):
-                known = {
-                    each.name: _FIELDS(_STATUS(each))
-                    for each in batch
-                    if _is_there(each)
-                }
-                yield from (name for name in known if not _REGULAR(known[name][4]))
-                names = [name for name in known if _REGULAR(known[name][4])]
-                rows = [known[name] for name in names]
+            notes = [entry for entry in batch if entry.name.endswith(".md")]
+            names = [entry.name for entry in notes]
+            rows = _rows(notes)
+            if rows is None:
+                names, rows, irregular = _sorted_out(notes)
+                yield from irregular
             if names:
                 self.read.append(marshal.dumps((names, rows), 2))
 
@@ -90,25 +83,45 @@ class Folder(NamedTuple):
             zip(*marshal.loads(part), strict=True) for part in self.read
         )
         for name, (inode, time, size, device, _) in sorted(both):
-            called = self.name + (name if name.isascii() else shown(name))
-            where = self.archive if name.endswith(ARCHIVE) else self.place
-            row = (
-                self.path + name,
-                called,
-                where,
-                self.tree,
-                time,
-                size,
-                self.base,
-                False,
+            file = FoundFile(
+                path=self.path + name,
+                name=self.name + (name if name.isascii() else shown(name)),
+                place=self.archive if name.endswith(ARCHIVE) else self.place,
+                tree=self.tree,
+                mtime=time,
+                size=size,
+                base=self.base,
+                found=False,
             )
-            yield tuple.__new__(FoundFile, row), (device, inode, self.inner)
+            yield file, (device, inode, self.inner)
 
 
-def _is_there(entry: os.DirEntry[str]) -> bool:
+def _rows(entries: Iterable[os.DirEntry[str]]) -> list[Any] | None:
+    """The status of each entry; None where one is gone, or is no regular file."""
     with suppress(OSError):
-        return bool(_STATUS(entry))
-    return False  # it is gone meanwhile
+        rows = list(map(_FIELDS, map(_STATUS, entries)))
+        if all(map(_REGULAR, {row[4] for row in rows})):
+            return rows
+    return None
+
+
+def _sorted_out(
+    entries: Iterable[os.DirEntry[str]],
+) -> tuple[list[str], list[Any], list[str]]:
+    """Names and status of the regular files among entries, and the names of those
+    that are not regular."""
+    names: list[str] = []
+    rows: list[Any] = []
+    irregular: list[str] = []
+    for entry in entries:
+        with suppress(OSError):  # it is gone meanwhile
+            row = _FIELDS(_STATUS(entry))
+            if _REGULAR(row[4]):
+                names.append(entry.name)
+                rows.append(row)
+            else:
+                irregular.append(entry.name)
+    return names, rows, irregular
 
 
 Part = tuple[FoundFile, _Key] | Folder
@@ -181,3 +194,34 @@ def shown(name: str) -> str:
         if name.isascii()
         else os.fsencode(name).decode("utf-8", "backslashreplace")
     )
+
+
+def marks(files: Iterable[FoundFile]) -> dict[str, str]:
+    """What tells the files of another repository than the root's own apart, see
+    `plain_id`."""
+
+    @cache
+    def repository(folder: str) -> str:
+        tree_top = work_tree(Path(folder))
+        return (
+            os.path.realpath(common_dir(tree_top) or tree_top)
+            if tree_top is not None
+            else ""
+        )
+
+    found: dict[str, str] = {}
+    known: dict[str, str] = {}
+    roots: set[str] = set()
+    for file in files:
+        if file.tree == "~":
+            found[file.name] = "g:"
+        elif file.tree == PRIVATE:
+            found[file.name] = "p:"
+        else:
+            known[file.name] = repository(os.path.dirname(file.path))
+            roots.add(repository(file.base))
+    others = sorted(set(known.values()) - roots)
+    for name, repository_path in known.items():
+        if repository_path in others:
+            found[name] = f"r{others.index(repository_path) + 1}:"
+    return found

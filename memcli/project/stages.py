@@ -309,6 +309,6 @@ def _begins(stage: str, sentence: str) -> bool:
 
 def _by_items(text: str) -> str:
     """Implementation where of several items some are done and some are open."""
-    done = [item[1] != " " for item in _item().finditer(text)]
-    under_way = len(done) >= LEAST_ITEMS and any(done) and not all(done)
+    ticked = [item[1] != " " for item in _item().finditer(text)]
+    under_way = len(ticked) >= LEAST_ITEMS and any(ticked) and not all(ticked)
     return "implementation" if under_way else ""

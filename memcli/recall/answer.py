@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from math import log
 from typing import TYPE_CHECKING
 
 from memcli.errors import ProviderError, UsageError
@@ -16,11 +15,11 @@ from memcli.memory.values import OUTERMOST, Place
 from memcli.named import NamedTuple
 from memcli.project.context import own_tokens
 from memcli.recall import budget, evidence
-from memcli.recall.budget import Budget, Pools, Shown
-from memcli.recall.present import Hit, Showing
+from memcli.recall.budget import Budget, Pools, Shown, tokens
+from memcli.recall.present import Hit, Showing, without_edges
 from memcli.recall.search import WORKFLOWS, OwnIndex, Search
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.controls import for_prompt
+from memcli.text.controls import for_prompt, strip_private
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
@@ -36,8 +35,9 @@ BASELINE_KINDS = ("policy", "architecture", "preference")
 BASELINE = 60  # how many standing entries are weighed: more never fit
 # among so many of the best hits one must be strong for standing entries to give way
 TOP = 3
-BEARS = 0.5  # the share of that strength from which a standing entry bears on the task
 EPISODES = 20  # how many of the newest episodes may compete for their layer
+NORMS = 100_000
+"""Characters of a file of norms that are looked at for one answer."""
 LOOKED_AT = 12  # how many hits are looked at for a prompt
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
@@ -146,14 +146,14 @@ class Layers:
         )
         least = self.project.config.inject_min
 
-        def own(title: str, text: str, share: float = 1.0) -> bool:
-            return evidence.bears(title, text, asked, least * share)
+        def own(title: str, text: str) -> bool:
+            return evidence.bears(title, text, asked, least)
 
         if not any(
             own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]
         ):
             return lambda candidate: True
-        return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text, BEARS)
+        return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text)
 
     @cached_property
     def norms(self) -> dict[str, FileRow]:
@@ -192,7 +192,12 @@ class Layers:
         text = ""
         with suppress(Unreadable):
             text = read_text(file.path, file.base) if file else ""
-        return for_prompt(text.strip("\ufeff\r\n \t"))
+        text = text.strip("\ufeff\r\n \t")
+        if len(text) <= NORMS:
+            return for_prompt(text)
+        whole = strip_private(text)
+        kept = without_edges(for_prompt(whole[:NORMS]), behind=True)
+        return f"{kept}\n({path}: {tokens(whole) - tokens(kept)} tokens more)"
 
     def baseline(
         self, bears: Callable[[Candidate], bool] = lambda c: True
@@ -337,44 +342,24 @@ def told(
     what was learned in a session among the `amended`; with `until`, nothing newer."""
     least = own.project.config.inject_min
     words = own.memory.words
-    asks = evidence.questions(text)
-    few, by = (
-        (0.0, evidence.ASKED) if asks else (least * evidence.NEAR_WANTS, evidence.SAID)
-    )
-    sought, weights = evidence.focus(
-        "\n".join(asks) or text, words.counts, words.size(), few, by
-    )
-    if asks and len(weights) < 2:  # "… fails. Why?" asks about the rest
-        asks = []
-        few = least * evidence.NEAR_WANTS
-        by = evidence.SAID
-        sought, weights = evidence.focus(text, words.counts, words.size(), few, by)
-    if not sought:
+    sought = evidence.sought(text, words.counts, words.size(), least)
+    if sought is None:
         return []  # most prompts: found out before ranking
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
-    asked = evidence.terms(weights)
-    hits = layers.search.ranked(sought, LOOKED_AT)
-    found = []
-    whole = sum(not any(term in each != term for each in weights) for term in weights)
-    usual = least * evidence.GROWS * log(evidence.PART * max(whole, 2))
-    bars = [usual * share for share in evidence.wanted([hit.vector for hit in hits])]
-    for hit, bar in zip(hits[:TOP] if asks else hits, bars, strict=False):
+    asked = evidence.terms(sought.weights)
+    hits = layers.search.ranked(sought.text, LOOKED_AT)
+    strengths: dict[str, float] = {}
+    for hit in hits[:TOP] if sought.asks else hits:
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
-        met = evidence.strength(
-            evidence.together(chosen.title, part, asked), evidence.TELLS
-        )
-        if asks:
-            ahead = hits[0].relevance - hits[: TOP + 1][-1].relevance
-            bar = least - evidence.favour(sought.split("\n"), chosen.title, ahead)
-        if (
-            hit.own
-            and 0 < met >= bar
-            and str(chosen.values.get("session_id", "")) not in amended
-        ):
-            found.append((met - bar, hit.item.id))
-    found.sort(key=lambda each: -each[0])
-    return layers.showing.each("ranked", [entry for _, entry in found], short=True)
+        met = evidence.together(chosen.title, part, asked)
+        in_words = evidence.strength(met)
+        is_amended = str(chosen.values.get("session_id", "")) in amended
+        if hit.own and in_words > 0 and not is_amended:
+            strengths[hit.item.id] = in_words + (hit.vector or 0.0)
+    enough = [entry for entry, strength in strengths.items() if strength >= least]
+    best = sorted(enough, key=strengths.__getitem__, reverse=True)
+    return layers.showing.each("ranked", best, short=True)
 
 
 def composed(

@@ -97,15 +97,6 @@ class Block(NamedTuple):
     budget: Budget
 
 
-def named(name: str) -> str:
-    """The name of a file, a person or a project as a fact: in backticks where it holds
-    more than names do, and without what separates facts."""
-    if re.fullmatch(r"[\w ./@~:+'#-]{0,200}", name):
-        return name
-    plain = re.sub(r"[`,·\s]+", " ", name)
-    return f"`{plain}`"
-
-
 def heading(title: str, facts: Iterable[str]) -> str:
     """The line that names an entry; a title cannot forge the facts about it."""
     return BETWEEN.join(part.replace("·", "•") for part in (title, ", ".join(facts)))
@@ -234,13 +225,18 @@ def compose_beside(
 
     norms = pools.institutional
     standing = pools.baseline
-    first = compose(
-        Pools(part(norms, mine=True), part(standing, mine=True)), limit=own_limit
+    mine = Pools(
+        institutional=part(norms, mine=True), baseline=part(standing, mine=True)
     )
+    first = compose(mine, limit=own_limit)
     shown = {item.key for item in first.items}
     ranked = [item for item in pools.ranked if shown.isdisjoint((item.key, *item.also))]
     others = Pools(
-        part(norms, mine=False), part(standing, mine=False), *pools[2:4], ranked
+        institutional=part(norms, mine=False),
+        baseline=part(standing, mine=False),
+        workflows=pools.workflows,
+        episodes=pools.episodes,
+        ranked=ranked,
     )
     second = within(others._replace(history=pools.history))
     items = sorted(

@@ -14,9 +14,7 @@ from memcli.providers.llm import Ask, Model
 from memcli.text.controls import fence_safe, strip_controls
 from memcli.text.matching import table
 
-# seconds the answer may take, from the request on: importing an SDK may take as long
-ANSWER = 3.0
-LIMIT = 12.0  # seconds a recall waits for whatever hangs
+ANSWER = 3.0  # seconds a recall waits for it, the import of an SDK among them
 PLAIN = (
     500  # so many characters of the task are searched when it could not be condensed
 )
@@ -69,10 +67,10 @@ def _asked(model: Model, task: str) -> str:
     prompt = f"<task>\n{fence_safe(task[:READ], 'task')}\n</task>"
     ask = Ask(SYSTEM, prompt, max_tokens=100, purpose="query", timeout=ANSWER)
     try:
-        return within(LIMIT, lambda: terms_of(model.ask(ask).text))
+        return within(ANSWER, lambda: terms_of(model.ask(ask).text))
     except MemError:
         raise
     except TimeoutError:
-        raise ProviderError(f"the model took longer than {LIMIT:g} s") from None
+        raise ProviderError(f"the model took longer than {ANSWER:g} s") from None
     except Exception as error:
         raise ProviderError(f"the model failed: {type(error).__name__}") from None

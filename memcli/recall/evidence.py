@@ -3,41 +3,17 @@ answers it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import dropwhile, pairwise
-from math import log
 from operator import mul
 
 from memcli.index import lexical as query
-from memcli.index.lexical import EITHER, idf
+from memcli.index import weights
+from memcli.index.fulltext import idf
+from memcli.index.lexical import EITHER
 from memcli.memory.words import stem, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
-from memcli.recall.fusion import titles
 from memcli.text.matching import regex, stanzas, table
 
-EACH = 0.12
-BEARS = (0.0, 1.0, 0.5, EACH)
-TELLS = (0.2, 1.0, 0.25, 0.05)
-"""What the best, the second, the third and each but the best of the terms met count
-for, for an entry in a block and for a hook to tell one: one term alone is nothing."""
-COMMON_SHARE = 0.3
-# power of a word's rarity elsewhere, in a sentence that asks and in others
-ASKED = 0.5
-SAID = 1.25
-# rarity of no English word, of a concept; texts more, as it were
-OTHER = 0.8
-ELSE = 0.05
-FEW = 10
-# what a hook wants grows with the logarithm of this part of the terms
-GROWS = 0.6
-PART = 0.8
-# so far from the cosine in the middle of the hits a hit must have
-NEAR = 0.18
-FAR = -0.08
-# so much of the usual strength
-NEAR_WANTS = 0.5
-FAR_WANTS = 1.5
-# sentences with less than this share of the best one's strength are not searched
-FOCUS = 0.5
 _SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
 _END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
 _ASKS = (
@@ -52,54 +28,51 @@ _ASKS = (
 )  # what is asked is always searched
 _CLAUSE = r"[,，、:：;；()–—\n]"
 _ASKING_WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
-# what a question's heading named, lead and number change
-NAMED = 0.2
-AHEAD = 0.3
-MORE = 0.5
-COMMON = frozenset(
-    table("recall/common_words.txt").split()
-)  # words of any talk about code
-JOINS = frozenset(
-    table("recall/function_words.txt").split()
-)  # and of any talk, in other languages
 
 
-def strength(weights: Iterable[float], shares: tuple[float, ...] = BEARS) -> float:
-    """How much the terms that are met say, given the weight (0 to 1) of each."""
-    best = sorted(filter(None, weights), reverse=True)
-    return (
-        sum(map(mul, shares, best[:3])) + shares[3] * sum(best[1:]) if best[1:] else 0.0
-    )
+def strength(said: Iterable[float]) -> float:
+    """How much the terms that are met say, given what each says (0 to 1); one alone is
+    nothing."""
+    best = sorted(filter(None, said), reverse=True)
+    if len(best) < 2:
+        return 0.0
+    *first, each = weights.SHARES
+    return float(sum(map(mul, first, best)) + each * sum(best[1:]))
 
 
-def wanted(cosines: Sequence[float | None]) -> list[float]:
-    """The share of the usual strength that each hit must have, given its cosine, if it
-    has any."""
-    known = sorted(cosine for cosine in cosines if cosine is not None)
-    middle = known[(len(known) - 1) // 2] if known else 0.0
-    away = [0.0 if cosine is None else cosine - middle for cosine in cosines]
-    return [NEAR_WANTS if d >= NEAR else FAR_WANTS if d <= FAR else 1.0 for d in away]
-
-
-def weights(
+def said_by(
     terms: Sequence[str], counts: Sequence[int], total: int
 ) -> dict[str, float]:
     """The weight of each term that stands in `total` texts: 1 for a rare one that
-    stands in one."""
-    found = {
-        t: idf(n, total) / idf(1, total)
-        for t, n in zip(terms, counts, strict=True)
-        if n
-    }
-    tiny = {term for term in found if term.isascii() and len(term) < 2 + term.isdigit()}
-    share = dict.fromkeys(tiny | (COMMON & found.keys()), COMMON_SHARE) | dict.fromkeys(
-        JOINS, 0.0
-    )
+    stands in one. A phrase says no more than its words."""
     return {
-        t: w * share.get(t, 1.0)
-        for t, w in found.items()
-        if EITHER in t or " " not in t
+        term: idf(count, total) / idf(1, total)
+        for term, count in zip(terms, counts, strict=True)
+        if count and (EITHER in term or " " not in term)
     }
+
+
+class Sought(NamedTuple):
+    """The sentences of a prompt that are worth a search, what each of their terms says,
+    and whether they ask."""
+
+    text: str
+    weights: Mapping[str, float]
+    asks: bool
+
+
+def sought(
+    prompt: str, counts: Callable[..., Sequence[int]], total: int, least: float
+) -> Sought | None:
+    """What of a prompt is looked for, its questions where it has any; None where all
+    its words together say too little."""
+    asking = "\n".join(questions(prompt))
+    found = focus(asking, counts, total, 0.0, weights.ASKED) if asking else None
+    if found is not None and len(found[1]) > 1:
+        return Sought(text=found[0], weights=found[1], asks=True)
+    # "… fails. Why?" asks about the rest.
+    text, said = focus(prompt, counts, total, weights.WORTH * least, weights.STATED)
+    return Sought(text=text, weights=said, asks=False) if text else None
 
 
 def focus(
@@ -109,34 +82,34 @@ def focus(
     least: float,
     power: float,
 ) -> tuple[str, dict[str, float]]:
-    """The sentences of a prompt that are worth a search, "" for none; what their terms
-    say."""
+    """The sentences of a text that have most of what it says, "" where all of it says
+    less than `least`; what their terms say."""
     parts = {
         part: query.build(part).terms
         for part in regex(_SENTENCE).split(text)
         if part.strip()
     }
-    also = query.concepts(text) if power == ASKED else {}
+    also = query.concepts(text) if power == weights.ASKED else {}
     every = (*query.build(text, counts).terms, *also)
-    weighed = weights(every, known := counts(every), total)
+    # As if there were some more: in a memory of five texts no word is rare.
+    weighed = said_by(every, counts(every), total + weights.FEW)
+    if strength(weighed.values()) < least:
+        return "", {}
     own = {
-        part: [weighed[t] for t in terms if t in weighed]
+        part: [weighed[term] for term in terms if term in weighed]
         for part, terms in parts.items()
     }
     said = {
-        part: strength(found) + EACH * max(found, default=0.0)
+        part: strength(found) + weights.SHARES[-1] * max(found, default=0.0)
         for part, found in own.items()
     }
     best = max(said.values(), default=0.0)
-    if strength(weighed.values()) < least:
-        return "", {}
-    kept = [part for part in own if said[part] >= FOCUS * best]
+    kept = [part for part in own if said[part] >= weights.WORTH * best]
     named = {*also, *(term for part in kept for term in parts[part])}
-    telling = weights(every, known, total + FEW)
     words = table("recall/known_words.txt")
     return "\n".join(kept), {
-        term: telling[term] * _rarity(term, words) ** power
-        for term in telling.keys() & named
+        term: weighed[term] * _rarity(term, words) ** power
+        for term in weighed.keys() & named
     }
 
 
@@ -164,22 +137,15 @@ def questions(text: str) -> list[str]:
     return found
 
 
-def favour(asks: Sequence[str], title: str, ahead: float) -> float:
-    """How much less a text with this title needs to answer questions, the first so far
-    `ahead`."""
-    named = titles("\n".join(asks), [(0, title.rpartition(" > ")[2])])[0]
-    return NAMED * named + AHEAD * ahead - MORE * log(len(asks))
-
-
 def _rarity(term: str, words: str) -> float:
     """0 for a word of every project, 1 for one of few; `words` has a line for each
     tenth."""
-    if not (term.isascii() and term.isalpha()) or len(term) < 2:
-        return (
-            (ELSE if EITHER in term else OTHER)
-            if len(term) > 1 + term.isdigit()
-            else 0.0
-        )
+    if EITHER in term:
+        return weights.CONCEPT
+    if len(term) < 2 or (term.isdigit() and len(term) < 3):
+        return 0.0
+    if not (term.isascii() and term.isalpha()):
+        return 1.0
     at = words.find(f" {stem(term)} ")
     return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
@@ -187,7 +153,10 @@ def _rarity(term: str, words: str) -> float:
 # characters of a paragraph taken as one; what a run's best one adds
 WHOLE = 400
 ONE = 0.5
+SHORTER = 1e-6  # what a token takes
 
+_ROW = r"[ \t]*\|"
+_ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]"
 _BREAK = r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])"
 
 
@@ -229,16 +198,25 @@ def _sentences(part: str, room: int) -> list[str]:
 
 def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     """The run of paragraphs, of long ones of sentences, within `room` tokens that has
-    most of what is asked, "" when not even a beginning fits, and how many lines are
-    left out."""
+    most of what is asked, below the head of its table or the lead of its list, "" when
+    not even a beginning fits, and how many lines are left out."""
     parts = [
         piece
         for part in pieces(text)
         for piece in (_sentences(part, room) if 2 * tokens(part) > room else [part])
     ]
-    found = [_found(part, asked) for part in parts]
-    start, end = _run(found, list(map(tokens, parts)), room)
-    shown = "".join(parts[start:end]).strip("\n")
+    if not parts:
+        return "", 0
+    sizes = list(map(tokens, parts))
+    start, end = _run([_found(part, asked) for part in parts], sizes, room)
+    heads = _heads(parts, start)
+    left = room - sum(sizes[at] for at in heads) - sum(sizes[start:end])
+    if left < 0:
+        heads = []
+        left = room - sum(sizes[start:end])
+    start, end = _filled(sizes, start, end, left)
+    above = (parts[at] for at in heads if at < start)
+    shown = "".join([*above, *parts[start:end]]).strip("\n")
     shown = cut_words(shown, room) if tokens(shown) > room else shown
     return shown, max(text.strip("\n").count("\n") - shown.count("\n"), 0)
 
@@ -306,16 +284,39 @@ def _run(
                 break
             met.update(found[end])
             alone = max(alone, sum(found[end].values()))
-            score = sum(met.values()) + ONE * alone
-            if score > most + 1e-9:
+            # Of two that say as much, the shorter.
+            score = sum(met.values()) + ONE * alone - SHORTER * used
+            if score > most:
                 best_run = (start, end + 1)
                 most = score
-    start, end = best_run  # what is left of the room is filled with what stands around
-    used = sum(sizes[start:end])
-    while end < len(sizes) and used + sizes[end] <= room:
-        used += sizes[end]
-        end += 1
-    while start and used + sizes[start - 1] <= room:
-        start -= 1
-        used += sizes[start]
+    return best_run
+
+
+def _heads(parts: Sequence[str], at: int) -> list[int]:
+    """What says what a part is about: the first two rows of its table, or the line
+    that leads to its list."""
+    kind = next((each for each in (_ROW, _ITEM) if regex(each).match(parts[at])), "")
+    if not kind:
+        return []
+    first = at
+    while first and regex(kind).match(parts[first - 1]):
+        first -= 1
+    if kind == _ROW:
+        return [head for head in (first, first + 1) if head < at]
+    above = range(first - 1, -1, -1)
+    lead = next((head for head in above if parts[head].strip()), None)
+    return [] if lead is None else list(range(lead, first))
+
+
+def _filled(sizes: Sequence[int], start: int, end: int, room: int) -> tuple[int, int]:
+    """A run with what stands around it, above it and below in turn."""
+    grown = True
+    while grown:
+        grown = False
+        for at in (start - 1, end):
+            if 0 <= at < len(sizes) and sizes[at] <= room:
+                room -= sizes[at]
+                start = min(start, at)
+                end = max(end, at + 1)
+                grown = True
     return start, end

@@ -16,7 +16,8 @@ from memcli.index.view import Signals
 from memcli.memory.words import stem, word_forms
 
 K = TypeVar("K")
-BEST_OF_GROUP: Final = 3  # members of a group that say what it is about
+OF_LINEAR: Final = 0.7  # share of the cosine, as the contract has it
+RANK_CONSTANT: Final = 60  # of reciprocal rank fusion (Cormack et al. 2009)
 
 
 def scale(scores: Mapping[K, float]) -> dict[K, float]:
@@ -33,8 +34,8 @@ def linear(signals: Signals) -> dict[int, float]:
     """0.3 x BM25 + 0.7 x cosine, both relative to their best (seed of the project)."""
     return _mixed(
         [
-            (1 - weights.OF_LINEAR, scale(signals.lexical)),
-            (weights.OF_LINEAR, scale(signals.cosine)),
+            (1 - OF_LINEAR, scale(signals.lexical)),
+            (OF_LINEAR, scale(signals.cosine)),
         ]
     )
 
@@ -46,9 +47,7 @@ def reciprocal_rank(signals: Signals) -> dict[int, float]:
 
 def _by_rank(scores: Mapping[int, float]) -> dict[int, float]:
     ranks = dict(zip(sorted(scores.values()), range(len(scores), 0, -1), strict=True))
-    return {
-        k: 1 / (weights.RANK_CONSTANT + ranks[v]) for k, v in scores.items() if v > 0
-    }
+    return {k: 1 / (RANK_CONSTANT + ranks[v]) for k, v in scores.items() if v > 0}
 
 
 def blend(signals: Signals) -> dict[int, float]:
@@ -156,38 +155,18 @@ def titles(task: str, named: Iterable[tuple[K, str]]) -> dict[K, float]:
 def lend(
     own: Mapping[K, float],
     neighbours: Mapping[K, Sequence[tuple[K, int]]],
-    groups: Mapping[K, object],
-    title: Mapping[K, float],
-    weight: float = 1.0,
+    shares: Mapping[K, float],
 ) -> dict[K, float]:
     """`own` relevance (best 1.0) with what entries that stand together add to each
     other:
-    `neighbours[a]` are (b, distance 1 or 2) beside a in its file, `groups` names what
-    was written together, `title` is the share of each that the task names:
-    what it does not name gains nothing."""
+    `neighbours[a]` are (b, distance 1 or 2) beside a in its file or session,
+    `shares` is what each takes of what it is lent."""
     near: dict[K, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for lender, beside in neighbours.items():
         for key, distance in beside:
             near[key][distance - 1] = max(near[key][distance - 1], own.get(lender, 0.0))
-    shared = _shared(own, groups)
     total = dict(own)
-    for key in own:
+    for key in own.keys() & shares.keys():
         one, two = near.get(key, (0.0, 0.0))
-        added = (
-            one * one
-            + weights.FARTHER * two * two
-            + weights.TOGETHER * shared.get(groups.get(key), 0.0)
-        )
-        total[key] += weight * weights.LENT * added * title.get(key, 0.0)
+        total[key] += (one * one + weights.FARTHER * two * two) * shares[key]
     return total
-
-
-def _shared(own: Mapping[K, float], groups: Mapping[K, object]) -> dict[object, float]:
-    members: dict[object, list[float]] = defaultdict(list)
-    for key, value in own.items():
-        members[groups.get(key)].append(value * value)
-    return {
-        group: sum(sorted(values, reverse=True)[:BEST_OF_GROUP]) / BEST_OF_GROUP
-        for group, values in members.items()
-        if group is not None and len(values) > 1
-    }

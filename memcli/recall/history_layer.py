@@ -8,17 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memcli.history.docs import Doc, DocPlace, touches
+from memcli.history.docs import Asked, Doc, DocPlace, HistoryHit, touches
 from memcli.history.record import HistoryRecord, opened
-from memcli.history.search import Asked, HistoryHit, search
 from memcli.index import weights
 from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall import present
-from memcli.recall.budget import Shown, cost, heading, named, tokens
-from memcli.recall.evidence import COMMON
-from memcli.text.controls import for_prompt
+from memcli.recall.budget import Shown, cost, heading, tokens
+from memcli.recall.past import search
+from memcli.text.controls import for_prompt, named
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
@@ -33,12 +32,12 @@ _SHARES: Final = (
     0.6,
     0.8,
 )  # what each hit may take of the room that is left
+SAID: Final = 0.6  # share of its words that is said already: it is not told again
 _LEAST: Final = 30  # tokens below which an excerpt says nothing
 _LONGEST: Final = 450  # tokens of the longest excerpt
 _OF_ENTRIES: Final = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
-_FILE: Final = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 Hits = Sequence[HistoryHit]
 
@@ -121,27 +120,9 @@ class HistoryLayer:
             self._is_said(item.text, o) if item.text else title == o for o in known
         )
 
-    def evidence(self, hit: HistoryHit, text: str) -> int:
-        """How many telling words of a task a hit, or what it amends, has: no names of
-        files."""
-        same = [
-            each for each in self.hits if each is hit or each.newer == hit.doc.handle
-        ]
-        named = {
-            stem(word)
-            for name in _FILE.findall(text)
-            for word in _WORD.findall(name.lower())
-        }
-        plain = {
-            stem(term)
-            for term in self._asked.terms
-            if " " not in term and term not in COMMON
-        }
-        return len((plain - named) & self._words("\n".join(map(_text, same))))
-
     def adds(self, hit: HistoryHit, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
-        return len(self._words(hit.doc.title) - self._words(text) - COMMON) > 1
+        return len(self._words(hit.doc.title) - self._words(text)) > 1
 
     def shown(
         self,
@@ -158,7 +139,7 @@ class HistoryLayer:
             title, *facts = facts
         head = for_prompt(heading(title, facts))
         left = room - tokens(f"### {head}\n")
-        from memcli.history.excerpts import excerpt  # for a hit: most tasks have none
+        from memcli.recall.excerpts import excerpt  # for a hit: most tasks have none
 
         said = excerpt(hit, self._asked, max(4 * left, 120), known)
         commit = hit.doc.source == "commit"
@@ -206,10 +187,7 @@ class HistoryLayer:
         amended = self.amended
         found: list[Shown] = []
         for item, session, scored in memory:
-            met = (
-                max(self._cover(scored.item.text), 0.1 * scored.relevance)
-                * weights.CURATED
-            )
+            met = max(self._cover(scored.item.text), 0.1 * scored.relevance)
             newer = amended.get(session, "")
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
@@ -243,9 +221,7 @@ class HistoryLayer:
         own = self._words(text)
         words = self._words(known)
         left = sum(self._weights.get(word, 1.0) for word in own - words)
-        return left <= (1 - weights.SAID) * sum(
-            self._weights.get(word, 1.0) for word in own
-        )
+        return left <= (1 - SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
     def _facts(self, hit: HistoryHit) -> Iterator[str]:
         doc = hit.doc

@@ -14,10 +14,17 @@ from memcli.recall import ranking as rank
 from memcli.recall.budget import Shown, tokens
 from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
-from memcli.text.controls import for_display, for_prompt
+from memcli.text.controls import for_display, for_prompt, named
 
 _RULE = 100  # characters that a rule at the end, which is not shown, may have
+_DETAIL = 20_000
+"""Characters of an episode's detail that are looked at."""
+_EDGE = 2_000
+"""Characters at a cut that are not shown: half a secret looks like none."""
 KEY_MOMENT = 0.7  # the surprise from which on an episode is one
+
+
+MORE = "({} more lines: mem show {})"
 
 
 class Hit(NamedTuple):
@@ -106,7 +113,7 @@ class Showing:
         title = candidate.title
         text = candidate.around.partition(AROUND)[0]
         if layer != "ranked" or not text:
-            text = self.search.source.text(candidate)
+            text = self.search.passage(candidate).text
         facts = list(self._facts(candidate))
         if short:
             title = title.rpartition(" > ")[2]
@@ -120,9 +127,14 @@ class Showing:
         hit = self.search.scored.get(entry)
         head = for_prompt(head)
         text = for_prompt(text)
+        cut = self.search.passage(candidate)
+        if cut.lines:
+            text = without_edges(text, ahead=cut.ahead, behind=cut.behind)
         note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         text += self._detail(candidate)
-        brief = partial(self._brief, entry, text)
+        brief = partial(self._brief, entry, text, cut.lines)
+        if cut.lines:
+            text += "\n" + MORE.format(cut.lines, entry[:8])
         also = hit.duplicates if hit else ()
         return Shown(
             key=entry,
@@ -135,15 +147,15 @@ class Showing:
             brief=brief,
         )
 
-    def _brief(self, entry: str, text: str, room: int) -> str:
-        more = "({} more lines: mem show {})"
-        left = room - tokens(more.format(9999, entry[:8])) - 1
+    def _brief(self, entry: str, text: str, lines: int, room: int) -> str:
+        left = room - tokens(MORE.format(9999, entry[:8])) - 1
         if left < budget.LEAST:
             return ""  # two words and a number of lines tell nobody anything
         self._asked = self._asked or evidence.terms(self.search.weights())
         found, left_out = evidence.best(text, self._asked, left)
+        left_out += lines
         return found and (
-            f"{found}\n{more.format(left_out, entry[:8])}" if left_out else found
+            f"{found}\n{MORE.format(left_out, entry[:8])}" if left_out else found
         )
 
     def hit(self, item: Shown, place: int) -> Hit:
@@ -187,7 +199,7 @@ class Showing:
         row = self.search.source.files[candidate.source]
         project, _ = self.search.source.origin(candidate)
         if project:
-            yield budget.named(project)
+            yield named(project)
         if candidate.kind or candidate.values.get("written"):
             yield candidate.kind or candidate.type
         if _is_key(candidate):
@@ -197,7 +209,7 @@ class Showing:
         if (age := self._age(candidate)) is not None:
             yield age_text(age)
         yield from self._outdated(candidate)
-        yield f"{budget.named(row.path)}:{candidate.line}"
+        yield f"{named(row.path)}:{candidate.line}"
         yield f"id {candidate.entry[:8]}"
 
     def _outdated(self, candidate: Candidate) -> Iterator[str]:
@@ -218,7 +230,22 @@ class Showing:
             or (self._detail_of == "auto" and not first)
         ):
             return ""
+        if len(detail) > _DETAIL:
+            detail = without_edges(for_prompt(detail[:_DETAIL]), behind=True)
+            return f"\n{detail} …"
         return "\n" + for_prompt(detail)
+
+
+def without_edges(text: str, *, ahead: bool = False, behind: bool = False) -> str:
+    """A safe text without what stands next to a cut, up to a word."""
+    start = _EDGE if ahead else 0
+    stop = len(text) - _EDGE if behind else len(text)
+    kept = text[start:stop]
+    if ahead:
+        _, _, kept = kept.partition(" ")
+    if behind:
+        kept, _, _ = kept.rpartition(" ")
+    return kept.strip()
 
 
 def _is_key(candidate: Candidate) -> bool:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from memcli.index import filters, weights
 from memcli.index import lexical as query
 from memcli.index import view as scope
-from memcli.index import weights
-from memcli.index.lexical import POOL, Query
+from memcli.index.fulltext import POOL, Passing, idf, top
+from memcli.index.lexical import Query
 from memcli.index.view import (
     Candidate,
     Lane,
+    Passage,
     Scope,
     Signals,
     Source,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from memcli.project.config import Config
     from memcli.project.context import View
 
+LENDS = 0.4  # from which relevance on; for speed: ranking is the same without
 LENDERS = 60  # how many of the best lend to what stands beside them
 WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 WORKFLOWS = (
@@ -53,25 +56,25 @@ class OwnIndex:
         self.edges = index.entries.edges
 
     @cached_property
-    def _denied(self) -> frozenset[int]:
-        return (
-            self.index.words.denied(self.files.hidden())
-            if self._allowed is None
-            else frozenset()
-        )
+    def _passing(self) -> Passing:
+        if self._allowed is not None:
+            return Passing(self._allowed)
+        return self.index.words.shown(self.files.hidden())
 
     def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        return self.index.words.best(terms, self._allowed, self._denied, pool)
+        return self.index.words.best(terms, self._passing, pool)
 
-    def text(self, candidate: Candidate) -> str:
+    def passage(self, candidate: Candidate) -> Passage:
         whole = candidate.part == 0 and len(candidate.text) < SIZE
-        return candidate.text if whole else self.index.entries.text(candidate)
+        if whole:
+            return Passage(candidate.text)
+        return filters.passage(self.index.entries, candidate)
 
     def lane(
         self, task: str, asked: Query, lexical: Mapping[int, float]
     ) -> Lane | None:
         """What the vectors of the index say."""
-        return self._look(task, asked, lexical, (self._allowed, self._denied))
+        return self._look(task, asked, lexical, self._passing)
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         found = self.index.entries.places(entries)
@@ -120,12 +123,14 @@ class Search:
         self.asked = Query((), ())
         self._lane = lane
         self._copies: dict[str, list[Candidate]] = {}
+        self._passages: dict[int, Passage] = {}
+        self._met: dict[tuple[int, str, int], int] = {}
 
     def weights(self) -> dict[str, float]:
         """What each word of the task that stands in the store says: see
-        `evidence.weights`."""
+        `evidence.said_by`."""
         counts = self.source.counts(self.asked.terms)
-        return evidence.weights(
+        return evidence.said_by(
             self.asked.terms, counts, max(self.source.size(), *counts, 1)
         )
 
@@ -173,6 +178,9 @@ class Search:
             dict.fromkeys((*signals.lexical, *signals.cosine))
         )
         self._copies = self.copies({candidate.entry for candidate in found}, found)
+        score = signals.lexical
+        for part in sorted(found, key=lambda part: score.get(part.rowid, 0.0)):
+            self._met[part.source, part.entry, part.offset] = part.part
         matches = self._matches(task, found, signals, asked.phrases)
         self._lend(task, matches)
         return {
@@ -208,13 +216,13 @@ class Search:
         for concept in concepts:
             own = self.source.lexical((concept,), pool)
             rows = self.source.counts((concept,))[0]
-            most = weights.TRANSLATED * query.idf(rows, self.source.size())
+            most = weights.TRANSLATED * idf(rows, self.source.size())
             for rowid, share in fusion.scale(own).items():
                 lexical[rowid] = lexical.get(rowid, 0.0) + most * share
         # In a script without spaces the vectors know nothing of what stands around such
         # words.
         english = "" if spaceless_runs(task) else " ".join(concepts.values())
-        return asked._replace(english=english), query.top(lexical, pool)
+        return asked._replace(english=english), top(lexical, pool)
 
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
         found: dict[object, Scored] = {}
@@ -304,9 +312,9 @@ class Search:
         rich = {
             entry: match.relevance
             for entry, match in matches.items()
-            if match.relevance >= weights.LENDS
+            if match.relevance >= LENDS
         }
-        best = query.top(rich, LENDERS)
+        best = top(rich, LENDERS)
         lenders = [entry for entry in best if groups[entry] is not None]
         sides = self.source.beside([self.chosen[entry] for entry in lenders])
         beside = {
@@ -323,7 +331,12 @@ class Search:
         titles = fusion.titles(
             task, [(entry, self.chosen[entry].title) for entry in near]
         )
-        total = fusion.lend(own, beside, groups, titles, self.config.context)
+        # What the task does not name by its title gains nothing.
+        shares = {
+            entry: self.config.context * weights.LENT * title
+            for entry, title in titles.items()
+        }
+        total = fusion.lend(own, beside, shares)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
             lent = (relevance - own[entry]) / most
@@ -405,8 +418,18 @@ class Search:
         if len(hit.item.text) < SIZE:
             return hit
         return hit._replace(
-            item=hit.item._replace(text=self.source.text(self.chosen[hit.item.id]))
+            item=hit.item._replace(text=self.passage(self.chosen[hit.item.id]).text)
         )
+
+    def passage(self, candidate: Candidate) -> Passage:
+        """The text of a candidate's entry; of a long one so much about the part that
+        meets the task best."""
+        if candidate.rowid not in self._passages:
+            place = candidate.source, candidate.entry, candidate.offset
+            part = self._met.get(place, candidate.part)
+            near = self.source.passage(candidate._replace(part=part))
+            self._passages[candidate.rowid] = near
+        return self._passages[candidate.rowid]
 
 
 def _group(candidate: Candidate) -> object:

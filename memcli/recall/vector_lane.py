@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import weights
+from memcli.index.fulltext import Passing
 from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, Vectors, is_content
 from memcli.index.view import Lane, Signals
@@ -57,9 +58,6 @@ class Task(NamedTuple):
 
 Idf = Callable[[Sequence[str]], list[float]]
 Scores = Mapping[int, float]
-Passing = tuple[
-    Collection[int] | None, Collection[int]
-]  # what may be a hit, and what may not
 Asked = tuple[
     str, Query, Scores, Passing
 ]  # the task, its words, their BM25, what passes
@@ -185,7 +183,7 @@ def lane(
     if not task.vector:
         return Signals(lexical, {})
     close = index.vectors.nearest(
-        task.vector, NEAREST, allowed=passing[0], denied=passing[1]
+        task.vector, NEAREST, allowed=passing.allowed, denied=passing.denied
     )
     near = index.vectors.load({*lexical, *close}, len(task.vector))
     cosine = vector.cosines(

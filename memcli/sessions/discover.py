@@ -1,5 +1,5 @@
-"""Which sessions of agents are about a repository, by what stands in them or in a file
-beside."""
+"""Which sessions of agents are about a repository, judged by their records or by a
+file beside them."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +34,8 @@ class FoundSession(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """Where it was looked for sessions of one agent, and how many files are there and
-    are ours."""
+    """Where sessions of one agent were looked for, how many files are there, and how
+    many are ours."""
 
     agent: str
     folder: Path
@@ -154,8 +154,8 @@ def is_agent(path: Path) -> bool:
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """The files of a store; of a session that is kept in two forms, the one that is
-    better read."""
+    """The files of a store; where a session is kept in two forms, the more complete
+    one."""
     paths = [path for glob in patterns for path in folder.glob(glob)]
     files = [path for path in paths if path.is_file()]
     names = {str(path) for path in files if path.suffix == ".jsonl"}

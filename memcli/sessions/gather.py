@@ -141,8 +141,7 @@ def parse(data: bytes, limit: int = MAX_RECORD) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value of JSON that stands in a string or in bytes; what is none stays as it
-    is."""
+    """The JSON value within a string or bytes; anything else stays as it is."""
     try:
         data = value.encode("utf-8", "replace") if isinstance(value, str) else value
         return parse(data) if isinstance(data, bytes) else value
@@ -151,7 +150,7 @@ def decoded(value: Any) -> Any:
 
 
 def mapping(value: Any) -> Record:
-    """A JSON object; an empty one for what is none."""
+    """A JSON object, or an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
@@ -206,7 +205,7 @@ class Gather:
         self._named: tuple[Any, Any] = "", ""
 
     def where(self, *, session: Any = "", cwd: Any = "") -> None:
-        """The session and folder from here on; what is not known stays as it was."""
+        """Set the session and folder from here on; unknown ones stay as they were."""
         if (session, cwd) != self._named:
             self._named = session, cwd
             self._session = intern(speakers.name(session)) or self._session
@@ -216,7 +215,8 @@ class Gather:
             self.names[self._session] += 1
 
     def new(self, event: Any) -> bool:
-        """Whether an event was not read yet, here or elsewhere; from now on it was."""
+        """Whether an event is read for the first time, here or elsewhere; from now
+        on it counts as read."""
         if not isinstance(event, str) or not event:
             return True
         known = len(self.seen)
@@ -224,7 +224,7 @@ class Gather:
         return len(self.seen) > known
 
     def event(self, line: Line, record: Record, name: str = "uuid") -> TurnPlace | None:
-        """The place of a record that calls itself so; None when it was read before."""
+        """The place of a record that names itself; None when it was read before."""
         if not self.new(record.get(name)):
             return None
         place = line.place(speakers.when(record.get("timestamp")))
@@ -235,23 +235,25 @@ class Gather:
         """Words of a role; of the user's only what was typed is human, and not another
         agent's."""
         if role == "assistant":
-            if kept := speakers.clean(text):
-                self._add(place, role="assistant", text=kept, origin="assistant")
+            if remaining := speakers.clean(text):
+                self._add(place, role="assistant", text=remaining, origin="assistant")
             return
         text, by_agent = speakers.of_agents(text)
         if typed := speakers.human(text):
             self._add(place, role="user", text=typed, origin="user")
         else:
             self.put_in(text, place)
-        if kept := speakers.clean(by_agent):
-            at = place.nth("agent") if text else place
-            self._add(at, role="user", text=kept, origin="agent")
+        if remaining := speakers.clean(by_agent):
+            where = place.nth("agent") if text else place
+            self._add(where, role="user", text=remaining, origin="agent")
 
     def put_in(self, text: str, place: TurnPlace, *, error: bool = False) -> None:
         """Words of the harness."""
         if text.strip():
-            kept = speakers.clean(text, (200, 0))
-            self._add(place, role="user", text=kept, origin="injected", error=error)
+            remaining = speakers.clean(text, (200, 0))
+            self._add(
+                place, role="user", text=remaining, origin="injected", error=error
+            )
 
     def called(self, tool: Any, given: Any, place: TurnPlace, call: Any = "") -> None:
         """The agent calls a tool; `call` is the call's id, where the format has one."""
@@ -300,11 +302,11 @@ class Gather:
         name = intern(speakers.name(tool)) or known
         failed = error or speakers.failed(text)
         if failed or self.brief < 2:
-            kept = failed or not self.brief
+            remaining = failed or not self.brief
             self._add(
                 place,
                 role="tool",
-                text=speakers.clean(text, speakers.RESULT) if kept else "",
+                text=speakers.clean(text, speakers.RESULT) if remaining else "",
                 origin=intern(speakers.origin(name)),
                 tool=name,
                 error=failed,
@@ -339,14 +341,14 @@ class Gather:
     def _shrink(self) -> None:
         """Calls and results of tools go first, a person's words last."""
         for worth, goal in enumerate((BUDGET // 2, BUDGET // 2, BUDGET // 4 * 3)):
-            kept = []
+            remaining = []
             for turn in self.turns:
                 if self._held > goal and _worth(turn) <= worth:
                     self._held -= _size(turn)
                     self.cut += 1
                 else:
-                    kept.append(turn)
-            self.turns = kept
+                    remaining.append(turn)
+            self.turns = remaining
 
     def back(self, count: int) -> None:
         """Take back what was said since the `count`-th last human turn, that turn

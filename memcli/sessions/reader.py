@@ -1,5 +1,5 @@
-"""Sessions of coding agents: from a file of any known format, told from its content, to
-turns."""
+"""Sessions of coding agents: turns from a file of any known format, which is
+recognised by its content."""
 
 import hashlib
 import importlib
@@ -96,8 +96,8 @@ def _read_file(
 
 
 def joined(session: Session, agent: Session) -> Session:
-    """The session with the turns of its sub-agent, by their times; its last turn stays
-    the last."""
+    """The session with the turns of its sub-agent in order of time; its last turn
+    stays last."""
     *before, last = session.turns
     times = accumulate((turn.time for turn in before), max)
     timed = list(zip(times, before, strict=True))
@@ -112,8 +112,8 @@ def joined(session: Session, agent: Session) -> Session:
 
 
 def spoken(source: str | Path | BinaryIO) -> str:
-    """The words of a session, of its person and its agent; of a text that is none, the
-    text."""
+    """The words of a session's person and agent; a text that is no session is
+    returned as it is."""
     try:
         turns = [turn for session in read_all(source) for turn in session.turns]
     except Unknown:
@@ -263,8 +263,8 @@ def _of_document(head: Sequence[Line], filled: Sequence[bytes]) -> str | None:
 
 def _of_text(head: Sequence[Line], first: bytes, name: str) -> str:
     data = b"\n".join(line.data for line in head)
-    odd = len(_CONTROLS.findall(data))
+    unusual = len(_CONTROLS.findall(data))
     broken = data.decode("utf-8", "replace").count("\ufffd")
-    if odd * 50 > len(data) or broken * 20 > len(data):
+    if unusual * 50 > len(data) or broken * 20 > len(data):
         raise Unknown(f"{name}: unknown format")
     return "aider" if first.startswith(aider.START.encode()) else "text"

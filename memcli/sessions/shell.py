@@ -5,6 +5,7 @@ functions and variables stand for is not seen."""
 
 import posixpath
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
@@ -41,9 +42,25 @@ WRAPPERS = {
 }
 """Programs that run the command behind them, with their short options that take a
 value of their own."""
-GIT_VALUES = frozenset({
-    "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env",
-})  # fmt: skip
+VALUED = {
+    "git": frozenset({
+        "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
+        "--config-env",
+    }),
+    "docker": frozenset({
+        "-c", "-H", "-f", "-p", "--context", "--host", "--file", "--project-name",
+        "--profile", "--env-file", "--project-directory",
+    }),
+    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
+    "helm": frozenset({"-n", "--namespace", "--kube-context"}),
+    "npm": frozenset({"-C", "-w", "--prefix", "--workspace"}),
+    "pnpm": frozenset({"-C", "-F", "--dir", "--filter"}),
+    "make": frozenset({"-C", "-f", "-j"}),
+}  # fmt: skip
+VALUED["docker-compose"] = VALUED["docker"]
+"""Options before a program's subcommand that take the next word as their value."""
+NESTED = frozenset({"compose"})
+"""Subcommands that have options of their own before what they are told to do."""
 
 
 @verbose(dot_all=True)
@@ -222,26 +239,29 @@ def _substitutions(quoted: str) -> list[str]:
 
 def _run(command: ShellCommand, found: list[ShellCommand], deep: int) -> None:
     """Add what a simple command runs: itself, or what it is a wrapper of."""
-    rest = _unwrapped(list(command.words[:MOST_WORDS]))
-    if not rest:
+    remaining = _unwrapped(list(command.words[:MOST_WORDS]))
+    if not remaining:
         if command.writes:
             found.append(ShellCommand((), command.writes))
         return
-    program = posixpath.basename(rest[0])
-    script = _script(rest[1:]) if program in SHELLS else None
+    program = posixpath.basename(remaining[0])
+    script = _script(remaining[1:]) if program in SHELLS else None
     if program == "eval":
-        script = " ".join(rest[1:])
+        script = " ".join(remaining[1:])
     if script is not None:
         _collect(script, found, deep - 1)
         return
-    for run in _executed(rest) if program == "find" else ():
+    for run in _executed(remaining) if program == "find" else ():
         _run(ShellCommand(tuple(run)), found, deep)
-    arguments = _subcommand_first(rest[1:]) if program == "git" else rest[1:]
+    valued = VALUED.get(program)
+    arguments = _subcommand_first(remaining[1:], valued) if valued else remaining[1:]
+    if program == "git":
+        arguments = list(dropwhile(_is_option, arguments))
     found.append(ShellCommand((program, *arguments), command.writes))
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """The words from the program on that is run in the end."""
+    """The words of what a wrapper runs in the end, from the program on."""
     while words:
         first = posixpath.basename(words[0])
         if words[0] in KEYWORDS or assignment().fullmatch(words[0]):
@@ -254,7 +274,7 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 
 def _behind(words: list[str], valued: str, *, timed: bool) -> list[str]:
-    """What stands behind a wrapper's own options."""
+    """What follows a wrapper's own options."""
     while words and words[0].startswith("-"):
         option = words[0]
         takes_value = len(option) == 2 and option[1] in valued
@@ -286,9 +306,22 @@ def _executed(words: Sequence[str]) -> Iterator[list[str]]:
             yield run
 
 
-def _subcommand_first(words: Sequence[str]) -> list[str]:
-    """The words of git from its subcommand on."""
+def _is_option(word: str) -> bool:
+    return word.startswith("-")
+
+
+def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:
+    """The words of a program without what stands before its subcommand and has a value
+    of its own."""
+    found = []
     place = 0
-    while place < len(words) and words[place].startswith("-"):
-        place += 2 if words[place] in GIT_VALUES else 1
-    return list(words[place:])
+    while place < len(words):
+        word = words[place]
+        if word in valued:
+            place += 2
+            continue
+        found.append(word)
+        place += 1
+        if not _is_option(word) and word not in NESTED:
+            break
+    return [*found, *words[place:]]

@@ -1,5 +1,5 @@
-"""Whose words they are, how much of them is kept, and what is clean: untrusted, in
-linear time."""
+"""Whose words a text holds, how much of it is kept, and how it is cleaned. The input
+is untrusted, and all work linear."""
 
 import datetime
 import json
@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from memcli.memory.words import is_day
 from memcli.sessions.model import Session, Turn
-from memcli.text.controls import neutralise, strip_controls, strip_private
+from memcli.text.controls import strip_controls, strip_private
+from memcli.text.injections import neutralise
 from memcli.text.matching import regex, verbose
 from memcli.text.secrets import find_secrets, redact_secrets
 
@@ -27,6 +28,7 @@ _WHOLE: Final = (
     "Stop hook feedback:",
     "Base directory for this skill:",
     "[Request interrupted by user",
+    "<system_notification>",
 )
 """How a text begins that is the harness's as a whole."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -93,6 +95,18 @@ def _not_typed() -> str:
     """
 
 
+@verbose(dot_all=True)
+def _editor() -> str:
+    """What an editor wraps around the words that are typed in it."""
+    return r"""
+        \A \s* \#[ ]Context[ ]from[ ]my[ ]IDE[ ]setup: .{0,20000}?
+        \n \#\#[ ]My[ ]request[ ]for[ ]Codex:
+      | \A \s* <timestamp> [^<\n]{0,100} </timestamp> \s* (?: <user_query> )?
+      | \A \s* <user_query>
+      | </user_query> \s{0,8} \Z
+    """
+
+
 @verbose
 def _order() -> str:
     """The line over a plan that an agent wrote and a person accepted."""
@@ -142,12 +156,6 @@ def _usual_key() -> str:
     return r"@\d{1,18} | [0-9a-z]{8} (?: -[0-9a-z]{4} ){3} - [0-9a-z]{12}"
 
 
-@verbose
-def _rough_word() -> str:
-    """A word, or a character of a script without spaces."""
-    return r"[a-z0-9_\u00c0-\u04ff]{3,} | [\u2e80-\uffff]"
-
-
 def cut(text: str, limits: tuple[int, int] = SAID) -> str:
     """`text`, or its head and tail and how much is missing between them: cut at blanks,
     as half a credential would not be recognised as one."""
@@ -165,8 +173,8 @@ def _whole(text: str) -> str:
 
 
 def clean(text: str, limits: tuple[int, int] = SAID) -> str:
-    """Words that may be kept, cut: nothing private, nothing of mem's own, no half
-    characters."""
+    """The words that may be kept, cut to size: nothing private, nothing from mem
+    itself, no half characters."""
     if "<" in text:
         text = _recalled().sub(" ", strip_private(text))
     text = cut(text, limits).strip()
@@ -174,11 +182,9 @@ def clean(text: str, limits: tuple[int, int] = SAID) -> str:
 
 
 def human(text: str) -> str:
-    """What a person typed of a text under the user's role; "" when nothing is
-    theirs."""
+    """What a person typed of a text under the user's role; "" when nothing is."""
     has_tags = "<" in text
-    if has_tags:
-        text = strip_private(text)
+    text = _editor().sub("", strip_private(text) if has_tags else text)
     if text.lstrip()[:80].startswith(_WHOLE) or _not_typed().match(text):
         return ""
     if has_tags:
@@ -224,16 +230,16 @@ def of_agents(text: str) -> tuple[str, str]:
 def _without_blocks(text: str) -> str:
     """`text` without what stands in harness tags; a block that is not closed goes to
     the end."""
-    kept = []
-    at = 0
-    while opened := _opened().search(text, at):
-        kept.append(text[at : opened.start()])
+    remaining = []
+    where = 0
+    while opened := _opened().search(text, where):
+        remaining.append(text[where : opened.start()])
         tag = re.compile(re.escape(f"</{opened[1]}>"), re.IGNORECASE)
         close = tag.search(text, opened.end())
         if close is None:
-            return "".join(kept)
-        at = close.end()
-    return "".join([*kept, text[at:]])
+            return "".join(remaining)
+        where = close.end()
+    return "".join([*remaining, text[where:]])
 
 
 def fenced(fence: str, line: str) -> str:
@@ -311,15 +317,15 @@ def name(value: Any) -> str:
 
 
 def folder(value: Any) -> str:
-    """A path from outside as one line; "" when it is none."""
+    """A path from outside as one line; "" when it is no path."""
     if not isinstance(value, str):
         return ""
     return regex(r"[\x00-\x1f\x7f]").sub("", value[:4096])
 
 
 def when(value: Any) -> str:
-    """A time (RFC 3339, epoch seconds or milliseconds) in ISO 8601, UTC; "" when it is
-    none."""
+    """A time (RFC 3339, epoch seconds or milliseconds) in ISO 8601, UTC; "" for
+    anything else."""
     try:
         time = _time(value)
         if time is None:
@@ -372,7 +378,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_texts(texts: Sequence[str]) -> Sequence[str]:
-    """`clean_text` of each, by one look at all where nothing goes."""
+    """`clean_text` of each; one look at all of them where there is nothing to clean."""
     every = "\n\n".join(texts)
     return texts if clean_text(every) == every else [*map(clean_text, texts)]
 
@@ -457,7 +463,7 @@ def _clean_value(key: str, value: Any) -> Any:
 
 
 def _clean_field(key: str, value: str) -> str:
-    """A text without credentials, one that only its key betrays included."""
+    """A text without credentials, including one that only its key betrays."""
     if key and "\n" not in value:
         field = f"{key}: {json.dumps(value, ensure_ascii=False)}"
         for secret in find_secrets(field):
@@ -480,12 +486,6 @@ def task_of(turns: Iterable[Turn]) -> str:
 
 
 def day_of(time: str, today: str) -> str:
-    """The day of a time stamp; today where it is not known or still to come."""
+    """The day of a time stamp; today when it is unknown or in the future."""
     day = time[:10]
     return day if is_day(day) and day <= today else today
-
-
-def rough(text: str) -> frozenset[str]:
-    """The words of a text for a quick comparison; of scripts without spaces, the
-    characters."""
-    return frozenset(_rough_word().findall(text.casefold()))

@@ -83,9 +83,11 @@ def taken_back(text: str) -> TakenBack | None:
     said = " ".join(text.split())
     if not said or len(said) > LONGEST:
         return None
-    new = replacing().match(said)
-    if new is not None:
-        return TakenBack(about=new["about"], instead=new["instead"].strip())
+    replacement = replacing().match(said)
+    if replacement is not None:
+        return TakenBack(
+            about=replacement["about"], instead=replacement["instead"].strip()
+        )
     for pattern in (forgetting(), no_longer()):
         found = pattern.match(said)
         if found is not None:

@@ -2,7 +2,7 @@
 shell line."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
@@ -67,7 +67,7 @@ def shell_line(given: Mapping[str, Any]) -> str:
 
 
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
-    """The files that a tool for it or a patch changes, with `shell` any command,
+    """The files that an edit tool or a patch changes, with `shell` also any command,
     relative to the session's folder."""
     line = shell_line(turn.input)
     edits = "*** Begin Patch" in line or _edits().search(turn.tool.lower())
@@ -84,16 +84,22 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
 
 
-def _changed(commands: Sequence[ShellCommand]) -> list[str]:
-    """The files that simple commands change, as far as their words say."""
+def _in_folders(commands: Sequence[ShellCommand]) -> Iterator[tuple[str, ShellCommand]]:
+    """The commands other than `cd`, each with the folder in which it is called."""
     folder = ""
-    found = []
     for command in commands:
         words = command.words
         if words[:1] == ("cd",) and len(words) == 2:
             folder = os.path.join(folder, words[1])
-            continue
-        names = [*command.writes, *(_written_by(words) if words else ())]
+        else:
+            yield folder, command
+
+
+def _changed(commands: Sequence[ShellCommand]) -> list[str]:
+    """The files that simple commands change, as far as their words say."""
+    found: list[str] = []
+    for folder, command in _in_folders(commands):
+        names = [*command.writes, *_written_by(command.words)]
         found += [os.path.join(folder, name) for name in names if name[:5] != "/dev/"]
     return found
 
@@ -106,8 +112,8 @@ IN_PLACE = frozenset({"sed", "perl", "ruby"})
 
 def _written_by(words: Words) -> Sequence[str]:
     """The files among the words of a command that it changes."""
-    program = words[0]
-    names = [word for word in words[1:] if not word.startswith("-")]
+    program = words[0] if words else ""
+    names = _without_options(words)
     if program == "git":
         return names[1:] if words[1:2] and words[1] in GIT_WRITES else ()
     if program in WRITERS:
@@ -118,23 +124,31 @@ def _written_by(words: Words) -> Sequence[str]:
     return names[1:] if has_script else names
 
 
+def _without_options(words: Words) -> list[str]:
+    return [word for word in words[1:] if not word.startswith("-")]
+
+
 def _read(commands: Sequence[ShellCommand]) -> list[str]:
-    """The one file that a command looks at, "" and none where it is another thing."""
-    found = []
-    folder = ""
-    for command in commands:
-        words = command.words
-        if words[:1] == ("cd",) and len(words) == 2:
-            folder = os.path.join(folder, words[1])
-            continue
-        names = [word for word in words[1:] if not word.startswith("-")]
-        if words[:1] == ("sed",):
-            names = names[1:] if "-n" in words else []
-        elif words[:1] == ("head",) or words[:1] == ("tail",):
-            names = [name for name in names if not name.lstrip("+").isdigit()]
-        if words and words[0] in READERS and len(names) == 1:
+    """The files at which commands look that look at one file and do nothing else."""
+    found: list[str] = []
+    for folder, command in _in_folders(commands):
+        names = _looked_at(command.words)
+        if len(names) == 1:
             found.append(os.path.join(folder, names[0]))
     return found
+
+
+def _looked_at(words: Words) -> list[str]:
+    """The files among the words of a command that shows them."""
+    program = words[0] if words else ""
+    names = _without_options(words)
+    if program not in READERS:
+        return []
+    if program == "sed":
+        return names[1:] if "-n" in words else []
+    if program in ("head", "tail"):
+        return [name for name in names if not name.lstrip("+").isdigit()]
+    return names
 
 
 READERS = frozenset(

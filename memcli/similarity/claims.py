@@ -166,11 +166,11 @@ class _Phrases:
                     )
         return tuple(phrases)
 
-    def _list_end(self, at: int) -> int:
-        """The first phrase from `at` on that is no item of the list headed by the one
-        before."""
-        head = self.done[at - 1]
-        last = at
+    def _list_end(self, place: int) -> int:
+        """The first phrase from `place` on that is no item of the list which the
+        phrase before it heads."""
+        head = self.done[place - 1]
+        last = place
         known = _LIGHT | _RESUME | set(head.terms)
         while head.governor and last in self.commas and last < len(self.done):
             item = self.done[last]
@@ -228,8 +228,8 @@ def _negates(word: str, previous: str, following: str) -> bool:
 
 
 class Claim(NamedTuple):
-    """What one body asserts: `words`, equivalents as one, for Jaccard, the rest for the
-    guard."""
+    """What one body asserts. `words`, with equivalents as one, are for Jaccard; the
+    rest is for the guard."""
 
     words: frozenset[str]
     spoken: frozenset[str]
@@ -250,7 +250,9 @@ def claim(text: str) -> Claim:
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for token in tokens:
         texts[token.kind].add(token.text)
-    by_kind = defaultdict(frozenset[str], {k: frozenset(v) for k, v in texts.items()})
+    by_kind = defaultdict(
+        frozenset[str], {kind: frozenset(found) for kind, found in texts.items()}
+    )
     words = [token for token in tokens if token.kind == "word"]
     return Claim(
         words=frozenset(_compared_words(tokens)),
@@ -267,7 +269,8 @@ def claim(text: str) -> Claim:
 
 
 def _compared_words(tokens: Sequence[Token]) -> Iterator[str]:
-    """The words for Jaccard: of things with two names one, of runs the pairs."""
+    """The words for Jaccard: one word for things that have two names, pairs of
+    characters for runs without blanks."""
     for token, after in pairwise([*tokens, Token("", "")]):
         if token.kind == "run":
             yield from lexer.pairs_of(token.text)
@@ -305,11 +308,11 @@ def _optional() -> str:
     """
 
 
-def literals_of(a: Claim) -> tuple[frozenset[str], ...]:
+def literals_of(claim: Claim) -> tuple[frozenset[str], ...]:
     """What must be equal in near-duplicates: numbers, paths, flags and names."""
-    return (a.numbers, a.paths, a.flags, a.names)
+    return (claim.numbers, claim.paths, claim.flags, claim.names)
 
 
-def content_terms(a: Claim) -> list[str]:
+def content_terms(claim: Claim) -> list[str]:
     """The terms of all phrases, in the order of the text."""
-    return [term for phrase in a.phrases for term in phrase.terms]
+    return [term for phrase in claim.phrases for term in phrase.terms]

@@ -1,4 +1,4 @@
-"""What keeps two claims apart although they are alike: every doubt says "different"."""
+"""What keeps two similar claims apart: any doubt means that they differ."""
 
 import re
 from collections import defaultdict
@@ -13,31 +13,32 @@ _LONG_CLAUSE = 64
 more."""
 
 
-def guard(a: Claim, b: Claim) -> str | None:
-    """Why the two are different claims although alike ("order", "negation", …), or
+def guard(first: Claim, second: Claim) -> str | None:
+    """The reason why two similar claims are different ("order", "negation", …), or
     None."""
-    if a == b:
+    if first == second:
         return None
-    return next((reason for reason, fires in _GUARDS if fires(a, b)), None)
+    return next((reason for reason, fires in _GUARDS if fires(first, second)), None)
 
 
-def only_in_one(a: Claim, b: Claim) -> tuple[frozenset[str], frozenset[str]]:
-    """The terms that only the one and only the other uses, inflection and synonyms put
-    aside."""
-    ours = frozenset(map(canonical, a.words - b.words))
-    theirs = frozenset(map(canonical, b.words - a.words))
+def only_in_one(first: Claim, second: Claim) -> tuple[frozenset[str], frozenset[str]]:
+    """The terms that only the first uses, and those that only the second uses;
+    inflection and synonyms do not count."""
+    ours = frozenset(map(canonical, first.words - second.words))
+    theirs = frozenset(map(canonical, second.words - first.words))
     return ours - theirs, theirs - ours
 
 
-def differing_phrases(a: Claim, b: Claim) -> list[list[Phrase]]:
-    """The phrases that only the one and only the other has, wherever they stand."""
-    return [_phrases_missing(a, b), _phrases_missing(b, a)]
+def differing_phrases(first: Claim, second: Claim) -> list[list[Phrase]]:
+    """The phrases that only the first has, and those that only the second has,
+    wherever they stand."""
+    return [_phrases_missing(first, second), _phrases_missing(second, first)]
 
 
-def _phrases_missing(a: Claim, b: Claim) -> list[Phrase]:
-    """The phrases of `a` that `b` does not have."""
-    known = {phrase.said for phrase in b.phrases}
-    return [phrase for phrase in a.phrases if phrase.said not in known]
+def _phrases_missing(first: Claim, second: Claim) -> list[Phrase]:
+    """The phrases of the first that the second does not have."""
+    known = {phrase.said for phrase in second.phrases}
+    return [phrase for phrase in first.phrases if phrase.said not in known]
 
 
 def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -69,14 +70,14 @@ def swaps(
     before = _by_first(ours - theirs)
     after = _by_first(theirs - ours)
     moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
-    return {x | y for x, y in moved if (y, x) in moved}
+    return {term | other for term, other in moved if (other, term) in moved}
 
 
-def _mates(a: Claim) -> dict[str, frozenset[str]]:
-    """For each term the terms of its clauses, itself among them; of long ones a part at
-    a time."""
+def _mates(claim: Claim) -> dict[str, frozenset[str]]:
+    """For each term, the terms of its clauses, including itself. Long clauses are
+    taken in parts."""
     clauses: defaultdict[int, dict[str, None]] = defaultdict(dict)
-    for phrase in a.phrases:
+    for phrase in claim.phrases:
         clauses[phrase.clause].update(dict.fromkeys(phrase.terms))
     pairs: list[tuple[str, str]] = []
     for terms in map(list, clauses.values()):
@@ -86,19 +87,27 @@ def _mates(a: Claim) -> dict[str, frozenset[str]]:
     return _by_first(pairs)
 
 
-def _rebound(a: Claim, b: Claim) -> bool:
+def _rebound(first: Claim, second: Claim) -> bool:
     """Two terms have exchanged the words they belong to: "connect 5 s, read 9 s"."""
-    ours = _mates(a)
-    theirs = _mates(b)
-    changed = sorted(x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x])
+    ours = _mates(first)
+    theirs = _mates(second)
+    changed = sorted(
+        term for term in ours.keys() & theirs.keys() if ours[term] != theirs[term]
+    )
     if len(changed) > _LONG_CLAUSE:
         return True  # too much to compare in pairs: kept apart
 
-    def gave(x: str, y: str) -> bool:
-        """Whether a mate of x alone is now one of y alone."""
-        return bool((ours[x] - ours[y] - {x}) & (theirs[y] - theirs[x] - {y}))
+    def gave(term: str, other: str) -> bool:
+        """Whether a mate of the term alone is now one of the other alone."""
+        return bool(
+            (ours[term] - ours[other] - {term})
+            & (theirs[other] - theirs[term] - {other})
+        )
 
-    return any(gave(x, y) and gave(y, x) for x, y in combinations(changed, 2))
+    return any(
+        gave(term, other) and gave(other, term)
+        for term, other in combinations(changed, 2)
+    )
 
 
 def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
@@ -107,48 +116,56 @@ def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
     if len(terms) != len(others):
         return False
     pairs = enumerate(zip(terms, others, strict=True))
-    moved = [(place, x, y) for place, (x, y) in pairs if x != y]
+    moved = [(place, term, other) for place, (term, other) in pairs if term != other]
     if len(moved) != 2:
         return False
-    (first, x, y), (second, *swapped) = moved
-    return swapped == [y, x] and second - first > 1
+    (first, term, other), (second, *swapped) = moved
+    return swapped == [other, term] and second - first > 1
 
 
-def _moved_across(a: Claim, b: Claim) -> bool:
-    """Before in one what is after in the other: "before the deploy, never after it"."""
-    mine, other = map(governed, differing_phrases(a, b))
+def _moved_across(first: Claim, second: Claim) -> bool:
+    """Something stands before in one claim and after in the other: "before the
+    deploy, never after it"."""
+    mine, other = map(governed, differing_phrases(first, second))
     turned = {(term, _TURNED[by]) for term, by in mine if by in _TURNED}
     return any(pair not in mine for pair in turned & other)
 
 
-def reordered(a: Claim, b: Claim) -> bool:
+def reordered(first: Claim, second: Claim) -> bool:
     """Whether another order, or another governor of the same terms, changes what is
     said."""
-    ours, theirs = differing_phrases(a, b)
+    ours, theirs = differing_phrases(first, second)
     if swaps(governed(ours), governed(theirs)):
         return True
-    terms = content_terms(a)
-    others = content_terms(b)
+    terms = content_terms(first)
+    others = content_terms(second)
     shared = set(terms) & set(others)
-    if [x for x in terms if x in shared] == [x for x in others if x in shared]:
+    order = [term for term in terms if term in shared]
+    if order == [term for term in others if term in shared]:
         return False
     if swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _exchanged(terms, others):
         return True
+    return _turned(ours, theirs) or _rebound(first, second)
+
+
+def _turned(ours: Iterable[Phrase], theirs: Iterable[Phrase]) -> bool:
+    """Whether two terms near to each other stand in the opposite order."""
     near = _ordered(ours, 5)
     other = _ordered(theirs, 5)
-    turned = (x != y and (y, x) in other - near for x, y in near - other)
-    return any(turned) or _rebound(a, b)
+    gone = near - other
+    new = other - near
+    return any(first != second and (second, first) in new for first, second in gone)
 
 
-def negated_terms(a: Claim) -> set[str]:
+def negated_terms(claim: Claim) -> set[str]:
     """The terms of all negated phrases."""
-    return {term for phrase in a.phrases if phrase.negated for term in phrase.terms}
+    return {term for phrase in claim.phrases if phrase.negated for term in phrase.terms}
 
 
-def denies(a: Claim, b: Claim) -> bool:
-    """Whether `a` negates something that `b` asserts."""
-    asserted = set(content_terms(b)) - negated_terms(b)
-    for phrase in a.phrases:
+def denies(first: Claim, second: Claim) -> bool:
+    """Whether the first negates something that the second asserts."""
+    asserted = set(content_terms(second)) - negated_terms(second)
+    for phrase in first.phrases:
         if phrase.governor == "not" and phrase.terms:
             # A negation is about the first term that is no light verb.
             heavy = (term for term in phrase.terms if term not in WORDS["light"])
@@ -157,19 +174,19 @@ def denies(a: Claim, b: Claim) -> bool:
     return False
 
 
-def _negation(a: Claim, b: Claim) -> bool:
-    if _has_negation(a) != _has_negation(b):
+def _negation(first: Claim, second: Claim) -> bool:
+    if _has_negation(first) != _has_negation(second):
         return True
-    if denies(a, b) or denies(b, a):
+    if denies(first, second) or denies(second, first):
         return True
-    ours = negated_terms(a)
-    theirs = negated_terms(b)
-    only_ours = (ours - theirs).intersection(content_terms(b))
-    return bool(only_ours and (theirs - ours).intersection(content_terms(a)))
+    ours = negated_terms(first)
+    theirs = negated_terms(second)
+    only_ours = (ours - theirs).intersection(content_terms(second))
+    return bool(only_ours and (theirs - ours).intersection(content_terms(first)))
 
 
-def _has_negation(a: Claim) -> bool:
-    return any(phrase.negated for phrase in a.phrases)
+def _has_negation(claim: Claim) -> bool:
+    return any(phrase.negated for phrase in claim.phrases)
 
 
 def _facing(
@@ -184,19 +201,20 @@ def _facing(
     return pairs
 
 
-def contrasted(a: Claim, b: Claim) -> bool:
+def contrasted(first: Claim, second: Claim) -> bool:
     """Whether the two differ in words that mean something else (first, second)."""
-    return bool(_facing(*only_in_one(a, b), "contrasts"))
+    return bool(_facing(*only_in_one(first, second), "contrasts"))
 
 
-def _antonym(a: Claim, b: Claim) -> bool:
-    return opposing(a, b) or contrasted(a, b)
+def _antonym(first: Claim, second: Claim) -> bool:
+    return opposing(first, second) or contrasted(first, second)
 
 
-def _code(a: Claim, b: Claim) -> bool:
-    """Other names, or code of one that the other does not even say in words."""
-    unsaid = a.code - b.spoken or b.code - a.spoken
-    return a.names != b.names or bool(unsaid)
+def _code(first: Claim, second: Claim) -> bool:
+    """Different names, or code in one claim that the other does not even say in
+    words."""
+    unsaid = first.code - second.spoken or second.code - first.spoken
+    return first.names != second.names or bool(unsaid)
 
 
 def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -207,27 +225,28 @@ def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return not theirs.isdisjoint(negative | full)
 
 
-def _turned_round(a: Claim, b: Claim) -> bool:
+def _turned_round(first: Claim, second: Claim) -> bool:
     """ "A before B" and "B after A" say the same: what `before` governs, `after` does
     not."""
-    before = {term for term, by in governed(a.phrases) if by == "before"}
-    after = {term for term, by in governed(b.phrases) if by == "after"}
+    before = {term for term, by in governed(first.phrases) if by == "before"}
+    after = {term for term, by in governed(second.phrases) if by == "after"}
     return bool(before and after) and not before & after
 
 
-def opposing(a: Claim, b: Claim) -> bool:
+def opposing(first: Claim, second: Claim) -> bool:
     """Whether the two differ in words that cannot both hold (enable, disable)."""
-    ours, theirs = only_in_one(a, b)
+    ours, theirs = only_in_one(first, second)
     pairs = _facing(ours, theirs, "opposites")
-    if _turned_round(a, b) or _turned_round(b, a):
+    if _turned_round(first, second) or _turned_round(second, first):
         pairs -= {(canonical("before"), "after"), ("after", canonical("before"))}
     return bool(pairs) or _prefixed(ours, theirs) or _prefixed(theirs, ours)
 
 
-def _letter(a: Claim, b: Claim) -> bool:
-    """Other single letters: node a, node b. One article more is none."""
-    ours = _letters(a.words - b.words)
-    theirs = _letters(b.words - a.words)
+def _letter(first: Claim, second: Claim) -> bool:
+    """Different single letters: node a, node b. An additional article does not
+    count."""
+    ours = _letters(first.words - second.words)
+    theirs = _letters(second.words - first.words)
     spoken = WORDS["transparent"] | WORDS["joiners"] | GOVERNORS.keys()
     names = {letter for letter in ours | theirs if "a" <= letter <= "z"} - spoken
     return bool(names) or bool(ours and theirs)
@@ -237,24 +256,24 @@ def _letters(words: Iterable[str]) -> set[str]:
     return {word for word in words if len(word) == 1 and word.isalpha()}
 
 
-def _number(a: Claim, b: Claim) -> bool:
-    """Other numbers, other magnitudes, or one word with other digits in it (sha1,
-    sha256)."""
-    scaled = (a.words ^ b.words) & WORDS["magnitudes"]
-    named = _named_with_digits(a, b) & _named_with_digits(b, a)
-    return a.numbers != b.numbers or bool(scaled or named)
+def _number(first: Claim, second: Claim) -> bool:
+    """Different numbers or magnitudes, or one word with different digits in it
+    (sha1, sha256)."""
+    scaled = (first.words ^ second.words) & WORDS["magnitudes"]
+    named = _named_with_digits(first, second) & _named_with_digits(second, first)
+    return first.numbers != second.numbers or bool(scaled or named)
 
 
-def _named_with_digits(a: Claim, b: Claim) -> set[str]:
-    """The words of `a` alone that have digits in them, without these."""
-    words = (a.words - b.words).difference(*literals_of(a))
+def _named_with_digits(first: Claim, second: Claim) -> set[str]:
+    """The words with digits that only the first has, without their digits."""
+    words = (first.words - second.words).difference(*literals_of(first))
     bare = {re.sub(r"\d", "", word) for word in words if re.search(r"\d", word)}
     return bare - {""}
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
-    """`ours` but for the words of whose family `theirs` has one: configure,
-    configuration."""
+    """`ours` without the words of which `theirs` has one of the same family:
+    configure, configuration."""
 
     def beginnings(word: str) -> list[str]:
         sizes = range(max(5, int(0.6 * len(word)) + 1), len(word) + 1)
@@ -275,15 +294,15 @@ def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
     }
 
 
-def _own_terms(a: Claim, b: Claim) -> tuple[set[str], set[str]]:
-    """The terms that only the one and only the other has, without what means the same
-    or the opposite."""
-    terms = set(content_terms(a))
-    others = set(content_terms(b))
+def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
+    """The terms that only the first has, and those that only the second has, without
+    those that mean the same or the opposite."""
+    terms = set(content_terms(first))
+    others = set(content_terms(second))
     ours = terms - others
     theirs = others - terms
     opposed = _facing(frozenset(ours), frozenset(theirs), "opposites")
-    mine = _without_kin(ours, theirs) - {x for x, _ in opposed}
+    mine = _without_kin(ours, theirs) - {term for term, _ in opposed}
     other = _without_kin(theirs, ours) - {y for _, y in opposed}
     return _without_joints(mine, other), _without_joints(other, mine)
 
@@ -298,19 +317,19 @@ def _without_joints(ours: set[str], theirs: set[str]) -> set[str]:
 
 
 def _replaced(
-    a: Sequence[str], b: Sequence[str], ours: set[str], theirs: set[str]
+    terms: Sequence[str], second: Sequence[str], ours: set[str], theirs: set[str]
 ) -> bool:
-    """Whether `ours` stand in `a` where `theirs` stand in `b`, or where `b` repeats a
-    word."""
-    slots = _slots(a, ours)
-    others = _slots(b, theirs)
+    """Whether `ours` and `theirs` stand in the same place of their claims, or where
+    the other claim repeats a word."""
+    slots = _slots(terms, ours)
+    others = _slots(second, theirs)
     if ours and theirs:
-        is_one_text = _joined(a, ours) == _joined(b, theirs)
+        is_one_text = _joined(terms, ours) == _joined(second, theirs)
         return not is_one_text and _share_a_side(slots, others)
     if any(term >= _FIRST_UNSPACED for term in ours | theirs):
         return False
-    around = set(zip(b, b[2:], strict=False))
-    about = set(zip(a, a[2:], strict=False))
+    around = set(zip(second, second[2:], strict=False))
+    about = set(zip(terms, terms[2:], strict=False))
     return bool(slots & around or others & about)
 
 
@@ -326,22 +345,23 @@ def _share_a_side(slots: set[tuple[str, str]], others: set[tuple[str, str]]) -> 
     return beside or not slots.isdisjoint(others)
 
 
-def word_for_word(a: Claim, b: Claim) -> bool:
-    """Whether a word stands where the other has another ("billing worker", "search
+def word_for_word(first: Claim, second: Claim) -> bool:
+    """Whether different words stand in the same place ("billing worker", "search
     worker")."""
-    ours, theirs = _own_terms(a, b)
+    ours, theirs = _own_terms(first, second)
     if not ours and not theirs:
         return False
-    terms = content_terms(a)
-    others = content_terms(b)
+    terms = content_terms(first)
+    others = content_terms(second)
     if not _replaced(terms, others, ours, theirs):
         return False
     is_short = min(_weight(terms), _weight(others)) < _LONG_TEXT
-    return is_short or bool(ours & a.proper and theirs & b.proper)
+    return is_short or bool(ours & first.proper and theirs & second.proper)
 
 
 def _weight(terms: Iterable[str]) -> float:
-    """How many words; two characters without spaces are half a one."""
+    """The number of words; a pair of characters without spaces counts as half a
+    word."""
     return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
 
 

@@ -29,23 +29,23 @@ def similar_pairs(
     rarest = sorted(frequency, key=lambda token: (frequency[token], token))
     rank = {token: number for number, token in enumerate(rarest)}
     ranked = [sorted(rank[token] for token in tokens) for tokens in sets]
-    order = sorted(range(len(sets)), key=lambda i: len(sets[i]))
-    sizes = [len(sets[i]) for i in order]
+    order = sorted(range(len(sets)), key=lambda current: len(sets[current]))
+    sizes = [len(sets[current]) for current in order]
     index: dict[int, list[int]] = {}
-    for place, i in enumerate(order):
+    for place, current in enumerate(order):
         size = sizes[place]
         least = ceil(threshold * size - 1e-9)
         first = bisect_left(sizes, least)
         candidates: set[int] = set()
-        for token in ranked[i][: size - least + 1]:
+        for token in ranked[current][: size - least + 1]:
             places = index.get(token, [])
             candidates.update(places[bisect_left(places, first) :])
         for other in candidates:
-            score = overlap(sets[i], sets[order[other]])
+            score = overlap(sets[current], sets[order[other]])
             if score > threshold:
-                yield (min(i, order[other]), max(i, order[other]), score)
+                yield (min(current, order[other]), max(current, order[other]), score)
         shared = ceil(2 * threshold / (1 + threshold) * size - 1e-9)
-        for token in ranked[i][: size - shared + 1]:
+        for token in ranked[current][: size - shared + 1]:
             index.setdefault(token, []).append(place)
 
 
@@ -67,31 +67,33 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
-    return _by((i for i, a in enumerate(claims) if a.words), claims.__getitem__)
+    return _by(
+        (place for place, claim in enumerate(claims) if claim.words), claims.__getitem__
+    )
 
 
 class Cluster(NamedTuple):
-    """Bodies connected by near-duplicate pairs; `guarded` names those that a guard
-    keeps apart."""
+    """Bodies connected by near-duplicate pairs; `guarded` names the pairs that a
+    guard keeps apart."""
 
     members: tuple[int, ...]
     guarded: tuple[tuple[int, int, str], ...]
 
 
-def near_duplicate(a: Claim, b: Claim) -> bool:
+def near_duplicate(first: Claim, second: Claim) -> bool:
     """Whether the two say the same: by Jaccard of words or of content, and no guard."""
-    return _alike(a, b) and differ.guard(a, b) is None
+    return _alike(first, second) and differ.guard(first, second) is None
 
 
-def _alike(a: Claim, b: Claim) -> bool:
-    score = overlap(a.words, b.words)
+def _alike(first: Claim, second: Claim) -> bool:
+    score = overlap(first.words, second.words)
     return score > _ALIKE or (
-        score > _MAYBE and overlap(_content(a), _content(b)) > _SAME
+        score > _MAYBE and overlap(_content(first), _content(second)) > _SAME
     )
 
 
-def _content(a: Claim) -> frozenset[str]:
-    return frozenset(content_terms(a))
+def _content(claim: Claim) -> frozenset[str]:
+    return frozenset(content_terms(claim))
 
 
 def clusters(
@@ -100,65 +102,80 @@ def clusters(
     """The connected components, of two or more, of near-duplicates and of the pairs in
     `more`."""
     distinct = _by_claim(claims)
-    pairs = [(claims[i], claims[j]) for i, j in more]
+    pairs = [(claims[first], claims[second]) for first, second in more]
     found = []
     for bucket in _by(distinct, literals_of).values():
         for component in _components(bucket, pairs):
-            places = {a: distinct[a] for a in component}
+            places = {claim: distinct[claim] for claim in component}
             if sum(map(len, places.values())) > 1:
                 found.append(_cluster(places))
     return sorted(found)
 
 
 def _components(
-    claims: Sequence[Claim], more: Sequence[tuple[Claim, Claim]]
+    claims: Sequence[Claim], further: Sequence[tuple[Claim, Claim]]
 ) -> Iterable[list[Claim]]:
-    part_of = {a: [a] for a in claims}
-    named = ((a, b) for a, b in more if a in part_of and b in part_of)
-    for a, b in chain(_near_pairs(claims), named):
-        smaller, larger = sorted((part_of[a], part_of[b]), key=len)
-        if smaller is not larger and differ.guard(a, b) is None:
+    part_of = {first: [first] for first in claims}
+    named = (
+        (first, second)
+        for first, second in further
+        if first in part_of and second in part_of
+    )
+    for first, second in chain(_near_pairs(claims), named):
+        smaller, larger = sorted((part_of[first], part_of[second]), key=len)
+        if smaller is not larger and differ.guard(first, second) is None:
             larger += smaller
             part_of.update(dict.fromkeys(smaller, larger))
     return {id(part): part for part in part_of.values()}.values()
 
 
 def _near_pairs(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    by_words = similar_pairs([a.words for a in claims], _ALIKE)
-    by_content = similar_pairs([_content(a) for a in claims], _SAME)
-    for i, j, _ in chain(by_words, by_content):
-        if _alike(claims[i], claims[j]):
-            yield claims[i], claims[j]
+    by_words = similar_pairs([first.words for first in claims], _ALIKE)
+    by_content = similar_pairs([_content(first) for first in claims], _SAME)
+    for place, second, _ in chain(by_words, by_content):
+        if _alike(claims[place], claims[second]):
+            yield claims[place], claims[second]
 
 
 def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
     """The cluster of these claims, each with the places where it stands."""
     members = tuple(sorted(chain.from_iterable(places.values())))
-    first_of = {numbers[0]: a for a, numbers in places.items()}
+    first_of = {numbers[0]: claim for claim, numbers in places.items()}
     firsts = sorted(first_of)
     if len(firsts) > _CROWD:
         return Cluster(members, ((firsts[0], firsts[1], "crowd"),))
     guarded = []
-    for i, j in combinations(firsts, 2):
-        if reason := differ.guard(first_of[i], first_of[j]):
-            guarded.append((i, j, reason))
+    for first, second in combinations(firsts, 2):
+        if reason := differ.guard(first_of[first], first_of[second]):
+            guarded.append((first, second, reason))
     return Cluster(members, tuple(guarded))
 
 
-def _subject(a: Claim) -> frozenset[str]:
-    """What a claim is about: its content terms but numbers and words that have an
-    opposite."""
-    return frozenset(content_terms(a)) - a.numbers - frozenset(against("opposites"))
+def _subject(claim: Claim) -> frozenset[str]:
+    """What a claim is about: its content terms without numbers and without words
+    that have an opposite."""
+    return (
+        frozenset(content_terms(claim))
+        - claim.numbers
+        - frozenset(against("opposites"))
+    )
 
 
-def _masked(a: Claim) -> tuple[object, ...]:
-    """Everything but the values of its numbers; units, dates and issue numbers stay."""
-    masks = {number: _masked_number(number) for number in a.numbers}
+def _masked(claim: Claim) -> tuple[object, ...]:
+    """Everything in a claim except the values of its numbers; units, dates and issue
+    numbers stay."""
+    masks = {number: _masked_number(number) for number in claim.numbers}
     phrases = []
-    for phrase in a.phrases:
+    for phrase in claim.phrases:
         terms = tuple(masks.get(term, term) for term in phrase.terms)
         phrases.append((phrase.governor, phrase.negated, terms))
-    return (a.words.difference(masks), tuple(phrases), a.paths, a.flags, a.names)
+    return (
+        claim.words.difference(masks),
+        tuple(phrases),
+        claim.paths,
+        claim.flags,
+        claim.names,
+    )
 
 
 def _masked_number(number: str) -> str:
@@ -169,64 +186,64 @@ def _masked_number(number: str) -> str:
     return "# " + "".join(unit)
 
 
-def _opposed(a: Claim, b: Claim) -> bool:
+def _opposed(first: Claim, second: Claim) -> bool:
     """Same literals and conditions; exactly one of order, negation, antonym turned
     round."""
-    if literals_of(a) != literals_of(b) or a.limits != b.limits:
+    if literals_of(first) != literals_of(second) or first.limits != second.limits:
         return False
-    if _conditions(a) != _conditions(b):
+    if _conditions(first) != _conditions(second):
         return False
-    polar = differ.opposing(a, b)
-    negates = differ.denies(a, b) != differ.denies(b, a)
-    alike = bool(differ.negated_terms(a)) == bool(differ.negated_terms(b))
+    polar = differ.opposing(first, second)
+    negates = differ.denies(first, second) != differ.denies(second, first)
+    alike = bool(differ.negated_terms(first)) == bool(differ.negated_terms(second))
     if polar == negates:
-        return not polar and alike and _turned(a, b)
+        return not polar and alike and _turned(first, second)
     if polar and not alike:
         return False
     others = (differ.contrasted, differ.reordered, differ.word_for_word)
-    return not any(differs(a, b) for differs in others)
+    return not any(differs(first, second) for differs in others)
 
 
-def _conditions(a: Claim) -> set[str]:
-    return {phrase.governor for phrase in a.phrases} & WORDS["conditions"]
+def _conditions(claim: Claim) -> set[str]:
+    return {phrase.governor for phrase in claim.phrases} & WORDS["conditions"]
 
 
-def _turned(a: Claim, b: Claim) -> bool:
+def _turned(first: Claim, second: Claim) -> bool:
     """Two terms have changed places around a "before", "not", "over" or their like."""
-    ours, theirs = map(differ.governed, differ.differing_phrases(a, b))
+    ours, theirs = map(differ.governed, differ.differing_phrases(first, second))
     swapped = (governors - {""} for governors in differ.swaps(ours, theirs))
     directed = any(
         governors and governors <= WORDS["directed"] for governors in swapped
     )
-    return directed and not differ.word_for_word(a, b)
+    return directed and not differ.word_for_word(first, second)
 
 
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
-    """The contradicting pairs (i < j), sorted; many values of one number are a series,
-    no pairs."""
+    """The contradicting pairs (i < j), sorted. Many values of one number are a
+    series and make no pairs."""
     distinct = _by_claim(claims)
-    first_places = {a: places[0] for a, places in distinct.items()}
+    first_places = {first: places[0] for first, places in distinct.items()}
     found: set[tuple[int, int]] = set()
-    for a, b in chain(_other_numbers(distinct), _opposites(distinct)):
-        low, high = sorted((first_places[a], first_places[b]))
+    for first, second in chain(_other_numbers(distinct), _opposites(distinct)):
+        low, high = sorted((first_places[first], first_places[second]))
         found.add((low, high))
     return sorted(found)
 
 
 def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the same of another number."""
-    counted = (a for a in claims if a.numbers)
+    counted = (first for first in claims if first.numbers)
     for group in _by(counted, _masked).values():
         if len(group) <= _SERIES and _subject(group[0]):
-            for a, b in combinations(group, 2):
-                if a.numbers != b.numbers:
-                    yield a, b
+            for first, second in combinations(group, 2):
+                if first.numbers != second.numbers:
+                    yield first, second
 
 
 def _opposites(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the opposite about the same."""
     for bucket in _by(claims, literals_of).values():
-        subjects = [_subject(a) for a in bucket]
-        for i, j, _ in similar_pairs(subjects, _SAME_SUBJECT):
-            if _opposed(bucket[i], bucket[j]):
-                yield bucket[i], bucket[j]
+        subjects = [_subject(first) for first in bucket]
+        for place, second, _ in similar_pairs(subjects, _SAME_SUBJECT):
+            if _opposed(bucket[place], bucket[second]):
+                yield bucket[place], bucket[second]

@@ -148,7 +148,7 @@ def _begin_item(match: re.Match[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text without what only makes it look well, and with one word for a thing."""
+    """The text without typographic marks, and with one word for each thing."""
     if not text.isascii():
         import unicodedata  # a shared library that English text need not load
 
@@ -157,8 +157,10 @@ def _plain(text: str) -> str:
     text = _heading().sub(r"\n\n\1\n\n", text)
     text = _bullet().sub(_begin_item, text)
     text = _emphasis().sub(r"\2", text)
-    text = _phrase().sub(lambda m: _PHRASES[m[0].casefold().replace("-", " ")], text)
-    text = _numeral().sub(lambda m: _COUNTS[m[0].casefold()], text)
+    text = _phrase().sub(
+        lambda found: _PHRASES[found[0].casefold().replace("-", " ")], text
+    )
+    text = _numeral().sub(lambda found: _COUNTS[found[0].casefold()], text)
     return _short_form().sub(_spell_out, text) if "n" in text or "'" in text else text
 
 
@@ -268,27 +270,27 @@ _SIGNS = {"≤": "<=", "≥": ">=", "≠": "!="}
 def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
     for match in _token().finditer(text):
         kind = match.lastgroup or ""
-        raw = match[0]
+        written = match[0]
         if kind in ("call", "plain", "word"):
-            yield _word(raw, code=code, proper=not fresh and raw[0].isupper())
+            yield _word(written, code=code, proper=not fresh and written[0].isupper())
         elif kind in ("url", "path"):
-            yield from _path(raw, code=code)
+            yield from _path(written, code=code)
         elif kind in ("comma", "stop"):
-            yield Token("gap" if code else kind, raw)
+            yield Token("gap" if code else kind, written)
         elif kind == "number":
-            yield Token(kind, _measure(raw), code)
+            yield Token(kind, _measure(written), code)
         elif kind in ("operator", "issue"):
-            yield Token("name", _SIGNS.get(raw, raw), code)
+            yield Token("name", _SIGNS.get(written, written), code)
         else:
-            yield Token(kind, raw, code)
+            yield Token(kind, written, code)
         fresh = kind == "stop"
 
 
 @lru_cache(maxsize=16_384)
-def _word(raw: str, *, code: bool, proper: bool) -> Token:
-    word = raw.removesuffix("()").strip("_")
+def _word(written: str, *, code: bool, proper: bool) -> Token:
+    word = written.removesuffix("()").strip("_")
     is_camel = word[:1].islower() and not word.islower() and word.isascii()
-    if is_camel or "_" in word or raw.endswith("()"):
+    if is_camel or "_" in word or written.endswith("()"):
         return Token("name", word, code)
     folded = word.casefold()
     if folded[:1] == "v" and folded[1:].isdecimal():
@@ -296,8 +298,8 @@ def _word(raw: str, *, code: bool, proper: bool) -> Token:
     return Token(kind="word", text=folded, code=code, proper=proper)
 
 
-def _path(raw: str, *, code: bool) -> Iterator[Token]:
-    path = raw.rstrip(".,;:!?/").removeprefix("./")
+def _path(written: str, *, code: bool) -> Iterator[Token]:
+    path = written.rstrip(".,;:!?/").removeprefix("./")
     folded = path.casefold()
     if not path or folded in WORDS["abbreviations"]:
         return
@@ -317,12 +319,12 @@ def _count() -> str:
     return r"^ ( -? \d[\d_]* (?: ,\d{3} )* (?: \.\d+ )? ) [ ]? ( [^\W\d_]+ | % )? $"
 
 
-def _measure(raw: str) -> str:
-    """A number in base units: "2 min" and "120s" are "120 s"; what has no such reading
-    stays."""
-    match = _count().match(raw.casefold())
+def _measure(written: str) -> str:
+    """A number in base units: "2 min" and "120s" are "120 s"; anything else stays as
+    it is."""
+    match = _count().match(written.casefold())
     if match is None:
-        return raw.casefold()
+        return written.casefold()
     digits = match[1].replace(",", "").replace("_", "")
     unit = match[2] or ""
     if unit not in _UNITS:
@@ -333,4 +335,4 @@ def _measure(raw: str) -> str:
 
 def pairs_of(run: str) -> list[str]:
     """The pairs of characters of a run without blanks."""
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    return [run[start : start + 2] for start in range(len(run) - 1)] or [run]

@@ -35,13 +35,12 @@ def silent(step: str) -> None:
 def write_output(
     path: Path, text: str, *, root: Path | None = None, mode: int = 0o666
 ) -> None:
-    """Write a file the user named, whole or not at all; `mode` (less the umask) is for
-    a new file.
+    """Write a file that the user named, whole or not at all; `mode` (less the umask) is
+    for a new file.
 
-    An existing file keeps its permissions. A link is refused, and below `root` one in
-    any part of the path; pipes and devices are written directly, but none that lies
-    below `root`. Raises UsageError for a place that cannot hold a file, RefusedError
-    when the system refuses."""
+    An existing file keeps its permissions. A link is refused, and below `root` a
+    link in any part of the path; pipes and devices are written to directly, but none
+    that lies below `root`."""
     place = Path(os.path.abspath(path))
     below = path.parent
     with refusing(path):
@@ -224,7 +223,7 @@ class WriteLock:
             self.fd = None
             os.close(fd)
 
-    def sign(self, verb: str, folders: Iterable[Path], made: Iterable[str]) -> None:
+    def sign(self, verb: str, folders: Iterable[Path], created: Iterable[str]) -> None:
         """Say in the lock file who is writing, and where to sweep should we not come
         back."""
         note = LockNote(
@@ -232,7 +231,7 @@ class WriteLock:
             verb=verb,
             since=self._now,
             folders=[*map(str, folders)],
-            made=[*made],
+            made=[*created],
         )
         if self.fd is not None:
             with refusing(self.path, UNCHANGED):
@@ -280,9 +279,9 @@ def is_sound(path: Path) -> bool:
     sound)."""
     if not path.exists():
         return True
-    with closing(sqlite3.connect(path, timeout=BUSY)) as db:
+    with closing(sqlite3.connect(path, timeout=BUSY)) as database:
         try:
-            return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+            return bool(database.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
         except sqlite3.DatabaseError as error:
             # Busy, or the disk is at fault: that is no damage.
             return isinstance(error, sqlite3.OperationalError)

@@ -77,8 +77,7 @@ def has_screen() -> bool:
 
 
 def sync(folder: str | Path) -> None:
-    """Make the renames in a folder last. Some file systems cannot: their best is good
-    enough."""
+    """Make the renames in a folder durable, as far as the file system can."""
     if sys.platform == "win32":
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -234,8 +233,8 @@ def why(error: Exception) -> str:
 
 
 def _below(path: str, inside: str) -> int:
-    """Open `path` part by part; where a link is met, once more along the real path, if
-    inside."""
+    """Open `path` part by part; at a link, start again along the real path if that
+    stays inside."""
     if path.startswith(inside.rstrip(os.sep) + os.sep):
         try:
             return _descend(inside, path)
@@ -243,10 +242,10 @@ def _below(path: str, inside: str) -> int:
             if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
                 raise
     base = os.path.realpath(inside)
-    real = os.path.realpath(path, strict=True)
-    if not real.startswith(base.rstrip(os.sep) + os.sep):
+    resolved = os.path.realpath(path, strict=True)
+    if not resolved.startswith(base.rstrip(os.sep) + os.sep):
         raise Unreadable(LEAVES)
-    return _descend(base, real)
+    return _descend(base, resolved)
 
 
 def _descend(inside: str, path: str) -> int:
@@ -286,13 +285,13 @@ def written_at(path: Path, base: Path) -> Path:
     try:
         refuse_links(path, base)
     except RefusedError:
-        real = Path(os.path.realpath(path))
-        top = Path(os.path.realpath(base))
-        inside = real.is_relative_to(top) and ".git" not in real.parts
-        if not (inside and path.suffix == real.suffix == ".md"):
+        resolved = Path(os.path.realpath(path))
+        folder = Path(os.path.realpath(base))
+        inside = resolved.is_relative_to(folder) and ".git" not in resolved.parts
+        if not (inside and path.suffix == resolved.suffix == ".md"):
             raise
-        refuse_links(real, top)  # in a circle of links there is no end
-        return real
+        refuse_links(resolved, folder)  # in a circle of links there is no end
+        return resolved
     return path
 
 
@@ -325,7 +324,7 @@ LOG_BYTES = 200_000
 
 
 def log_hook(folder: Path, line: str) -> None:
-    """Write a line into the log of the hooks. What cannot be written is not."""
+    """Write a line into the log of the hooks; a failure to write is ignored."""
     path = private_dir(folder) / LOG
     with suppress(FileNotFoundError):
         if path.stat().st_size > LOG_BYTES:
@@ -340,11 +339,11 @@ def log_hook(folder: Path, line: str) -> None:
 
 def moved_aside(path: Path, word: str) -> Path:
     """Rename a database with all of its files; its new path."""
-    kept = path.with_name(f"{path.name}.{word}-{time.time_ns()}")
+    remaining = path.with_name(f"{path.name}.{word}-{time.time_ns()}")
     for ending in ("-journal", "-wal", "-shm", ""):
         with suppress(FileNotFoundError):
-            os.replace(f"{path}{ending}", f"{kept}{ending}")
-    return kept
+            os.replace(f"{path}{ending}", f"{remaining}{ending}")
+    return remaining
 
 
 MAGIC = b"SQLite format 3\0"
@@ -352,25 +351,25 @@ ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON li
 
 
 @contextmanager
-def transaction(db: "sqlite3.Connection") -> Iterator[None]:
+def transaction(database: "sqlite3.Connection") -> Iterator[None]:
     """All that is written inside, or nothing; other writers are kept out from the
     beginning."""
-    db.execute("BEGIN IMMEDIATE")
+    database.execute("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
-        if db.in_transaction:  # a full disk has ended it
-            db.execute("ROLLBACK")
+        if database.in_transaction:  # a full disk has ended it
+            database.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
+    database.execute("COMMIT")
 
 
 @contextmanager
-def snapshot(db: "sqlite3.Connection") -> Iterator[None]:
+def snapshot(database: "sqlite3.Connection") -> Iterator[None]:
     """All that is read inside is of one moment, whatever others write meanwhile."""
-    db.execute("BEGIN")
+    database.execute("BEGIN")
     try:
         yield
     finally:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
+        if database.in_transaction:
+            database.execute("ROLLBACK")

@@ -181,8 +181,8 @@ def found(step: Step) -> str:
 
 
 def rebased(step: Step) -> Step | None:
-    """The step on what its memory file is now; None where that has more than edits
-    beside it."""
+    """The step applied to what its memory file is now; None where more than edits
+    beside it has changed."""
     is_memory = step.name.endswith(".md") and is_plain(step.path)
     if not is_memory or step.before is None:
         return None

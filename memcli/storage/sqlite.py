@@ -32,26 +32,28 @@ def opened(
     Raises DataError, also for whatever a damaged or a hostile one does inside of the
     `with`."""
     try:
-        with closing(_connected(path)) as db:
+        with closing(_connected(path)) as database:
             # Not a view: what a view reads has no end that the size of the file sets.
-            known = {row[0] for row in db.execute(_TABLES)}
+            known = {row[0] for row in database.execute(_TABLES)}
             if lacking := ", ".join(name for name in tables if name not in known):
                 raise DataError(
                     f"{path}: no {kind} database: has no table of {lacking}", hint
                 )
-            _bound(db, path)
-            yield db
+            _bound(database, path)
+            yield database
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        why = "reading it takes too long" if "interrupted" in str(error) else str(error)
+        reason = (
+            "reading it takes too long" if "interrupted" in str(error) else str(error)
+        )
         ways = f"close what writes to it, or {hint}"
-        raise DataError(f"{path}: cannot be read: {why}", ways) from None
+        raise DataError(f"{path}: cannot be read: {reason}", ways) from None
 
 
-def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
+def all_rows(database: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     """What a query over one table finds; DataError for more rows than such a file can
     hold."""
     most = os.path.getsize(path) // BYTES_PER_ROW
-    found = db.execute(
+    found = database.execute(
         f"{query} LIMIT ?", (most + 1,)
     ).fetchall()  # no more is sorted, either
     if len(found) > most:
@@ -60,11 +62,11 @@ def all_rows(db: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
-def fault(db: Database, *, whole: bool = False) -> str:
+def fault(database: Database, *, whole: bool = False) -> str:
     """What SQLite finds wrong with a database, "" when nothing; with `whole`, that its
     indexes say what its tables do is checked, too."""
     check = "integrity_check" if whole else "quick_check"
-    found = str(db.execute(f"PRAGMA {check}(1)").fetchone()[0])
+    found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
     return "" if found == "ok" else " ".join(found.split())
 
 
@@ -72,21 +74,21 @@ def _connected(path: Path) -> Database:
     """A read-only connection; without its log where the folder allows no shared memory
     file."""
     uri = path.absolute().as_uri()
-    db = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
+    database = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
     try:
-        db.execute("SELECT 1 FROM sqlite_master")
+        database.execute("SELECT 1 FROM sqlite_master")
     except sqlite3.OperationalError:
-        db.close()
+        database.close()
         return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, timeout=_BUSY)
-    return db
+    return database
 
 
-def _bound(db: Database, path: Path) -> None:
+def _bound(database: Database, path: Path) -> None:
     """Let no query go on for ever, no value fill the memory, no bad UTF-8 stop the
     reading."""
-    db.text_factory = lambda data: data.decode("utf-8", "replace")
-    db.execute("PRAGMA trusted_schema = OFF")
-    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     left = (MOST_STEPS + STEPS_PER_BYTE * os.path.getsize(path)) // _STRIDE
 
     def too_long() -> bool:
@@ -94,7 +96,7 @@ def _bound(db: Database, path: Path) -> None:
         left -= 1
         return left < 0
 
-    db.set_progress_handler(too_long, _STRIDE)
+    database.set_progress_handler(too_long, _STRIDE)
 
 
 _TABLE = (
@@ -126,14 +128,14 @@ class Owners:
         self.new: Known = {}
 
     def of(self, path: Path, size: int, mtime: int) -> Owner | None:
-        """The owner of a file that is as it was, or has grown: what says so stands
-        first."""
+        """The owner of a file that is unchanged or has grown; its first records,
+        which name the owner, are still the same."""
         before, then, owner = self.known.get(str(path), (size + 1, 0, None))
         return None if size < before or (size == before and mtime != then) else owner
 
     def remember(self, path: Path, size: int, mtime: int, owner: Owner) -> None:
-        """Keep it, when it is known whose the file is; an empty one may still be
-        written to."""
+        """Keep an owner once it is known whose the file is; an empty file may still
+        be written to."""
         if size:
             self.new[str(path)] = (size, mtime, owner)
 
@@ -146,9 +148,11 @@ def remembered(folder: Path) -> Iterator[Owners]:
     owners = Owners()
     with suppress(sqlite3.Error):
         if path.exists():
-            with closing(sqlite3.connect(path, timeout=1)) as db:
-                for name, size, time, *own in db.execute("SELECT * FROM owners"):
-                    owners.known[name] = size, time, Owner(*own)
+            with closing(sqlite3.connect(path, timeout=1)) as database:
+                for name, size, time, *owner in database.execute(
+                    "SELECT * FROM owners"
+                ):
+                    owners.known[name] = size, time, Owner(*owner)
     yield owners
     with suppress(OSError, sqlite3.Error):
         if owners.new:
@@ -157,13 +161,16 @@ def remembered(folder: Path) -> Iterator[Owners]:
                     private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600
                 )
             )
-            with closing(sqlite3.connect(path, timeout=1, isolation_level=None)) as db:
-                db.execute(_TABLE)
-                kept = [
-                    (name, size, time, *own)
-                    for name, (size, time, own) in owners.new.items()
+            with closing(
+                sqlite3.connect(path, timeout=1, isolation_level=None)
+            ) as database:
+                database.execute(_TABLE)
+                remaining = [
+                    (name, size, time, *owner)
+                    for name, (size, time, owner) in owners.new.items()
                 ]
-                with transaction(db):
-                    db.executemany(
-                        "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)", kept
+                with transaction(database):
+                    database.executemany(
+                        "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)",
+                        remaining,
                     )

@@ -4,7 +4,7 @@ waits."""
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -14,15 +14,19 @@ from contextlib import (
 )
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from memcli.errors import RefusedError
 from memcli.named import NamedTuple
 from memcli.storage.files import NO_LINK, private_dir, state_dir, transaction
 from memcli.text.matching import table
 
+T = TypeVar("T")
 Failed = sqlite3.Error  # what every method may raise
 CONDENSED = 1000  # how many condensed tasks are kept
 LOG_WAIT = 0.2  # seconds a log entry may wait for another process; then it is skipped
+TABLES = 1  # another number when state.sql changes
+PAGES = 100  # of the log beside the file, from which on a writer empties it
 
 
 @contextmanager
@@ -30,9 +34,9 @@ def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
     """Whether this is the only process inside with that name; the system lets go at its
     end."""
     path = private_dir(folder) / f"{name}.lock.db"
-    with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
+    with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as database:
         try:
-            db.execute("BEGIN EXCLUSIVE")
+            database.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError:
             yield False
         else:
@@ -57,10 +61,16 @@ def open_state(
                 what, "move it away: no memory is lost with it"
             ) from None
         if best_effort:
-            why = "another mem is writing it" if "locked" in str(error) else error
-            notes.append(f"{best_effort}: {why}")
+            reason = "another mem is writing it" if "locked" in str(error) else error
+            notes.append(f"{best_effort}: {reason}")
     finally:
         state.close()
+
+
+BEGINNING = 40
+"""Characters by which a line is known where it may be cut."""
+WORDS = {"news": "line", "told": "title || why", "proposals": "text"}
+"""The tables that have words of entries, and where."""
 
 
 class Extraction(NamedTuple):
@@ -80,12 +90,17 @@ class Extraction(NamedTuple):
 
 
 class State:
-    """The state of one project (git common directory and root)."""
+    """The state of one project (git common directory and root). With `lasting` what is
+    written is on the disk before the writer goes on; without, the last seconds may be
+    lost when the machine fails, and nothing else."""
 
-    def __init__(self, folder: Path, project: str, *, wait: float = 10.0) -> None:
+    def __init__(
+        self, folder: Path, project: str, *, wait: float = 10.0, lasting: bool = True
+    ) -> None:
         self.path = folder / "state.db"
         self.project = _kept(project)
         self._wait = wait
+        self._lasting = lasting
 
     @cached_property
     def db(self) -> sqlite3.Connection:
@@ -94,11 +109,18 @@ class State:
         if not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | NO_LINK, 0o600))
         with ExitStack() as stack:
-            db = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
-            stack.callback(db.close)
-            db.executescript(table("storage/state.sql"))
+            database = sqlite3.connect(
+                self.path, timeout=self._wait, isolation_level=None
+            )
+            stack.callback(database.close)
+            if database.execute("PRAGMA user_version").fetchone()[0] != TABLES:
+                _make_tables(database)
+            database.execute(
+                f"PRAGMA synchronous = {'FULL' if self._lasting else 'NORMAL'}"
+            )
+            database.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
             stack.pop_all()
-        return db
+        return database
 
     def close(self) -> None:
         if "db" in self.__dict__:
@@ -186,39 +208,44 @@ class State:
     def remember_condensed(self, digest: str, terms: str) -> None:
         """Remember such terms; of all projects together the newest `CONDENSED` are
         kept."""
-        old = "rowid <= (SELECT max(rowid) FROM condensed) - ?"
+        oldest = "rowid <= (SELECT max(rowid) FROM condensed) - ?"
         with transaction(self.db):
             values = (digest, _kept(terms))
             self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", values)
-            self.db.execute(f"DELETE FROM condensed WHERE {old}", (CONDENSED,))
+            self.db.execute(f"DELETE FROM condensed WHERE {oldest}", (CONDENSED,))
 
-    def add_tombstones(self, salt: str, digests: Iterable[str], day: str) -> None:
-        """Remember texts that were forgotten, without their words."""
+    def add_tombstones(
+        self, salt: str, digests: Iterable[str], day: str, *, everywhere: bool
+    ) -> None:
+        """Remember texts that were forgotten, without their words; `everywhere`: for
+        all projects of this machine."""
+        project = "" if everywhere else self.project
+        rows = [(project, salt, digest, day) for digest in digests]
         with transaction(self.db):
-            rows = ((salt, digest, day) for digest in digests)
-            self.note("tombstones", rows, "OR REPLACE")
+            statement = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)"
+            self.db.executemany(statement, rows)
 
     def tombstones(self) -> list[tuple[str, str, str]]:
         """(salt, digest, day) of each text that was forgotten."""
-        query = "SELECT salt, digest, day FROM tombstones WHERE project = ?"
+        query = "SELECT salt, digest, day FROM tombstones WHERE project IN (?, '')"
         return [(salt, digest, day) for salt, digest, day in self.ask(query)]
 
-    def forget_entries(self, ids: Iterable[str], lines: Iterable[str]) -> None:
+    def forget_entries(self, entry_ids: Iterable[str], lines: Iterable[str]) -> None:
         """Delete what was told and proposed of entries, and every row with these words;
         the file is written anew."""
         with transaction(self.db):
             self.db.execute("PRAGMA secure_delete = ON")
-            for name in ids:
+            for name in entry_ids:
                 for table_name in ("told", "shown", "recalls", "waiting", "proposals"):
                     key = "id" if table_name == "proposals" else "entry"
                     where = f"project = ? AND {key} = ?"
                     self.ask(f"DELETE FROM {table_name} WHERE {where}", name)
-            for line in lines:
-                self.ask("DELETE FROM news WHERE project = ? AND instr(line, ?)", line)
-                told = "project = ? AND instr(title || why, ?)"
-                self.ask(f"DELETE FROM told WHERE {told}", line)
-                proposed = "project = ? AND instr(text, ?)"
-                self.ask(f"DELETE FROM proposals WHERE {proposed}", line)
+            self.db.create_function("says", 1, _sayer(lines), deterministic=True)
+            for table_name, text in WORDS.items():
+                where = f"project = ? AND says({text})"
+                self.ask(f"DELETE FROM {table_name} WHERE {where}")
+            self.ask("UPDATE extracted SET task = '' WHERE project = ? AND says(task)")
+            self.db.execute("DELETE FROM condensed")  # what a model made of tasks
         self.db.execute("VACUUM")
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -239,19 +266,48 @@ class State:
         return [row[0] for row in self.ask(query, session)]
 
 
+def _sayer(lines: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a text has one of these lines, or how it begins: titles are cut."""
+    begins = [line.casefold()[:BEGINNING] for line in lines]
+    return lambda text: any(begin in text.casefold() for begin in begins)
+
+
 class StateCopy(State):
     """The state of a project as it is now; what is written into it is forgotten."""
 
     @cached_property
     def db(self) -> sqlite3.Connection:
         """A copy of the file in memory, empty where there is none that can be read."""
-        db = sqlite3.connect(":memory:", isolation_level=None)
+        database = sqlite3.connect(":memory:", isolation_level=None)
         with suppress(sqlite3.Error, OSError):
             address = f"{self.path.as_uri()}?mode=ro"
-            with closing(sqlite3.connect(address, uri=True)) as real:
-                real.backup(db)
-        db.executescript(table("storage/state.sql"))
-        return db
+            with closing(sqlite3.connect(address, uri=True)) as original:
+                original.backup(database)
+        _make_tables(database)
+        return database
+
+
+def settled(state: State, work: Callable[[State], T]) -> T:
+    """What `work` does and remembers; while another process keeps the file, what it does
+    with a copy, and nothing is remembered."""
+    try:
+        with state.transaction():
+            return work(state)
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        with closing(StateCopy(state.path.parent, "")) as copied:
+            copied.project = state.project
+            return work(copied)
+
+
+def _make_tables(database: sqlite3.Connection) -> None:
+    with suppress(sqlite3.OperationalError):  # a file system that has no shared memory
+        database.execute("PRAGMA journal_mode = WAL")
+    tables = table("storage/state.sql")
+    database.executescript(
+        f"BEGIN IMMEDIATE; {tables} PRAGMA user_version = {TABLES}; COMMIT"
+    )
 
 
 def _kept(value: object) -> object:
@@ -322,6 +378,11 @@ class SessionLog:
         query = "SELECT size FROM starts WHERE project = ? AND session = ? AND ? IN ('', source)"
         row = self.ask(query, session, source).fetchone()
         return int(row[0]) if row else None
+
+    def started_on(self, session: str) -> str:
+        """The day of a session's last start that was answered, "" without one."""
+        query = "SELECT max(day) FROM starts WHERE project = ? AND session = ?"
+        return str(self.ask(query, session).fetchone()[0] or "")
 
     def turns(self, session: str) -> Turns:
         """The prompts of a session so far."""
@@ -407,79 +468,12 @@ class Spool:
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         self.ask(f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 
-    def beat(self, event: str, at: int) -> None:
+    def beat(self, event: str, moment: int) -> None:
         """Remember when a hook was last called (seconds since 1970)."""
-        self.note("beats", [(event, at)], "OR REPLACE")
+        self.note("beats", [(event, moment)], "OR REPLACE")
 
     def beats(self) -> dict[str, int]:
         """When each hook was last called (seconds since 1970)."""
         return dict(
             self.ask("SELECT event, at FROM beats WHERE project = ?").fetchall()
         )
-
-
-class Proposed(NamedTuple):
-    """A lesson that waits for a yes: since which day, and the session that was told of
-    it. `became` is "" while it waits, else "kept", "dropped" or "over"; `text` is JSON."""
-
-    id: str
-    session: str
-    became: str
-    since: str
-    named: str
-    text: str
-
-
-class Inbox:
-    """What the sessions of one project proposed. It changes things in the running
-    transaction."""
-
-    def __init__(self, state: State) -> None:
-        self.ask, self.note = state.ask, state.note
-
-    def every(self) -> list[Proposed]:
-        """All that was ever proposed and is remembered, the newest first."""
-        columns = ", ".join(Proposed._fields)
-        query = f"SELECT {columns} FROM proposals WHERE project = ?"
-        rows = self.ask(f"{query} ORDER BY since DESC, id")
-        return [
-            Proposed(
-                id=name, session=own, became=became, since=since, named=named, text=text
-            )
-            for name, own, became, since, named, text in rows
-        ]
-
-    def untold(self, session: str, since: str, most: int) -> list[Proposed]:
-        """The newest that wait since a day or later, come from another session and were
-        told to no other."""
-        return [
-            row
-            for row in self.every()
-            if not row.became
-            and row.since >= since
-            and row.session != session
-            and row.named in ("", session)
-        ][:most]
-
-    def add(self, rows: Iterable[Proposed]) -> None:
-        """Let proposals wait; one that is known stays what it became."""
-        self.note("proposals", rows, "OR IGNORE")
-
-    def settle(self, ids: Iterable[str], became: str) -> None:
-        """Proposals wait no longer: they became "kept", "dropped" or "over"."""
-        for name in ids:
-            statement = (
-                "UPDATE proposals SET became = ?2 WHERE project = ?1 AND id = ?3"
-            )
-            self.ask(statement, became, name)
-
-    def name(self, ids: Iterable[str], session: str) -> None:
-        """Remember that a session was told of proposals."""
-        for name in ids:
-            statement = "UPDATE proposals SET named = ?2 WHERE project = ?1 AND id = ?3"
-            self.ask(statement, session, name)
-
-    def forget(self, ids: Iterable[str]) -> None:
-        """Forget proposals and their words."""
-        for name in ids:
-            self.ask("DELETE FROM proposals WHERE project = ? AND id = ?", name)

@@ -101,8 +101,11 @@ class Workspace:
         try:
             with self._lock.taken(verb, wait) as dead:
                 if dead:
-                    own = (self._journals.own.parent, self._journals.state / "aside")
-                    durable.sweep([*map(Path, dead.folders), *own])
+                    folders = (
+                        self._journals.own.parent,
+                        self._journals.state / "aside",
+                    )
+                    durable.sweep([*map(Path, dead.folders), *folders])
                     if not self._journals.pending():
                         durable.remove_empty(dead.made)
                 self._recover()
@@ -154,9 +157,9 @@ class Workspace:
             steps.append(back)
         return tuple(steps)
 
-    def forget_undo(self, ids: Sequence[str]) -> None:
+    def forget_undo(self, entry_ids: Sequence[str]) -> None:
         """Delete the undo records whose files hold one of these entries."""
-        self._journals.forget(ids)
+        self._journals.forget(entry_ids)
 
     def last_write(self, *, certain: bool = False) -> LastWrite | None:
         """Return what undo would take back, None when there is nothing. Takes no lock.
@@ -217,18 +220,18 @@ class Workspace:
 
     def _apply(self, record: WriteRecord) -> None:
         journal.check(record.steps)
-        made = durable.missing(folders_of(record.steps))
-        self._lock.sign(record.verb, folders_of(record.steps), made)
+        created = durable.missing(folders_of(record.steps))
+        self._lock.sign(record.verb, folders_of(record.steps), created)
         temps: dict[Path, Path] = {}
         try:
             durable.sweep(folders_of(record.steps))
             self._stage(record.steps, temps)
             names = tuple(map(str, temps.values()))
-            record = record._replace(made=(*made, *record.made), temps=names)
+            record = record._replace(made=(*created, *record.made), temps=names)
             self._journals.save(self._journals.own, journal.packed(record))
         except BaseException:
             durable.discard([*temps.values(), self._journals.own])
-            durable.remove_empty(made)
+            durable.remove_empty(created)
             raise
         self._finish(record, record.steps, temps)
 
@@ -265,7 +268,7 @@ class Workspace:
         """Rename into place, archives on disk before their sources; each is looked at
         once more."""
         for _, group in groupby(steps, key=_is_source):
-            done = []
+            swapped = []
             for step in group:
                 self._target(str(step.path), root)
                 journal.check([step])
@@ -275,10 +278,10 @@ class Workspace:
                         step.path.unlink()
                     else:
                         temps[step.path].replace(step.path)
-                done.append(step)
-            with refusing(done[-1].name):
+                swapped.append(step)
+            with refusing(swapped[-1].name):
                 self._trace("sync")
-                for folder in folders_of(done):
+                for folder in folders_of(swapped):
                     files.sync(folder)
 
     def _take_back(self, record: WriteRecord, cause: BaseException) -> None:
@@ -305,13 +308,13 @@ class Workspace:
         but their trouble is not ours."""
         for pending in self._journals.pending():
             self._trace("recover")
-            own = pending == self._journals.own
+            is_ours = pending == self._journals.own
             try:
                 record = self._journals.legible(pending)
-                if record is not None and (own or Path(record.root).is_dir()):
+                if record is not None and (is_ours or Path(record.root).is_dir()):
                     self._recover_one(pending, record)
             except MemError:
-                if own:
+                if is_ours:
                     raise
 
     def _recover_one(self, pending: Path, record: WriteRecord) -> None:

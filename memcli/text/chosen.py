@@ -134,16 +134,24 @@ def is_wordlike(value: str) -> bool:
 
 
 def _is_word(part: str) -> bool:
+    """Whether a run of letters and digits reads as a word or an identifier."""
     if known().fullmatch(part):
         return True
     letters = regex(r"[A-Za-z]+").findall(part)
     digits = len(part) - sum(map(len, letters))
-    if digits and (digits > 5 or not 2 <= len(letters) <= 3):
+    if not digits:
+        return len(part) <= 4 or _has_humps(part, 3.5 if len(part) > 16 else 2.5)
+    if digits > 5 or not 2 <= len(letters) <= 3:
         return False
-    if not digits and len(part) <= 4:
-        return True
-    found = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)
-    humps = list(map(len, found))
-    drawn = sum(len(hump) > 1 and hump.isupper() for hump in found) > 2
-    shortest = 3.5 if digits or len(part) > 16 else 2.5
-    return not drawn and max(humps) <= 15 and sum(humps) / len(humps) >= shortest
+    return _has_humps(part, 3.5)
+
+
+def _has_humps(part: str, shortest: float) -> bool:
+    """Whether its humps (`getToken` has two) are as long as those of words, at least
+    `shortest` on average."""
+    humps = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(part)
+    capitals = [hump for hump in humps if len(hump) > 1 and hump.isupper()]
+    lengths = [len(hump) for hump in humps]
+    if len(capitals) > 2 or max(lengths) > 15:
+        return False
+    return sum(lengths) / len(lengths) >= shortest

@@ -2,120 +2,67 @@
 a quote."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import cache
 
-from memcli.text import matching
-from memcli.text.matching import (
-    Span,
-    due,
-    lowered,
-    pattern,
-    regex,
-    replaced,
-    rules,
-    settle,
-)
+from memcli.text.injections import neutralise_once
+from memcli.text.matching import regex, replaced, settle, verbose
 from memcli.text.secrets import redact_once
 
-INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
-_MARKS = r"\s*+(?:(?:[-*+>#]{1,6}|\d{1,3}[.)])\s++)*+"
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    for word, meaning in matching.stanzas("text/injections.words").items():
-        pattern = pattern.replace(word, meaning)
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE)
-
-
-@cache
-def _shape(char: str) -> str:
-    """The ASCII character that another imitates, itself when none."""
-    import unicodedata
-
-    odd, plain = matching.stanzas("text/injections.words")["<LOOKALIKES>"].split("\n")
-    at = odd.find(char)
-    shape = plain[at] if at >= 0 else unicodedata.normalize("NFKD", char)[0]
-    return shape if shape.isascii() else char
-
-
-def neutralise(text: str) -> str:
-    """`text` with each sentence that tries to command the agent replaced by a
-    notice."""
-    return settle(neutralise_once, text)
-
-
-def neutralise_once(text: str) -> str:
-    """`neutralise` without a second look at what the notices joined."""
-    return replaced(
-        text, [(s.start, s.end, INJECTION_NOTICE) for s in find_injections(text)]
-    )
-
-
-def find_injections(text: str) -> list[Span]:
-    """The sentences of `text` that try to command the reading agent: ascending and
-    disjoint."""
-    # With the characters that are imitated; one for one, so that positions hold.
-    seen = () if text.isascii() else set(text)
-    odd = {ord(c): new for c in seen if not c.isascii() and (new := _shape(c)) != c}
-    found = [*_commands(text), *(_commands(text.translate(odd)) if odd else ())]
-    return _sentences(text, sorted(found, key=lambda span: span.start)) if found else []
-
-
-def _commands(text: str) -> Iterator[Span]:
-    known = rules(
-        "injections.rules"
-    )  # the hints of what is shouted are looked for as written
-    low = lowered(text)
-    orders = due(
-        rules("orders.rules")["orders"], low
-    )  # of other languages than English
-    for kind, rule, _ in (
-        *due(known["commands"], low),
-        *orders,
-        *due(known["shouted"], text),
-    ):
-        for match in _compiled(rule).finditer(text):
-            yield Span(kind, match.start(), match.end())
-    # Single letters in a row, then the whole run of them.
-    for run in (
-        _compiled("<SPACED>").finditer(text)
-        if _compiled("<SINGLES>").search(text)
-        else ()
-    ):
-        if _compiled("<SQUEEZED>").search(regex(r"[\W_]++").sub("", run[0])):
-            yield Span("override", run.start(), run.end())
-
-
-def _sentences(text: str, found: list[Span]) -> list[Span]:
-    """The spans widened to their sentences, or lines; list and quote marks before them
-    stay."""
-    stops = [m.end() for m in regex(r"[.!?](?=\s)|[。！？\n]").finditer(text)]
-    result: list[Span] = []
-    for span in found:
-        if result and span.start < result[-1].end:
-            start = result.pop().start
-        else:
-            before = bisect_right(stops, span.start)
-            start = stops[before - 1] if before else 0
-            marks = regex(_MARKS).match(text, start, span.start)
-            start = marks.end() if marks else start
-        after = bisect_left(stops, span.end)
-        end = stops[after] if after < len(stops) else len(text)
-        end = max(span.end, start + len(text[start:end].rstrip()))
-        result.append(Span(span.kind, start, end))
-    return result
-
-
+_UNSEEN = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
+    r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    r"\U000e0000-\U000e01ef"
+)
+"""Characters that show nothing, or turn the direction; for a class of a pattern."""
+_JOINING = (
+    r"\u0600-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u180d\u180f-\u18af\u1b00-\u1bff"
+    r"\ua8e0-\ua8ff\ufb50-\ufdff\ufe70-\ufefc"
+)
+"""Letters of the scripts in which a joiner between two of them shows."""
+_EMOJI = r"\u2190-\u2bff\U0001f000-\U0001faff"
 _BLANK = "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u3164\uffa0"
 """Letters and marks that show nothing, though Unicode counts them as printable."""
 
 
+@verbose
+def suspect() -> str:
+    """Whatever `strip_controls` takes out or changes may be in a text that has this."""
+    return rf"""
+        [{_UNSEEN}\u200c\u200d\u2028\u2029\ud800-\udfff]
+      | [\ufe00-\ufe0f]{{2}}
+    """
+
+
+@verbose
+def _unseen() -> str:
+    return rf"[{_UNSEEN}]++"
+
+
+@verbose
+def _escape_sequence() -> str:
+    """What a terminal would obey."""
+    return r"""
+        (?: \x1b\[ | \x9b ) [0-?]*+ [\ -/]*+ [@-~]       # CSI: colours, the cursor
+      | (?: \x1b[\]PX^_] | [\x90\x98\x9d\x9e\x9f] )      # OSC, DCS and the like …
+        [^\n\x07\x1b\x90\x98\x9c-\x9f]*+
+        (?: \x07 | \x1b\\ | \x9c )                       # … to their end
+      | \x1b [\ -/]*+ [0-~]                              # the short ones
+    """
+
+
+@verbose
+def _joiner() -> str:
+    """A joiner where it shows, or, in group 1, where it does not."""
+    return rf"""
+        (?<=[{_JOINING}]) [\u200c\u200d] (?=[{_JOINING}])
+      | (?<=[{_EMOJI}\ufe0f]) \u200d (?=[{_EMOJI}])
+      | ([\u200c\u200d]++)
+    """
+
+
 def _is_plain(text: str) -> bool:
-    """A quick look, sure when it says yes: printable, and no mark that joins or selects
-    (UTF-8)."""
+    """A quick look, which is sure when it says yes: only printable characters, and
+    no mark that joins or selects (UTF-8)."""
     if not text.replace("\n", "").replace("\t", "").isprintable():
         return False
     if text.isascii():
@@ -128,12 +75,12 @@ def _is_plain(text: str) -> bool:
 def strip_controls(text: str) -> str:
     """`text` without control, escape, bidi and zero-width characters; line ends become
     newlines."""
-    if _is_plain(text) or not pattern("text/controls", "suspect").search(text):
+    if _is_plain(text) or not suspect().search(text):
         return text
     text = regex("\r\n?|[\u2028\u2029]").sub("\n", text)
-    text = pattern("text/controls", "escape").sub("", text)
-    text = pattern("text/controls", "unseen").sub("", text)
-    text = pattern("text/controls", "joiner").sub(lambda m: "" if m[1] else m[0], text)
+    text = _escape_sequence().sub("", text)
+    text = _unseen().sub("", text)
+    text = _joiner().sub(lambda joiner: "" if joiner[1] else joiner[0], text)
     text = regex("(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]++").sub("", text)
     return regex("[\ud800-\udfff]").sub("\ufffd", text)
 
@@ -144,36 +91,46 @@ PRIVATE_TAG = r"(?i)<\s{0,8}(/?)\s{0,8}private\s{0,8}>"
 
 
 def strip_private(text: str, *, lines: bool = False) -> str:
-    """`text` without `<private>...</private>`; what is not closed is dropped to the
-    end. With `lines` the line ends in it stay."""
-    kept = []
-    at = 0
-    depth = 0
-    for tag in regex(PRIVATE_TAG).finditer(text) if "<" in text else ():
-        if not tag[1]:
-            if depth == 0:
-                kept.append(text[at : tag.start()])
-                at = tag.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                kept.append("\n" * text.count("\n", at, tag.end()) if lines else "")
-                at = tag.end()
-    if not kept:
+    """`text` without `<private>...</private>`; a part without an end is dropped to
+    the end of the text. With `lines` the line ends in the parts stay."""
+    if "<" not in text:
         return text
-    result = "".join([*kept, text[at:]] if depth == 0 else kept)
+    parts, opened = _private_parts(text)
+    if not parts and opened is None:
+        return text
+    dropped = [
+        (start, end, "\n" * text.count("\n", start, end) if lines else "")
+        for start, end in parts
+    ]
+    result = replaced(text[:opened], dropped)
     # Dropping a part may join halves of another tag: what follows was meant to be
     # hidden.
-    again = next(
-        (tag for tag in regex(PRIVATE_TAG).finditer(result) if not tag[1]), None
-    )
-    return result[: again.start()] if again else result
+    for tag in regex(PRIVATE_TAG).finditer(result):
+        if not tag[1]:
+            return result[: tag.start()]
+    return result
+
+
+def _private_parts(text: str) -> tuple[list[tuple[int, int]], int | None]:
+    """Where the private parts begin and end, and where one begins that has no end."""
+    parts: list[tuple[int, int]] = []
+    opened = None
+    depth = 0
+    for tag in regex(PRIVATE_TAG).finditer(text):
+        if not tag[1]:
+            opened = tag.start() if opened is None else opened
+            depth += 1
+        elif opened is not None:
+            depth -= 1
+            if depth == 0:
+                parts.append((opened, tag.end()))
+                opened = None
+    return parts, opened
 
 
 def fence_safe(text: str, tag: str = "recalled-memory") -> str:
-    """`text` in which nothing opens or closes `<tag>`, letters and dashes, wide ones
-    too."""
+    """`text` in which nothing opens or closes `<tag>`, not even with full-width
+    letters or dashes."""
     if not any(map(text.__contains__, "<＜﹤")):
         return text
     dash = "[-_ \u2010-\u2015\u2212\ufe63\uff0d]?"
@@ -182,20 +139,43 @@ def fence_safe(text: str, tag: str = "recalled-memory") -> str:
     )
     # A dangling "<" at the end could open the tag together with whatever is printed
     # next.
-    return regex(rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))", re.IGNORECASE).sub(
-        "&lt;", text
-    )
+    begins_tag = rf"[<＜﹤](?=[\s/\\／]*+(?:{name}|\Z))"
+    return regex(begins_tag, re.IGNORECASE).sub("&lt;", text)
 
 
 MARK = "> "
-_TAG = r"((?<!`)(`+)(?!`)(?:.{0,400}?[^`])\2(?!`))|(?<!\w)<(?=[A-Za-z/!|?])"
-"""Code, in group 1, or where a tag begins."""
-_TURN = (
-    r"(?i)<(?=[\s/|?!]*(?:system|user|assistant|human|developer|tool|function|invoke|antml|im_"
-    r"|command|instruction|reminder|recalled|context|result|message|output|parameter|private))"
-)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
-_UNDERLINE = r"(?=\s{0,3}(?:=+|-+)\s*$)(\s*)"
+
+
+@verbose
+def _tag() -> str:
+    """Code, in group 1, or where a tag begins."""
+    return r"""
+        ( (?<!`) (`+) (?!`) (?: .{0,400}? [^`] ) \2 (?!`) )
+      | (?<!\w) < (?=[A-Za-z/!|?])
+    """
+
+
+@verbose(ignore_case=True)
+def _turn() -> str:
+    """The `<` of a tag by which a harness marks who speaks, or what a tool said."""
+    return r"""
+        < (?= [\s/|?!]*
+          (?: system | user | assistant | human | developer | tool | function | invoke
+            | antml | im_ | command | instruction | reminder | recalled | context
+            | result | message | output | parameter | private ) )
+    """
+
+
+@verbose
+def fence_line() -> str:
+    """A line that opens or closes a block of code."""
+    return r"[ ]{0,3} ( `{3,} | ~{3,} ) ([^`]*) $"
+
+
+@verbose
+def _underline() -> str:
+    """A line that makes a heading of the one above; group 1 is its indent."""
+    return r"(?= \s{0,3} (?: =+ | -+ ) \s* $ ) (\s*)"
 
 
 def for_prompt(text: str) -> str:
@@ -213,7 +193,7 @@ def for_pipe(text: str) -> str:
     no tag that begins a turn of a conversation."""
 
     def once(text: str) -> str:
-        return regex(_TURN).sub("&lt;", neutralise_once(redact_once(text)))
+        return _turn().sub("&lt;", neutralise_once(redact_once(text)))
 
     return settle(once, strip_controls(text))
 
@@ -225,37 +205,38 @@ def quoted(text: str, mark: str = MARK) -> str:
 
 
 def escaped(line: str) -> str:
-    """`line` whose tags are text: `<` becomes `&lt;`, but in code or after a word
-    (`List<int>`), where that is done to the tags of harnesses alone."""
+    """`line` with its tags as text: `<` becomes `&lt;`, except in code or after a
+    word (`List<int>`); there only the tags of harnesses are escaped."""
     if "<" not in line:
         return line
-    plain = regex(_TAG).sub(lambda found: found[1] or "&lt;", line)
-    return regex(_TURN).sub("&lt;", plain)
+    plain = _tag().sub(lambda found: found[1] or "&lt;", line)
+    return _turn().sub("&lt;", plain)
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
+    """The lines as a quotation may hold them; in a block of code they stay."""
     closable = _closable(lines)
     fence = ""
     before = ""
-    for at, line in enumerate(lines):
-        mark = _FENCE.match(line)
+    for place, line in enumerate(lines):
+        mark = fence_line().match(line)
         if fence:
-            fence = (
-                ""
-                if mark and mark[1].startswith(fence) and not mark[2].strip()
-                else fence
-            )
-            yield regex(_TURN).sub("&lt;", line)
+            yield _turn().sub("&lt;", line)
+            if mark and closes(mark, fence):
+                fence = ""
         else:
-            if mark and len(mark[1]) <= closable[at].get(mark[1][0], 0):
-                fence = mark[1]
             plain = escaped(line)
-            yield (
-                regex(_UNDERLINE).sub(r"\1\\", plain, count=1)
-                if before.strip()
-                else plain
-            )
+            if before.strip():
+                plain = _underline().sub(r"\1\\", plain, count=1)
+            yield plain
+            if mark and len(mark[1]) <= closable[place].get(mark[1][0], 0):
+                fence = mark[1]
         before = line
+
+
+def closes(mark: re.Match[str], fence: str) -> bool:
+    """Whether a line of a fence closes the block that `fence` opened."""
+    return mark[1].startswith(fence) and not mark[2].strip()
 
 
 def _closable(lines: list[str]) -> list[dict[str, int]]:
@@ -264,7 +245,17 @@ def _closable(lines: list[str]) -> list[dict[str, int]]:
     longest: dict[str, int] = {}
     for line in reversed(lines):
         found.append(longest)
-        mark = _FENCE.match(line)
-        if mark and not mark[2].strip() and len(mark[1]) > longest.get(mark[1][0], 0):
-            longest = {**longest, mark[1][0]: len(mark[1])}
+        mark = fence_line().match(line)
+        if mark and closes(mark, mark[1]):
+            sort = mark[1][0]
+            longest = {**longest, sort: max(len(mark[1]), longest.get(sort, 0))}
     return found[::-1]
+
+
+def named(name: str) -> str:
+    """The name of a file, a person or a project as a fact: in backticks where it holds
+    more than names do, and without what separates facts."""
+    if re.fullmatch(r"[\w ./@~:+'#-]{0,200}", name):
+        return name
+    plain = re.sub(r"[`,·\s]+", " ", name)
+    return f"`{plain}`"

@@ -1,7 +1,6 @@
-"""Tables and rules that come with the package; a pattern is tried where one of its
-hints occurs."""
+"""Tables and rules that come with the package. A pattern is only tried where one of
+its hints occurs."""
 
-import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -28,16 +27,6 @@ def stanzas(name: str) -> dict[str, str]:
     return {head: text for head, _, text in parts}
 
 
-@cache
-def pattern(name: str, part: str, flags: int = 0) -> re.Pattern[str]:
-    """A part of `NAME.patterns`, compiled; its parts that stand in `<>` are put in."""
-    parts = stanzas(f"{name}.patterns")
-    text = parts[part]
-    for each, meaning in parts.items():
-        text = text.replace(each, meaning) if each[0] == "<" else text
-    return re.compile(text, flags)
-
-
 class Span(NamedTuple):
     """`text[start:end]` is a credential, or a sentence that commands the agent, of that
     kind."""
@@ -47,14 +36,28 @@ class Span(NamedTuple):
     end: int
 
 
+class HintedRule(NamedTuple):
+    """A verbose pattern, and the literals one of which a text must hold for it; a
+    literal after `^` must begin a word."""
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: str
+
+
+def hints_of(text: str) -> tuple[str, ...]:
+    """The literals in `text`, which `|` separates."""
+    return tuple(text.split("|"))
+
+
 Hint = tuple[str, bool, str, str]
 """A literal, whether it must begin a word, and the kind and pattern of a rule, whose
 hints are in a row: flat, since there are some hundred of them."""
 
 
 class Hints(NamedTuple):
-    """Hints in order: the places of the `short`, and of the others by their last four
-    bytes."""
+    """Hints in order: the places of the `short` ones, and those of the others by
+    their last four bytes."""
 
     every: tuple[Hint, ...]
     short: tuple[int, ...]
@@ -121,35 +124,26 @@ def verbose(
     return compiling if source is None else compiling(source)
 
 
-@cache
-def rules(name: str) -> dict[str, Hints]:
-    """The hints of a file by group: stanzas of a JSON list (group, kind, hints) and a
-    pattern."""
-    found = dict[str, tuple[Hint, ...]]()
-    for stanza in table(f"text/{name}").strip().split("\n\n"):
-        head, _, pattern = stanza.partition("\n")
-        group, kind, *hints = json.loads(head)
-        own = (
-            (hint.removeprefix("^"), hint[0] == "^", kind, pattern) for hint in hints
-        )
-        found[group] = (*found.get(group, ()), *own)
-    return {group: _hints(every) for group, every in found.items()}
+def indexed(known: Iterable[HintedRule]) -> Hints:
+    """The rules by their hints."""
+    hints: list[Hint] = []
+    for rule in known:
+        for hint in rule.hints:
+            literal = hint.removeprefix("^")
+            hints.append((literal, literal != hint, rule.kind, rule.pattern))
+    return _hints(hints)
 
 
 def _hints(every: Collection[Hint]) -> Hints:
-    at: dict[int, list[int]] = {}
-    for place, hint in enumerate(every):
-        end = lowered(hint[0]).encode()[-4:]
-        at.setdefault(
-            int.from_bytes(end, sys.byteorder) if len(end) == 4 else -1, []
-        ).append(place)
-    return Hints((*every,), tuple(at.pop(-1, ())), at)
-
-
-def indexed(known: Iterable[tuple[str, tuple[str, ...], str]]) -> Hints:
-    """The hints of rules: kind, literals one of which must occur, pattern."""
-    rows = [(hint, False, kind, text) for kind, hints, text in known for hint in hints]
-    return _hints(rows)
+    short: list[int] = []
+    places: dict[int, list[int]] = {}
+    for place, (literal, *_) in enumerate(every):
+        end = lowered(literal).encode()[-4:]
+        if len(end) < 4:
+            short.append(place)
+        else:
+            places.setdefault(int.from_bytes(end, sys.byteorder), []).append(place)
+    return Hints(every=tuple(every), short=tuple(short), at=places)
 
 
 @cache
@@ -172,10 +166,10 @@ def lowered(text: str) -> str:
 
 
 def _begins_word(hint: str, text: str) -> bool:
-    at = text.find(hint)
-    while at > 0 and text[at - 1].isalnum():
-        at = text.find(hint, at + 1)
-    return at >= 0
+    position = text.find(hint)
+    while position > 0 and text[position - 1].isalnum():
+        position = text.find(hint, position + 1)
+    return position >= 0
 
 
 @lru_cache(maxsize=8)
@@ -185,9 +179,9 @@ def _fours(low: str) -> set[int]:
 
     It is cast to numbers at each of the four places where one may begin."""
     data = low.encode("utf-8", "surrogatepass") + bytes(7)
-    ends = [at + (len(data) - at) // 4 * 4 for at in range(4)]
+    ends = [position + (len(data) - position) // 4 * 4 for position in range(4)]
     return set().union(
-        *(memoryview(data)[at:end].cast("I") for at, end in enumerate(ends))
+        *(memoryview(data)[position:end].cast("I") for position, end in enumerate(ends))
     )
 
 
@@ -209,7 +203,7 @@ def due(hints: Hints, text: str) -> Iterator[tuple[str, str, list[str]]]:
 def regions(text: str, hints: Iterable[str], before: int, after: int) -> list[range]:
     """The parts of `text` around its hints, ascending and disjoint."""
     places = sorted(
-        m.start() for hint in hints for m in re.finditer(re.escape(hint), text)
+        match.start() for hint in hints for match in re.finditer(re.escape(hint), text)
     )
     result: list[range] = []
     for place in places:
@@ -222,8 +216,8 @@ def regions(text: str, hints: Iterable[str], before: int, after: int) -> list[ra
 
 
 def settle(change: Callable[[str], str], text: str) -> str:
-    """Apply `change` until nothing changes: a removal may join what then reads as
-    another."""
+    """Apply `change` until nothing changes: a removal may join parts into something
+    else to remove."""
     for _ in range(8):
         if (changed := change(text)) == text:
             break
@@ -234,8 +228,8 @@ def settle(change: Callable[[str], str], text: str) -> str:
 def replaced(text: str, parts: list[tuple[int, int, str]]) -> str:
     """`text` with the ascending, disjoint `parts` (start, end, new) replaced."""
     pieces = []
-    at = 0
-    for start, end, new in parts:
-        pieces += [text[at:start], new]
-        at = end
-    return "".join([*pieces, text[at:]])
+    position = 0
+    for start, end, replacement in parts:
+        pieces += [text[position:start], replacement]
+        position = end
+    return "".join([*pieces, text[position:]])

@@ -1,16 +1,39 @@
-"""What the words of a language model must pass before they may become memory: a reply
-is data."""
+"""What a model's words must pass before they may become memory: a reply is data."""
 
+import re
 from collections.abc import Iterator
-from functools import partial
 
-from memcli.text import matching
-from memcli.text.controls import find_injections, strip_controls, strip_private
+from memcli.text.controls import closes, fence_line, strip_controls, strip_private
+from memcli.text.injections import find_injections
+from memcli.text.matching import verbose
 from memcli.text.secrets import find_secrets
 
 TITLE_LENGTH = 120
 BODY_LENGTH = 2000
-_pattern = partial(matching.pattern, "text/model_output")
+
+
+@verbose
+def _markup() -> str:
+    """What a title may begin with as Markdown: marks, or a date in brackets."""
+    return r"^ (?: [\#>*\s-]+ | \[ \d{4}-\d{2}-\d{2} \] \s* )+"
+
+
+@verbose
+def _conflict() -> str:
+    """A line by which git marks a conflict."""
+    return r"(?: <{7} | \|{7} | ={7} | >{7} ) (?: [ ] | $ )"
+
+
+@verbose
+def _rule() -> str:
+    """A line across the page, which may also begin front matter."""
+    return r"[ \t]* (?: ([-_*=]) [ \t]* ) (?: \1 [ \t]* ){2,}"
+
+
+@verbose
+def _heading() -> str:
+    """The mark of a heading."""
+    return r"[ ]{0,3} \#{1,6} (?: [ \t]+ | $ )"
 
 
 class Refused(Exception):
@@ -22,11 +45,11 @@ def safe_text(title: str, body: str, *, longest: int = BODY_LENGTH) -> tuple[str
     """Title (one line) and body as they may be written; raises `Refused` for secret or
     command."""
     check(f"{title}\n{body}")
-    title = safe_line(_pattern("markup").sub("", _plain(title)), longest=TITLE_LENGTH)
+    title = safe_line(_markup().sub("", _plain(title)), longest=TITLE_LENGTH)
     body = _cut("\n".join(_harmless(_plain(body))).strip(), longest)
     if not title and not body:
         raise Refused("empty")
-    first = _pattern("markup").sub("", body.split("\n")[0])
+    first = _markup().sub("", body.split("\n")[0])
     title = title or safe_line(first, longest=TITLE_LENGTH) or "Note"
     check(f"{title}\n{body}")
     return title, body
@@ -55,21 +78,32 @@ def _plain(text: str) -> str:
 
 
 def _harmless(text: str) -> Iterator[str]:
+    """The lines without what would end an entry or begin another, but in code."""
     fence = ""
     for line in text.split("\n"):
-        mark = _pattern("fence").match(line)
-        if _pattern("conflict").match(line):
+        if _conflict().match(line):
             continue
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not mark[2].strip():
-            fence = ""
+        mark = fence_line().match(line)
+        if mark:
+            fence = _fence_after(mark, fence)
         elif not fence:
-            if _pattern("rule").fullmatch(line):
+            if _rule().fullmatch(line):
                 continue
-            while found := _pattern("heading").match(line):
-                line = line[found.end() :]
+            line = _without_heading(line)
         yield line
+
+
+def _fence_after(mark: re.Match[str], fence: str) -> str:
+    """The fence that is open after a line of one, "" when none is."""
+    if not fence:
+        return mark[1]
+    return "" if closes(mark, fence) else fence
+
+
+def _without_heading(line: str) -> str:
+    while mark := _heading().match(line):
+        line = line[mark.end() :]
+    return line
 
 
 def _cut(text: str, longest: int) -> str:

@@ -6,7 +6,8 @@ record to the tuple whose proof fits, and a line to `tests/text/layouts.txt`."""
 import re
 from typing import Final
 
-from memcli.text.token_rules import ASSIGN, SecretRule, hints_of
+from memcli.text.matching import HintedRule, hints_of
+from memcli.text.token_rules import ASSIGN
 
 _OPEN = r"""["'`“「『«]?"""
 """What may open the quotation of a value."""
@@ -19,29 +20,29 @@ def _words(text: str) -> str:
 
 PLACES: Final = (
     # A place that holds nothing but a secret; it may also hold a placeholder.
-    SecretRule(
+    HintedRule(
         "authorization",
         ("authorization",),
         rf"""(?i:authorization) {ASSIGN}
             (?i:bearer|basic|token|digest|apikey|bot) \s{{1,4}}
             ([^\s"'`\\,;<>{{}}$]{{8,}}+) (?![{{(])""",
     ),
-    SecretRule(
+    HintedRule(
         "bearer-token", ("bearer",), r"\b (?i:bearer)\s{1,4} ([\w.~+/-]{20,}+={0,2})"
     ),
-    SecretRule(
+    HintedRule(
         "url-password",
         ("://",),
-        r"""(?<=[A-Za-z0-9]) :// [^\s/:@"'<>]{0,100}+ :
+        r"""(?<=[A-Za-z0-9]) :// [^\s/:"'<>]{0,100}+ :
             ([^\s/"'`<>]{1,200}) @ (?!sha)""",
     ),
-    SecretRule(
+    HintedRule(
         "curl-password",
         ("curl", "http"),
-        r"""(?<!\S) (?:-u|--user|-a|--auth) [ =]? ["']? [^\s:"'$/]{1,64}:
+        r"""(?<!\S) (?:-u|--user|-U|--proxy-user|-a|--auth) [ =]? ["']? [^\s:"'$/]{1,64}:
             ([^\s"'`@$]{4,200}+)""",
     ),
-    SecretRule(
+    HintedRule(
         "api-token",
         hints_of(
             "key is |key ist |key lautet |token is |token ist |token lautet "
@@ -51,13 +52,13 @@ PLACES: Final = (
             \s{1,3} (?i:is|ist|lautet|est|es) \s{1,4} ["'`]? (?=\S{0,40}\d)
             ([^\s"'`,;<>()\[\]{}]{10,100}) (?![({\[])""",
     ),
-    SecretRule(
+    HintedRule(
         "api-token",
         ("api-key ", "apikey ", "token ", "secret "),
         r"""(?<![A-Za-z]) (?i:api-?key|token|secret) \s{1,3} (?:value\s|key\s)? ["'`]?
             (?=[A-Za-z_-]{0,40}\d) ([\w-]{24,200}) (?![\w./-])""",
     ),
-    SecretRule(
+    HintedRule(
         "api-key",
         hints_of(
             "api key|api-key|api-schlüssel|chiave api|clé api|clave api|clave de api"
@@ -70,25 +71,35 @@ PLACES: Final = (
             (?: (?i:is|ist|lautet|est|es|è|é|ès|to|was)\s | [:：=是为はが] | [-=]> ) \s{0,3}
             ["'`“「]? (?=\S{0,60}\d) ([\w.+/=-]{16,200}) (?![\w({\[])""",
     ),
-    SecretRule(
+    HintedRule(
         "api-key",
         ("heroku", "tenant", "client secret", "client_secret"),
         r"""(?i:heroku|tenant|client)[\s_-] [\w\s-]{0,20}? (?:is\s|[:=]\s?|\s)
             ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (?![\w-])""",
     ),
-    SecretRule(
+    HintedRule(
+        "api-token",
+        ("token", "secret", "-key", " key", "_key", "credential"),
+        # Drawn, and in the line of a word for it: "the API token (…) goes there".
+        r"""(?<![A-Za-z]) (?i: token | secret | credentials?
+              | (?:api|access|auth|deploy|functions?|service|license|signing|private)[ _-]key )
+            s? \b [^\n]{0,50}? (?<![\w/+.=-])
+            ((?=[\w/+-]{0,40}[a-z]) (?=[\w/+-]{0,40}[A-Z]) (?=[\w/+-]{0,40}\d)
+              [A-Za-z0-9/+_-]{28,200}+ ={0,2}) (?![\w/+.=-])""",
+    ),
+    HintedRule(
         "totp-seed",
         ("otpauth://", "totp", "2fa"),
         r"""(?: otpauth://\S{1,200}[?&]secret=
               | (?i:totp|2fa)\s(?i:seed|secret|key)\s?[:=\s]\s? )
             ([A-Z2-7]{16,64}) (?![\w])""",
     ),
-    SecretRule(
+    HintedRule(
         "aws-session-token",
         ("security-token",),
         rf"(?i:x-amz-security-token) {ASSIGN} ([\w+/=]{{60,}})",
     ),
-    SecretRule(
+    HintedRule(
         "url-token",
         ("token=", "auth=", "key="),
         r"""[?&](?i:(?:access_|api_?|auth_?)?(?:token|key)|auth)= (?=[^&\s]{0,40}\d)
@@ -99,50 +110,55 @@ PLACES: Final = (
 
 # A password's names in the languages of the people who write memories.
 _PASSWORD = _words(
-    "password passwort passphrase passcode passwd pwd kennwort contraseña contrasena "
+    "password passwort passphrase pass_phrase passcode passwd pwd kennwort contraseña contrasena "
     "mot_de_passe mdp senha пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 "
     "hasło hasła wachtwoord lösenord lösenordet adgangskode adgangskoden passord passordet "
     "salasana heslo jelszó şifre şifresi parola parola_d'ordine parolă المرور "
     "clave_de_acceso clave_secreta"
 )
 _PASSWORD_HINTS: Final = hints_of(
-    "passw|passp|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
+    "passw|passp|pass p|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
     "|パスワード|비밀번호|암호|hasł|wachtwoord|lösenord|adgangskode|passord|salasana|heslo"
     "|jelszó|şifre|parola|parolă|المرور|clave de|clave secreta"
 )
 _VALUE = r"""([^\s"'`”」』»,;<>()\[\]{}。，]{6,100})"""
-_IS = r"""
-    (?: \s{0,3} (?: [:：=]>? | -> | → | — | – | [是为為はが] | [은는이가]\s ) \s{0,3}
-      | \s{1,3} (?i: is | are | was | now | to | ist | lautet | war | est | es | era | è | é | à
+_NOW = r"(?: (?: 现在 | 現在 | 目前 | 今 | 이제 | 지금 ) \s{0,2} )?"
+_IS = rf"""
+    (?: \s{{0,3}} {_NOW}
+        (?: [:：=]>? | -> | → | — | – | [是为為はが] | [은는이가]\s ) \s{{0,3}} {_NOW}
+      | \s{{1,3}} (?i: is | are | was | now | to | ist | lautet | war | est | es | era | è | é | à
           | jest | är | er | on | je | на | это | this | be )
-        \s{1,3} (?: (?i: now | jetzt | ora | ahora | agora )\s{1,3} )? )
+        \s{{1,3}} (?: (?i: now | jetzt | ora | ahora | agora )\s{{1,3}} )? )
 """
 """What stands between the name and the value: a sign or a verb."""
 _SOME_WORDS = r"""(?: [^\S\n]{1,2} [^\s:：="'`,;(){}<>]{1,24} ){0,6}?"""
 """A few words between: "the password for the staging box is …"."""
+_ASIDE = r"""(?: \s? [(（] [^()（）\n]{1,24} [)）] )?"""
+"""Whose password it is: "密码（管理员）：…"."""
 _WITH_A_SIGN = r"""(?= \S{0,60} [\d!#$%&*+=?@^~] )"""
 
 PROSE: Final = (
     # A place where any word may stand: what follows must look chosen.
-    SecretRule(
+    HintedRule(
         "password",
         _PASSWORD_HINTS,
-        rf"""(?i:{_PASSWORD}) [*_]{{0,3}} {_SOME_WORDS}
+        rf"""(?i:{_PASSWORD}) [*_]{{0,3}} {_ASIDE} {_SOME_WORDS}
             {_IS} [*_]{{0,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         _PASSWORD_HINTS,
         rf"(?i:{_PASSWORD}) {_SOME_WORDS} \s{{1,3}} {_OPEN} {_WITH_A_SIGN} {_VALUE}",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         ("pw", "pass", "pwd", "psk", "pwort"),
         r"""(?<![A-Za-z]) (?i: (?:sudo\ |root\ |admin\ )? (?:pw|pwd|pass|psk) )
-            [*_]{0,3} (?: \s{1,3}(?:is|ist|for\s\S{1,30}:)\s | \s{0,3}[:：=] ) [*_]{0,3} \s{0,3} ["'`]?
+            [*_]{0,3} (?: \s{1,3}(?:is|ist|for\s\S{1,30}:)\s | \s{0,3}[:：=]
+                  | (?<=[Pp][Ss][Kk]) (?=[ ]") ) [*_]{0,3} \s{0,3} ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{6,100})""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         hints_of(
             "login|log in|logged in|credentials|creds|zugangsdaten|anmelde|connecte|accedi"
@@ -155,13 +171,13 @@ PROSE: Final = (
             (?: \s?/\s? | : | \s(?i:with|mit|avec|con|com|met)\s ) ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/]{6,100})""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         ("login)", "login "),
         r"""(?<![\w/.]) (?:admin|root|user|guest|test|sa) \s?[/:]\s?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/:]{6,100}) \s \(? (?:default\s)? login""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         (" as ", " als pass", " als ", " comme ", " como "),
         r"""(?<!\S) ["'`]? (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{8,100}) ["'`]?
@@ -169,7 +185,7 @@ PROSE: Final = (
             (?i:pass(?:word|wort|phrase)|mot\ de\ passe|contraseña|senha)""",
     ),
     # Lines of configuration whose second word is the secret.
-    SecretRule(
+    HintedRule(
         "password",
         ("pass", "pw", "secret", "community", "wireless-key", "masterauth", "psk"),
         r"""(?m: ^ [^\S\n]* (?:[\w.-]{1,30}[^\S\n]{1,3}){0,4}?
@@ -178,70 +194,70 @@ PROSE: Final = (
             \s{1,3} (?:[07]\s)? ["']? (?=\S{0,60}\d)
             ([^\s"'`,;<>()\[\]{}$]{6,100}) ["']? (?m: [^\S\n]* ;? [^\S\n]* $ )""",
     ),
-    SecretRule(
+    HintedRule(
         "password", ("olcrootpw", "rootpw"), r"(?i:rootpw)[:\s]{1,3}([^\s{$]{6,100})"
     ),
     # SQL
-    SecretRule(
+    HintedRule(
         "password",
         ("identified by", "password"),
         r"""(?i: identified\ by (?:\ password)? | (?:with|set)\ (?:encrypted\ )?password(?:\ =)?
               | password\s?\( | =\s?password\s?\( )
             \s{0,3} N?["']? ([^\s"'`;()$<>{}]{5,100})""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         ("machine",),
         r"\b machine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+ (\S{4,200})",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         (":5432:", ":*:", ":6432:", ":5433:"),
         r"""(?<!\S) [\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:
             (\S{6,200})""",
     ),
-    SecretRule(
+    HintedRule(
         "url-token",
         ("://",),
         r"://([A-Za-z0-9_-]{20,200}) (?::x-oauth-basic)? @[\w.-]",
     ),
-    SecretRule(
+    HintedRule(
         "url-password",
         ("://",),
         r"""://[^\s/:@"'<>]{1,100}: (?!\d{1,5}/)
             ([^\s@"'`<>/]{1,100}/[^\s@"'`<>]{0,100}) @[\w.-]{1,200}""",
     ),
-    SecretRule(
+    HintedRule(
         "url-password",
         ("@//", "jdbc:oracle"),
         r"(?<!/) \b [\w.-]{1,40} / ([^\s@/\"'`$<>]{4,100}) @ (?://)?[\w.-]{1,100}:\d",
     ),
-    SecretRule(
+    HintedRule(
         "session-cookie",
         ("cookie", "-b ", "sessionid=", "session="),
         r"""(?i: sess(?:ion)?(?:_?id)? | connect\.sid | sid | phpsessid | jsessionid
               | remember_\w{1,20} )
             = ([\w%.:-]{16,400})""",
     ),
-    SecretRule(
+    HintedRule(
         "npm-token",
         ("_auth",),
         r"_auth(?:Token)?\s?[=\s]\s?[\"']?([A-Za-z0-9+/=]{12,})",
     ),
-    SecretRule("npm-token", ("_authtoken",), r"_authToken[=\s]([\w-]{20,})"),
-    SecretRule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
-    SecretRule(
+    HintedRule("npm-token", ("_authtoken",), r"_authToken[=\s]([\w-]{20,})"),
+    HintedRule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
+    HintedRule(
         "private-key", ('"kty"',), r'"(?:d|p|q|k)"\s{0,4}:\s{0,4}"([\w-]{20,}+)"'
     ),
-    SecretRule(
+    HintedRule(
         "mailchimp-key", ("-us",), r"(?<![0-9a-f]) ([0-9a-f]{32}-us\d{1,2}) (?!\w)"
     ),
     # Options of programs.
-    SecretRule(
+    HintedRule(
         "password",
         hints_of(
             "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd"
-            "|snowsql|ldap|openssl|zip|7z|useradd|usermod|rdesktop|xfreerdp|ipmitool"
+            "|snowsql|ldap|openssl|zip|7z|rar |useradd|usermod|rdesktop|xfreerdp|ipmitool"
             "|net user|net use|cmdkey|smbclient|lftp|keytool|jarsigner|mosquitto_|twine"
         ),
         r"""(?<!\w)
@@ -250,7 +266,7 @@ PROSE: Final = (
                  [^\n|;`]{0,80}? [\s"']-[pa]\s?
                | (?: sqlcmd | (?:un)?zip | ipmitool | mosquitto_[ps]ub ) \b [^\n|;`]{0,80}? \s-P\s?
                | ldap(?:search|add|modify|whoami|passwd|delete) \b [^\n|;`]{0,120}? \s-w\s?
-               | 7z[ar]? \b [^\n|;`]{0,60}? \s-p
+               | (?: 7z[ar]? | (?:un)?rar ) \b [^\n|;`]{0,60}? \s-p
                | openssl \b [^\n|;`]{0,80}? \s (?: -k\s | -pass(?:in|out)?\spass: )
                | (?: rdesktop | xfreerdp ) \b [^\n|;`]{0,80}? \s (?: -p\s | /p: )
                | cmdkey \b [^\n|;`]{0,80}? \s/pass:
@@ -260,7 +276,24 @@ PROSE: Final = (
                | (?:keytool|jarsigner) \b [^\n|;`]{0,120}? \s-(?:store|key)pass\s )
             ["']? ([^\s"'$`<]{5,100})""",
     ),
-    SecretRule(
+    HintedRule(
+        "password",
+        (" -p", " -w", " -a"),
+        # Any program that is told a user before: `prog -u ann … -p …`.
+        r"""\s (?: -[uUxD] | -v3\ -u | --user(?:name)? ) [ =]? \S{1,60}
+            (?: \s [^\n|;`]{0,80}? )? \s-[pPwAX]\s
+            ["']? ([^\s"'$`<]{6,100})""",
+    ),
+    HintedRule(
+        "password",
+        hints_of(
+            "add_user|adduser|add-user|change_password|set_password|set-initial-password|create-user"
+        ),
+        r"""(?i: (?:add|create)[_-]?user | (?:change|set|reset)[_-](?:initial[_-])?password )
+            \s{1,3} (?:[\w.@-]{1,60}\s{1,3})?? ["']? (?=\S{0,60}\d)
+            ([^\s"'$`<()]{6,100}) (?!\s?\()""",
+    ),
+    HintedRule(
         "password",
         ("htpasswd", "vault login", "--with-token", "echo ", "printf ", "chpasswd"),
         r"""(?<!\w) (?i: htpasswd\s-\w*b\w*\s\S{1,80}\s\S{1,80}\s | vault\ login\s
@@ -271,19 +304,36 @@ PROSE: Final = (
               | chpasswd\s<<<\s?["']?[\w.-]{1,30}: )
             ["']? ([^\s"'$`]{6,100})""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         ("password-command", "askpass"),
         r"-(?:password-command|askpass)[ =][\"']?echo\s([^\s\"'$`]{5,100})",
     ),
     # Arguments of calls.
-    SecretRule(
+    HintedRule(
         "password",
         hints_of(
-            "login(|auth=(|credential(|basicauth(|authenticate(|signin(|securestring"
+            "login(|auth=(|credential(|credentials(|basicauth(|authenticate(|signin("
+            "|connect(|connection(|pdo("
         ),
-        r"""(?i: login | auth=? | credentials? | basicauth | authenticate | sign_?in ) \(
-            \s{0,4} ["'][\w.@+-]{1,60}["'] \s?,\s? ["'] ([^\s"'{}$<>]{5,100}) ["']
-          | securestring\s{1,2}["']([^\s"'$]{5,100})["']""",
+        r"""(?i: login | auth=? | credentials? | basicauth | authenticate | sign_?in
+              | connect | connection | pdo ) \(
+            [^()\n]{0,120}? ["'][\w.@+-]{1,60}["'] \s?,\s? ["'] ([^\s"'{}$<>]{5,100}) ["']""",
+    ),
+    HintedRule(
+        "token-key",
+        ("jwt.",),
+        r"""(?i:jwt\.(?:sign|encode|verify|decode)) \( [^()\n]{0,80}? , \s?
+            b?["']([^\s"'$]{8,200})["']""",
+    ),
+    HintedRule(
+        "api-token",
+        ("login=", "login ="),
+        r"login\s?=\s?([0-9a-f]{32,64})(?!\w)",
+    ),
+    HintedRule(
+        "password",
+        ("securestring",),
+        r"""(?i:securestring) (?:\s{1,2}-String)? \s{1,2} ["']([^\s"'$]{5,100})["']""",
     ),
 )

@@ -2,9 +2,9 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import product
+from itertools import product, zip_longest
 
 from memcli.named import NamedTuple
 from memcli.text import matching
@@ -22,12 +22,19 @@ from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import TOKENS
 
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
-_ESCAPED = r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrt]|(?<=\s)-p"
+_VERBS = ("pass", "pw", "mdp")
+"""Names of a password that are also words or parts of words."""
 _NEAR = 200, 800
 """How far before and behind its hint the match of a place or of prose may reach."""
 _ALL = [range(sys.maxsize)]
 _KEY_MOST = 8000
 """How far the lines of a key without an end are looked for (characters)."""
+
+
+@verbose
+def _escape() -> str:
+    """What is written for a character, or stands before a value, and is none of it."""
+    return r"% [0-9A-Fa-f]{2} | \\u [0-9A-Fa-f]{4} | \\[nrt] | (?<=\s) -p"
 
 
 def redact_secrets(text: str) -> str:
@@ -39,13 +46,14 @@ def redact_once(text: str) -> str:
     """`redact_secrets` without a second look at what the notices joined."""
     found = find_secrets(text)
     return matching.replaced(
-        text, [(s.start, s.end, f"[secret removed: {s.kind}]") for s in found]
+        text,
+        [(span.start, span.end, f"[secret removed: {span.kind}]") for span in found],
     )
 
 
 class _Group(NamedTuple):
-    """Rules with one proof: `small` ones have their hints in small letters, and what
-    they find is let by where `innocent` says so of it."""
+    """Rules with one kind of proof. `small` rules have their hints in small letters;
+    what they find is passed over where `innocent` holds for it."""
 
     hints: Hints
     small: bool
@@ -77,7 +85,7 @@ def find_secrets(text: str) -> list[Span]:
     keys = _private_keys(text) if "private key" in low else ()
     result: list[Span] = []
     found = (*keys, *_shaped(text, low), *_assigned(text, low))
-    for secret in sorted(found, key=lambda s: s.start):
+    for secret in sorted(found, key=lambda span: span.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))
         else:
@@ -86,22 +94,34 @@ def find_secrets(text: str) -> list[Span]:
 
 
 def _shaped(text: str, low: str) -> Iterator[Span]:
-    # What stands for another character (`%3D`, `\\n`) is none of a token; one for one.
-    bare = text
-    if "%" in text or "\\" in text or " -p" in text:
-        bare = regex(_ESCAPED).sub(lambda m: " " * len(m[0]), text)
+    """What a rule finds: a token by itself, other values near to the hint of it."""
+    bare = _without_escapes(text)
     for group in _groups():
         asked = low if group.small else text
+        # A token may stand between escapes, and be long.
         sides = (text,) if group.small or bare == text else (text, bare)
         for kind, rule, hints in matching.due(group.hints, asked):
-            pattern = regex(rule, group.flags)
-            # What a place or prose matches is near to its hint; a token may be long.
             near = matching.regions(low, hints, *_NEAR) if group.small else _ALL
-            for side, part in product(sides, near):
-                for match in pattern.finditer(side, part.start, part.stop):
-                    which = 1 if match.lastindex else 0
-                    if not group.innocent(match[which]):
-                        yield Span(kind, *match.span(which))
+            for match in _matches(regex(rule, group.flags), sides, near):
+                which = match.lastindex or 0
+                if not group.innocent(match[which]):
+                    start, end = match.span(which)
+                    yield Span(kind, start, end)
+
+
+def _matches(
+    pattern: re.Pattern[str], sides: Iterable[str], parts: Iterable[range]
+) -> Iterator[re.Match[str]]:
+    for side, part in product(sides, parts):
+        yield from pattern.finditer(side, part.start, part.stop)
+
+
+def _without_escapes(text: str) -> str:
+    """`text` with blanks for what stands for another character (`%3D`), as many as it
+    has."""
+    if "%" in text or "\\" in text or " -p" in text:
+        return _escape().sub(lambda escape: " " * len(escape[0]), text)
+    return text
 
 
 @verbose(ignore_case=True)
@@ -123,7 +143,7 @@ def _assignment() -> str:
           | credentials? | key )
         (?P<suffix> [\w-]{0,40}+ )
         (?P<gap>
-          (?: \\{0,3} ["'`] \]? | \*{1,2} )? \s{0,4}
+          (?: \\{0,3} ["'`] \]? | \*{1,2} )? \s{0,40}+
           (?: (?: :\s{0,2} &?[a-z] [\w.|\[\] ]{0,30}? \s{0,2} )? ={1,3} >?  # : str =
             | : =? )
           (?: \s{1,4} (?: [&!]{1,2} [\w:-]{1,30} (?=\s) )               # YAML: &name, !!str
@@ -169,34 +189,64 @@ def _before_name() -> str:
     )
 
 
-_VALUES = ("double", "single", "bare")
+@verbose
+def _bare_value() -> str:
+    """What a value without quotes may go on with."""
+    return r"""[^\s"'`,;<>&()\[\]{}]*+"""
+
+
+class _Assignment(NamedTuple):
+    """A value behind a name: what stands between the two, and where the value is."""
+
+    name: str
+    gap: str
+    bare: bool
+    start: int
+    end: int
 
 
 def _assigned(text: str, low: str) -> Iterator[Span]:
-    """The values that stand behind a name such as `DB_PASSWORD=`.
+    """The values that stand behind a name such as `DB_PASSWORD=`."""
+    covered = 0
+    for begin, value in _assignments(text, low):
+        if begin < covered or not _holds_a_secret(value, text):
+            continue
+        covered = value.end
+        if value.bare:
+            rest = _bare_value().match(text, covered)
+            covered = rest.end() if rest else covered
+        yield Span(_kind_of(value.name), value.start, covered)
+
+
+def _assignments(text: str, low: str) -> Iterator[tuple[int, _Assignment]]:
+    """Where the name of a secret begins, and the value behind it.
 
     A bare value ends, for its judgement, where the next such name begins: else a run
     of names (`pwd:pwd:pwd:`) would be judged anew from each of them."""
-    names = [word for word in _NAME_WORDS if word in low]
-    places = sorted(m.start() for word in names for m in regex(word).finditer(low))
+    words = [word for word in _NAME_WORDS if word in low]
+    places = sorted(m.start() for word in words for m in regex(word).finditer(low))
     tried = (_assignment().match(text, place) for place in places)
     named = [match for match in tried if match and _names_a_secret(match, text)]
-    nexts = [match.start() for match in named[1:]] + [len(text)] * bool(named)
-    covered = 0
-    for match, following in zip(named, nexts, strict=True):
-        if match.start() < covered:
-            continue
-        group = next(g for g in _VALUES if match[g] is not None)
-        start, end = match.span(group)
-        if group == "bare" and start <= following < end:
-            end = following
-        if not _holds_a_secret(match, group, text[start:end], text[end : end + 1]):
-            continue
-        covered = end
-        if group == "bare":
-            rest = regex(r"""[^\s"'`,;<>&()\[\]{}]*+""").match(text, end)
-            covered = rest.end() if rest else end
-        yield Span(_kind_of(match["name"]), start, covered)
+    for match, after in zip_longest(named, named[1:]):
+        following = after.start() if after else len(text)
+        yield match.start(), _value_of(match, following)
+
+
+def _value_of(match: re.Match[str], following: int) -> _Assignment:
+    """The value of a name; a bare one ends at the `following` name."""
+    group = next(
+        group for group in ("double", "single", "bare") if match[group] is not None
+    )
+    start, end = match.span(group)
+    if group == "bare" and start <= following < end:
+        end = following
+    return _Assignment(
+        name=match["name"],
+        gap=match["gap"],
+        bare=group == "bare",
+        start=start,
+        end=end,
+    )
 
 
 def _kind_of(name: str) -> str:
@@ -208,23 +258,31 @@ def _kind_of(name: str) -> str:
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
     """`password`, `DB_PASS`, `apiKey` do, `token_url`, `compass`, `sort_key` do not."""
-    name = match["name"]
-    suffix = match["suffix"]
-    low = name.lower()
     before = text[max(0, match.start() - 80) : match.start()]
-    if not _gap_fits(match, before):
+    if not _gap_fits(match, before) or not _is_whole_name(match["name"], before):
         return False
-    if low == "key" and not _owners().search(before):
-        return False
-    if low in ("pass", "pw", "mdp") and not _before_name().search(before):
-        is_hump = before[-1:].islower() and name[0].isupper()
-        if not is_hump:
-            return False
     in_template = before.rfind("{{") > before.rfind("}}")
     if in_template or regex(r"\barn:[\w:*-]*\Z").search(before):
         return False
-    if suffix[:1].isalpha() and not (name[-1].islower() and suffix[0].isupper()):
-        return False
+    return _suffix_fits(match["name"], match["suffix"])
+
+
+def _is_whole_name(name: str, before: str) -> bool:
+    """Whether what stands before `key` or `pass` leaves it the name of a secret."""
+    low = name.lower()
+    if low == "key":
+        return _owners().search(before) is not None
+    if low in _VERBS and not _before_name().search(before):
+        return before[-1:].islower() and name[0].isupper()
+    return True
+
+
+def _suffix_fits(name: str, suffix: str) -> bool:
+    """Whether what the name ends with leaves it the name of the secret itself."""
+    if suffix[:1].isalpha():
+        is_hump = name[-1].islower() and suffix[0].isupper()
+        if not is_hump:
+            return False
     words = regex(r"[A-Z]?[a-z]+|[A-Z]+").findall(suffix)
     return not any(_metadata().fullmatch(word.lower()) for word in words)
 
@@ -241,25 +299,30 @@ def _gap_fits(match: re.Match[str], before: str) -> bool:
         return match["bare"] is None
     if match["gap"] != " ":
         return True
-    is_option = regex(r"(?:-[\w.-]*|\bset[xg]?\s+[\w.-]*)\Z").search(before)
+    is_option = regex(r"(?:-[\w.-]*|\b(?:set[xg]?|ENV|ARG)\s+[\w.-]*)\Z").search(before)
     return is_option is not None or match["bare"] is None
 
 
-def _holds_a_secret(match: re.Match[str], group: str, value: str, after: str) -> bool:
-    """Whether a value of that `group` reads as a secret; `after` is what follows it."""
-    value = value.strip()
-    password = _kind_of(match["name"]) == "password"
+def _holds_a_secret(found: _Assignment, text: str) -> bool:
+    """Whether the value of a name reads as a secret."""
+    value = text[found.start : found.end].strip()
+    password = _kind_of(found.name) == "password"
     if is_drawn(value.rstrip(STOPS)):
         return False
-    if group == "bare":
-        is_call = after in ("(", "[", "{")
+    if found.bare:
+        is_call = text[found.end : found.end + 1] in ("(", "[", "{")
         judged = is_chosen if password else is_random
         return not is_call and judged(value)
     if any(char.isspace() for char in value):
-        is_phrase = "=" in match["gap"] and len(value) >= 12
+        is_phrase = "=" in found.gap and len(value) >= 12
         return password and is_phrase and "pass" not in value.lower()
-    is_verb = match["name"].lower() in ("pass", "pw", "mdp")
-    if is_verb or match["gap"].strip(" \"'") in ("", ","):
+    return _is_quoted_secret(found, value, password=password)
+
+
+def _is_quoted_secret(found: _Assignment, value: str, *, password: bool) -> bool:
+    """Whether one word in quotes reads as a secret."""
+    is_verb = found.name.lower() in _VERBS
+    if is_verb or found.gap.strip(" \"'") in ("", ","):
         return is_chosen(value)
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
@@ -294,27 +357,40 @@ def _private_keys(text: str) -> Iterator[Span]:
     """The blocks of private keys; one that is cut off ends with its base64 text."""
     marks = list(_key_mark().finditer(text))
     covered = 0
-    for mark, after in zip(marks, [*marks[1:], None], strict=False):
+    for mark, after in zip_longest(marks, marks[1:]):
         if mark.start() < covered:
             continue
         start, end = mark.span()
-        ended = after is not None and after[1] == "END"
         if mark[1] == "END":
             start = _head_of_key(text, covered, start)
-        elif after and ended and _is_key_body(text[end : after.start()]):
-            end = after.end()
         else:
-            tail = _tail_of_key(text, end, after.start() if after else len(text))
-            end = after.end() if after and ended and tail > end else tail
+            end = _end_of_key(text, end, after)
         if end - start > len(mark[0]):
             yield Span("private-key", start, end)
         covered = end
+
+
+def _end_of_key(text: str, begin: int, after: re.Match[str] | None) -> int:
+    """Where the key ends whose first line ends at `begin`, with the mark `after` it."""
+    if after is None:
+        return _tail_of_key(text, begin, len(text))
+    ended = after[1] == "END"
+    if ended and _is_key_body(text[begin : after.start()]):
+        return after.end()
+    tail = _tail_of_key(text, begin, after.start())
+    return after.end() if ended and tail > begin else tail
 
 
 def _is_key_body(body: str) -> bool:
     lines = regex(r"(?:\\+[nrt]|[\s>|\"'+,])++").split(body)
     full = regex(r"[A-Za-z0-9+/=]{16,}+")
     return (body[:1].isspace() or body[:1] == "\\") and any(map(full.fullmatch, lines))
+
+
+@verbose
+def _digit_and_capital() -> str:
+    """Base64 has both before long."""
+    return r" (?= \D* \d ) (?= [^A-Z]* [A-Z] ) "
 
 
 def _tail_of_key(text: str, start: int, end: int) -> int:
@@ -326,26 +402,36 @@ def _tail_of_key(text: str, start: int, end: int) -> int:
     last = start
     missed = 0
     for part in _key_part().finditer(text, start, min(end, start + _KEY_MOST)):
-        if not is_masked(part[0]) and regex(r"(?=\D*\d)(?=[^A-Z]*[A-Z])").match(
-            part[0]
-        ):
+        if not is_masked(part[0]) and _digit_and_capital().match(part[0]):
             last = part.end()
             missed = 0
-        elif (missed := missed + 1) > 8:
+        else:
+            missed += 1
+        if missed > 8:
             break
     return last
 
 
+@verbose
+def _before_mark() -> str:
+    """Nothing but what may stand before the mark of a key on its line."""
+    return r"""[\s>|"'+\#/*-]*+"""
+
+
+@verbose
+def _key_line() -> str:
+    """A line of base64 with what may stand around it."""
+    return r"""[\s>|"'+\#/*-]*+ [A-Za-z0-9+/=]{4,}+ [\s\\nr"']*+"""
+
+
 def _head_of_key(text: str, floor: int, end: int) -> int:
     """Where the base64 lines above an END line begin whose BEGIN is missing."""
-    at = text.rfind("\n", floor, end) + 1 or end
-    if not regex(r"""[\s>|"'+#/*-]*+""").fullmatch(text, at, end):
-        at = end  # what stands before the mark on its line is the key's, too
-    while at > floor:
-        line = max(floor, text.rfind("\n", floor, at - 1) + 1)
-        if not regex(r"[\s>|\"'+#/*-]*+[A-Za-z0-9+/=]{4,}+[\s\\nr\"']*+").fullmatch(
-            text, line, at
-        ):
+    position = text.rfind("\n", floor, end) + 1 or end
+    if not _before_mark().fullmatch(text, position, end):
+        position = end  # what stands before the mark on its line is the key's, too
+    while position > floor:
+        line = max(floor, text.rfind("\n", floor, position - 1) + 1)
+        if not _key_line().fullmatch(text, line, position):
             break
-        at = line
-    return at if end - at >= 24 else end
+        position = line
+    return position if end - position >= 24 else end

@@ -1,22 +1,12 @@
 """What tokens look like that speak for themselves: one record a kind.
 
+Group 1 of a pattern, or the whole match where it has no group, is the secret.
 Only a drawing of one (`ghp_xxxx`) is let by. Tokens that are a prefix and a length
 stand in `token_shapes.txt`."""
 
 from typing import Final
 
-from memcli.named import NamedTuple
-
-
-class SecretRule(NamedTuple):
-    """A verbose pattern, and the literals one of which a text must hold for it.
-
-    Group 1 of the pattern, or the whole match where it has no group, is the secret."""
-
-    kind: str
-    hints: tuple[str, ...]
-    pattern: str
-
+from memcli.text.matching import HintedRule, hints_of
 
 _BEGIN = r"(?<![A-Za-z0-9])"
 _END = r"(?![A-Za-z0-9])"
@@ -24,39 +14,34 @@ ASSIGN = r"""\\{0,3}["'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\{0,3}["'`]?"""
 """`:`, `=` or `=>`, and the quotes around it, which may be escaped."""
 
 
-def hints_of(text: str) -> tuple[str, ...]:
-    """The literals in `text`, which `|` separates."""
-    return tuple(text.split("|"))
-
-
 TOKENS: Final = (
-    SecretRule("anthropic-key", ("sk-ant-",), rf"{_BEGIN} sk-ant-[\w-]{{16,}}+"),
-    SecretRule(
+    HintedRule("anthropic-key", ("sk-ant-",), rf"{_BEGIN} sk-ant-[\w-]{{16,}}+"),
+    HintedRule(
         "openai-key",
         ("sk-",),
         rf"{_BEGIN} sk-(?:proj|svcacct|admin|None)-[\w-]{{16,}}+",
     ),
-    SecretRule(
+    HintedRule(
         "openai-key",
         ("sk-",),
         rf"{_BEGIN} sk-(?=[A-Za-z]{{0,60}}\d)[A-Za-z0-9]{{20,}}+(?![\w-])",
     ),
-    SecretRule(
+    HintedRule(
         "api-token",
         ("sk-",),
         rf"{_BEGIN} sk-(?:or|lf|v1|cp|kimi)-(?:v1-)?[\w-]{{20,}}+",
     ),
-    SecretRule(
+    HintedRule(
         "aws-access-key",
         ("AKIA", "ABIA", "ACCA", "A3T"),
         rf"{_BEGIN} A(?:KIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{{16}} {_END}",
     ),
-    SecretRule(
+    HintedRule(
         "aws-access-key",
         ("ASIA",),
         rf"{_BEGIN} ASIA(?=[A-Z]{{0,15}}\d)[0-9A-Z]{{16}} {_END}",
     ),
-    SecretRule(
+    HintedRule(
         "aws-secret-key",
         ("ecret", "ECRET"),
         rf"""(?i: secret_?access_?key {ASSIGN}     # aws_secret_access_key = …
@@ -64,104 +49,110 @@ TOKENS: Final = (
               | aws [^\n\w]{{1,3}} secret (?:[^\n\w]{{1,3}}\w{{1,12}}){{0,3}} [:\s]\s? )
             ([A-Za-z0-9/+=]{{40}}) (?![A-Za-z0-9/+=])""",
     ),
-    SecretRule(
+    HintedRule(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
         rf"{_BEGIN} gh[pousr]_[A-Za-z0-9][\w.-]{{28,}}\w",
     ),
-    SecretRule("github-token", ("github_pat_",), rf"{_BEGIN} github_pat_\w{{30,}}+"),
-    SecretRule(
+    HintedRule("github-token", ("github_pat_",), rf"{_BEGIN} github_pat_\w{{30,}}+"),
+    HintedRule(
         "gitlab-token",
         hints_of("glpat-|glptt-|gldt-|glrt-|glcbt-|glsoat-|glft-|glimt-|glagent-"),
         rf"{_BEGIN} gl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent)-[\w-]{{16,}}+(?:\.[\w-]+)*+",
     ),
-    SecretRule(
+    HintedRule(
         "slack-token",
         ("xox",),
         rf"{_BEGIN} xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{{10,}}+",
     ),
-    SecretRule("slack-token", ("xapp-",), rf"{_BEGIN} xapp-\d-[A-Za-z0-9-]{{20,}}+"),
-    SecretRule(
+    HintedRule("slack-token", ("xapp-",), rf"{_BEGIN} xapp-\d-[A-Za-z0-9-]{{20,}}+"),
+    HintedRule(
         "slack-webhook",
         ("hooks.slack.com",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,}+)",
     ),
-    SecretRule(
+    HintedRule(
         "discord-webhook",
         ("/api/webhooks/",),
         r"/api/webhooks/\d{10,20}/([\w-]{20,}+)",
     ),
-    SecretRule(
+    HintedRule(
         "discord-token",
         ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
         rf"""{_BEGIN} (?:M[Tjz]|N[DTjz]|O[DT])[A-Za-z\d_-]{{22,26}}
             \.[\w-]{{6}}\.[\w-]{{27,40}}(?![\w-])""",
     ),
-    SecretRule("google-key", ("AIza",), rf"{_BEGIN} AIza[\w-]{{30,}}+"),
-    SecretRule(
+    HintedRule("google-key", ("AIza",), rf"{_BEGIN} AIza[\w-]{{30,}}+"),
+    HintedRule(
         "google-token",
         ("ya29.", "GOCSPX-"),
         rf"{_BEGIN} (?:ya29\.|GOCSPX-)[\w-]{{20,}}+",
     ),
-    SecretRule(
+    HintedRule(
         "stripe-key",
         ("k_live_", "k_test_", "k_prod_"),
         rf"{_BEGIN} (?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{{10,}}+",
     ),
-    SecretRule("stripe-key", ("whsec_",), rf"{_BEGIN} whsec_[A-Za-z0-9+/=]{{20,}}+"),
-    SecretRule("npm-token", ("npm_",), rf"{_BEGIN} npm_[A-Za-z0-9]{{30,}}+"),
-    SecretRule("pypi-token", ("pypi-",), rf"{_BEGIN} pypi-[\w-]{{32,}}+"),
-    SecretRule(
+    HintedRule("stripe-key", ("whsec_",), rf"{_BEGIN} whsec_[A-Za-z0-9+/=]{{20,}}+"),
+    HintedRule("npm-token", ("npm_",), rf"{_BEGIN} npm_[A-Za-z0-9]{{30,}}+"),
+    HintedRule("pypi-token", ("pypi-",), rf"{_BEGIN} pypi-[\w-]{{32,}}+"),
+    HintedRule(
         "sendgrid-key", ("SG.",), rf"{_BEGIN} SG\.[\w-]{{16,40}}\.[\w-]{{30,}}+"
     ),
-    SecretRule("twilio-key", ("SK", "AC"), rf"{_BEGIN} (?:SK|AC)[0-9a-f]{{32}} {_END}"),
-    SecretRule(
+    HintedRule("twilio-key", ("SK", "AC"), rf"{_BEGIN} (?:SK|AC)[0-9a-f]{{32}} {_END}"),
+    HintedRule(
         "telegram-token", (":AA",), r"(?<!\d) \d{8,10}:AA[\w-]{32,35} (?![\w-])"
     ),
-    SecretRule(
+    HintedRule(
+        "braintree-token",
+        ("access_token$",),
+        r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}",
+    ),
+    HintedRule("telegram-token", ("/bot",), r"/bot(\d{8,10}:[\w-]{35})(?![\w-])"),
+    HintedRule(
         "jwt",
         ("eyJ",),
         r"(?<![\w-]) eyJ[\w-]{5,}+ \.eyJ[\w-]{5,}+ (?:\.[\w-]*+)*+",
     ),
-    SecretRule(
+    HintedRule(
         "azure-key",
         ("AccountKey", "SharedAccessKey"),
         r"Key\s?=\s?([A-Za-z0-9+/]{40,}+={0,2})",
     ),
-    SecretRule("azure-key", ("sig=",), r"[?&;]sig=([\w%+/=-]{40,}+)"),
-    SecretRule(
+    HintedRule("azure-key", ("sig=",), r"[?&;]sig=([\w%+/=-]{40,}+)"),
+    HintedRule(
         "azure-key", ("Q~",), r"(?<![\w.~-]) [\w.~-]{3}\dQ~[\w.~-]{31,34} (?![\w.~-])"
     ),
-    SecretRule(
+    HintedRule(
         "mailgun-key",
         hints_of("ailgun|AILGUN"),
         r"(?<![\w-]) [0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8} (?![\w-])",
     ),
-    SecretRule(
+    HintedRule(
         "asana-token",
         ("1/", "2/"),
         r"(?<![\w/.]) [12]/\d{13,19}(?:/\d{13,19})?:[0-9a-f]{32} (?!\w)",
     ),
-    SecretRule("okta-token", ("SSWS ",), r"SSWS\s{1,3}(00[\w-]{38,42}) (?![\w-])"),
-    SecretRule(
+    HintedRule("okta-token", ("SSWS ",), r"SSWS\s{1,3}(00[\w-]{38,42}) (?![\w-])"),
+    HintedRule(
         "okta-token",
         ("kta", "KTA"),
         r"(?i:okta)[\w\s\"'-]{0,20} [:=\s] \s?[\"']? (00[\w-]{38,42}) (?![\w-])",
     ),
-    SecretRule(
+    HintedRule(
         "bitbucket-token", ("ATBB", "ATCTT"), rf"{_BEGIN} AT(?:BB|CTT)[\w=+-]{{24,}}+"
     ),
-    SecretRule(
+    HintedRule(
         "cloudflare-key",
         ("cfut_", "cfat_", "cfk_"),
         rf"{_BEGIN} cf(?:ut|at|k)_[\w-]{{30,}}+",
     ),
-    SecretRule(
+    HintedRule(
         "cloudflare-key",
         ("uth-Key", "uth-key", "lobal api key", "lobal API Key", "lobal API key"),
         r"(?i:x-auth-key|global\ api\ key) [\"']?\s?[:=\s]\s?[\"']? ([0-9a-f]{37}) (?!\w)",
     ),
-    SecretRule(
+    HintedRule(
         "api-token",
         hints_of(
             "hf_|gsk_|r8_|xai-|pplx-|_v1_|lin_api_|ntn_|figd_|PMAK-|shpat_|shpss_|sntry"
@@ -175,13 +166,13 @@ TOKENS: Final = (
             [\w=+-]{{20,}}+""",
     ),
     # The body of a private key in a form of its own.
-    SecretRule(
+    HintedRule(
         "private-key",
         ("Private-Lines:",),
         r"""Private-Lines:\ \d{1,3}\s+
             ((?:[A-Za-z0-9+/=]{8,}\s+){1,80} (?:Private-MAC:\ \w+)?)""",
     ),
-    SecretRule(
+    HintedRule(
         "private-key",
         ("LS0tLS1CRUdJTi",),  # base64 of "-----BEGIN", perhaps wrapped
         r"""LS0tLS1CRUdJTiB
@@ -190,7 +181,7 @@ TOKENS: Final = (
             (?:(?:\s|\\n|[>|"'+,]){1,24} [A-Za-z0-9+/=]{20,}+)*+
             (?:\s{1,12} [A-Za-z0-9+/]{1,19}={1,2} (?!\S))?""",
     ),
-    SecretRule(
+    HintedRule(
         "private-key",
         # The first bytes of an RSA, PKCS#8, EC and OpenSSH key: a body without BEGIN.
         ("MII", "MHcCAQEEI", "MIG", "b3BlbnNzaC1rZXktdjE"),
@@ -202,7 +193,7 @@ TOKENS: Final = (
             (?:\s{{1,12}} [A-Za-z0-9+/]{{1,19}}={{0,2}} (?!\S))?""",
     ),
     # Numbers, which no other rule takes for a secret.
-    SecretRule(
+    HintedRule(
         "api-key",
         ("ey", "EY", "oken", "OKEN", "ecret", "ECRET"),
         r"""[aAsSſlLcC] (?<![A-Za-z].)
@@ -212,7 +203,7 @@ TOKENS: Final = (
             \s{0,3} (?: (?: (?i:is|was|ist|es|est)\s | [=:：] ) \s{0,3} )? ["'`]?
             (\d{10,64}) (?![\w-]|\.\d)""",
     ),
-    SecretRule(
+    HintedRule(
         "password",
         hints_of(
             "assw|ASSW|assc|ASSC|assp|ASSP|assW|assC|assP|ASSw|ASSc|ASSp|wd|WD|ennwort"

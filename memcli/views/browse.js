@@ -177,16 +177,22 @@ function facts(item) {
     ["Told", item.told.length ? `${item.told.length}×, last ${item.told[0][0].replace("T", " ")}` : ""], ["Shown", item.shown.length ? `${item.shown.length}×, last ${item.shown[0][0]}` : ""],
     ["Standing", item.score && `${item.score} of importance ${item.importance}`], ["Phase", item.phase === "unknown" ? "" : item.phase], ["By", item.who],
     ["Files", item.paths.join(", ")], ["On commands", (item.commands || []).join(", ")],
+    ["Guard", guarded(item)],
     ...Object.entries(from).map(([key, value]) => [key[0].toUpperCase() + key.slice(1).replaceAll("_", " "), [value].flat().join(", ")]), ["Id", item.id],
   ].filter(([, value]) => value);
   return [el("h3", {}, "Where it comes from"), el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]))];
+}
+function guarded(item) {
+  const stopped = item.told.filter(([, event]) => event === "guard");
+  const last = stopped.length ? `stopped ${stopped.length}×, last ${stopped[0][0].replace("T", " ")}: ${stopped[0][2]}` : "";
+  return [item.guard || (last && "lifted"), last].filter(Boolean).join("; ");
 }
 function relations(item) {
   const rows = [...item.links.map(([kind, other]) => [kind.replaceAll("_", " "), other]), ...item.back.filter(([kind]) => kind !== "similar").map(([kind, other]) => [`${kind.replaceAll("_", " ")} (from)`, other])];
   return rows.length ? el("section", {}, el("h3", {}, "Relations"), el("dl", { class: "facts" }, rows.slice(0, 60).map(([kind, other]) => [el("dt", {}, kind), el("dd", {}, link(other))]))) : "";
 }
 function lives(item) {
-  const told = item.told.slice(0, 40).map(([at, event, why, session]) => el("li", {}, el("time", {}, at.replace("T", " ")), `${event} to session ${session.slice(0, 8)}: ${why}`));
+  const told = item.told.slice(0, 40).map(([at, event, why, session]) => el("li", {}, el("time", {}, at.replace("T", " ")), `${event === "guard" ? "stopped in" : `${event} to`} session ${session.slice(0, 8)}: ${why}`));
   const life = item.life.map(([commit, date, who, what, about]) => el("li", {}, el("time", {}, date || "now"), [what, about && `(${about})`, who, commit].filter(Boolean).join(" ")));
   return [["Life", life], ["Told", told]].map(([name, rows]) => rows.length ? el("section", {}, el("h3", {}, name), el("ul", { class: "life" }, rows)) : "");
 }
@@ -407,6 +413,19 @@ function pairOf({ what, path, detail, two: [a, b] }) {
     ways.length ? el("h3", {}, "Settle it") : "", data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
 }
 
+// --- what sessions proposed, and waits for a yes
+
+function proposals() {
+  const waiting = data.proposals || [];
+  refill($("proposals"), waiting.length ? waiting.map(proposalOf) : el("p", { class: "none" }, "Nothing waits for your yes."));
+}
+function proposalOf(item) {
+  const ways = [[`mem keep ${quote(item.id.slice(0, 8))}`, "Keep", { do: "keep", id: item.id }], [`mem drop ${quote(item.id.slice(0, 8))}`, "Drop", { do: "drop", id: item.id }]];
+  return el("section", { class: "panel" }, el("h3", { dir: "auto" }, item.title), el("p", { class: "soft why" }, [item.kind, `said by the ${item.by}`, item.since, item.source].filter(Boolean).join(" · ")),
+    el("div", { class: "text", dir: "auto" }, item.text), item.around && item.around !== item.text ? el("p", { class: "soft", dir: "auto" }, item.around) : "",
+    data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
+}
+
 // --- health
 
 function health() {
@@ -463,7 +482,7 @@ async function stay() {
 
 // --- the frame
 
-const VIEWS = { entries: ["Entries", () => detail()], timeline: ["Timeline", timeline], relations: ["Relations", graph], review: ["Review", review], health: ["Health", health] };
+const VIEWS = { entries: ["Entries", () => detail()], timeline: ["Timeline", timeline], relations: ["Relations", graph], review: ["Review", review], proposals: ["Proposals", proposals], health: ["Health", health] };
 const drawn = new Set();
 let tab = "";
 function show(name) {
@@ -490,12 +509,13 @@ function controls() {
   $("tabs").replaceChildren(...Object.entries(VIEWS).map(([key, [name]]) => {
     const node = button(name, () => go(key), { "data-view": key });
     if (key === "review" && data.pairs.length) node.append(el("small", {}, data.pairs.length));
+    if (key === "proposals" && data.proposals?.length) node.append(el("small", {}, data.proposals.length));
     if (key === "health") node.append(el("small", {}, Math.round(data.health.score)));
     return node;
   }));
 }
 
-const KEYS = [["/", "search"], ["j k ↓ ↑", "next, previous entry"], ["Enter", "open (on a small screen)"], ["Esc", "back, or clear the search"], ["c", "copy mem show of the entry"], ["f", "filters"], ["1 … 5", "the views"], ["t", "light or dark"], ["?", "these keys"]];
+const KEYS = [["/", "search"], ["j k ↓ ↑", "next, previous entry"], ["Enter", "open (on a small screen)"], ["Esc", "back, or clear the search"], ["c", "copy mem show of the entry"], ["f", "filters"], ["1 … 6", "the views"], ["t", "light or dark"], ["?", "these keys"]];
 function keys(event) {
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -515,7 +535,7 @@ function keys(event) {
   else if (key === "f") $("more").click();
   else if (key === "t") $("theme").click();
   else if (key === "?") $("keys").click();
-  else if (/^[1-5]$/.test(key)) go(Object.keys(VIEWS)[key - 1]);
+  else if (/^[1-6]$/.test(key)) go(Object.keys(VIEWS)[key - 1]);
   else return;
   event.preventDefault();
 }

@@ -1,4 +1,4 @@
-"""What was imported, what is exported, and what a branch adds to memory."""
+"""What was imported, exported or synchronised, and what a branch adds to memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from memcli.text import controls, secrets
 from memcli.views import json
-from memcli.views.entries import ENTRY_KEYS, Keys, added, named
-from memcli.views.text import count, first, hung, styled
+from memcli.views.entries import ENTRY_KEYS, Keys, added_lines, entry_objects
+from memcli.views.text import count, first, hung, joined_counts, styled
 
 if TYPE_CHECKING:
     from memcli.commands.export import ExportReport
@@ -22,49 +22,57 @@ DIFF_HANG = 14  # where the words of a change begin, behind what it is
 # so many findings and lines of a comment on a pull request
 MOST_TOLD = 20
 MOST_LINES = 56
+NAMED_ENTRIES = 5  # of those that rest on what a branch changes
 
 
 def import_text(report: ImportReport) -> str:
     """What was added, one line each, and what was left out and why."""
-    lines = first(added(report.added, report.patches))
-    lines += first(
-        [f"known already: {title} (id {i[:8]})" for title, i in report.similar]
-    )
-    for sources, why in (
-        (report.refused, "holds a secret: not imported"),
-        (report.injected, "reads like commands to an agent: not imported"),
-        (report.private, "is about one person: imported with --level global alone"),
-    ):
+    lines = first(added_lines(report.added, report.patches))
+    similar = [
+        f"known already: {title} (id {entry_id[:8]})"
+        for title, entry_id in report.similar
+    ]
+    lines += first(similar)
+    left_out = {
+        "holds a secret: not imported": report.refused,
+        "reads like commands to an agent: not imported": report.injected,
+        "is about one person: imported with --level global alone": report.private,
+    }
+    for why, sources in left_out.items():
         lines += first([f"{source}: {why}" for source in sources])
-    counts = (
-        (len(report.known), "imported before"),
-        (len(report.similar), "known already"),
+    lines += first([f"{why}: not imported (--again)" for why in report.taken_back])
+    known = joined_counts(
+        (len(report.known), "imported before"), (len(report.similar), "known already")
     )
-    totals = [f"{len(report.added)} added", *(f"{n} {what}" for n, what in counts if n)]
-    return controls.for_display("\n".join([*lines, ", ".join(totals)]))
+    totals = [f"{len(report.added)} added", known]
+    lines.append(", ".join(filter(None, totals)))
+    return controls.for_display("\n".join(lines))
 
 
 def import_keys(report: ImportReport) -> Keys:
-    def pairs(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
-        return [{"title": title, "id": entry} for title, entry in rows]
-
-    added = named(report.added, report.patches)
+    """The entries as objects."""
     return {
-        "added": added,
-        "known": pairs(report.known),
-        "similar": pairs(report.similar),
+        "added": entry_objects(report.added, report.patches),
+        "known": _titled(report.known),
+        "similar": _titled(report.similar),
+        "taken_back": list(report.taken_back),
     }
+
+
+def _titled(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"title": title, "id": entry_id} for title, entry_id in rows]
 
 
 def sync_text(report: SyncReport) -> str:
     """What a sync took in and sent."""
-    counts = ((report.taken, "taken in"), (report.sent, "sent"))
-    done = [f"{count(number, 'commit')} {what}" for number, what in counts if number]
+    done = []
+    for number, what in ((report.taken, "taken in"), (report.sent, "sent")):
+        if number:
+            done.append(f"{count(number, 'commit')} {what}")
     files = [f"~/{patch.path.rpartition('/')[2]}" for patch in report.patches]
-    return (
-        ", ".join([*done, *([f"wrote {' and '.join(files)}"] if files else [])])
-        or "in step"
-    )
+    if files:
+        done.append(f"wrote {' and '.join(files)}")
+    return ", ".join(done) or "in step"
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:
@@ -84,36 +92,28 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
         }
         for entry, file, weight in report.kept
     ]
-    return (json.with_secrets if raw else json.of)(
-        (), entries=entries, problems=report.problems
-    )
+    write = json.with_secrets if raw else json.of
+    return write((), entries=entries, problems=report.problems)
 
 
 def diff_text(report: DiffReport) -> str:
     """By file: one line a change, then how much prose changed; the totals last."""
     lines = []
     for path, level, changes, prose in _by_file(report):
-        head = styled(controls.for_display(path), "bold") + (
-            f" ({level})" if level else ""
-        )
-        lines += hung(head, 2)
+        head = styled(controls.for_display(path), "bold")
+        lines += hung(f"{head} ({level})" if level else head, 2)
         for change in changes:
-            facts = ", ".join((change.kind, f"id {change.id[:8]}"))
             detail = f": {change.detail}" if change.detail else ""
-            line = controls.for_display(
-                f"  {change.what:<10}  {change.title} ({facts}){detail}"
-            )
-            lines += hung(line, DIFF_HANG)
-        lines += (
-            hung(f"  {'prose':<10}  {prose_text(prose)}", DIFF_HANG) if prose else []
-        )
+            facts = f"({change.kind}, id {change.id[:8]}){detail}"
+            line = f"  {change.what:<10}  {change.title} {facts}"
+            lines += hung(controls.for_display(line), DIFF_HANG)
+        if prose:
+            lines += hung(f"  {'prose':<10}  {prose_text(prose)}", DIFF_HANG)
     for finding in report.findings:
-        lines += hung(
-            controls.for_display(secrets.redact_secrets(_finding(finding, str))), 2
-        )
-    return "\n".join(
-        [*lines, *hung(f"{report.base}..{report.head}: {_totals(report)}", 2)]
-    )
+        text = secrets.redact_secrets(_finding(finding, str))
+        lines += hung(controls.for_display(text), 2)
+    lines += hung(f"{report.base}..{report.head}: {_totals(report)}", 2)
+    return "\n".join(lines)
 
 
 def diff_markdown(report: DiffReport) -> str:
@@ -123,35 +123,35 @@ def diff_markdown(report: DiffReport) -> str:
         return ""
     lines = [f"### Memory: {_totals(report)}"]
     if report.findings:
-        lines += [
-            "",
-            *(f"- **{_finding(each, _code)}**" for each in report.findings[:MOST_TOLD]),
-        ]
+        lines.append("")
+    for finding in report.findings[:MOST_TOLD]:
+        lines.append(f"- **{_finding(finding, _code)}**")
     for path, level, changes, prose in _by_file(report):
-        lines += ["", f"{_code(path)}{f' ({level})' if level else ''}"]
+        lines += ["", f"{_code(path)} ({level})" if level else _code(path)]
         for change in changes:
             detail = f": {_code(change.detail)}" if change.detail else ""
             facts = f"({change.kind}, `{change.id[:8]}`)"
             lines.append(f"- {change.what} {_code(change.title)} {facts}{detail}")
-        lines += [f"- prose: {prose_text(prose)}"] if prose else []
-    if len(lines) > MOST_LINES:
-        lines = [
-            *lines[:MOST_LINES],
-            "",
-            f"{len(lines) - MOST_LINES} lines more: mem diff",
-        ]
+        if prose:
+            lines.append(f"- prose: {prose_text(prose)}")
+    more = len(lines) - MOST_LINES
+    if more > 0:
+        lines = [*lines[:MOST_LINES], "", f"{more} lines more: mem diff"]
     return "\n".join([*lines, "", f"<sub>{report.base}..{report.head}</sub>"])
 
 
 def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
     """One finding in words; `code` marks what comes from files."""
     named = [
-        f"{code(one.title)} ({code(f'{one.path}:{one.line}')})"
-        for one in finding.entries[:5]
+        f"{code(entry.title)} ({code(f'{entry.path}:{entry.line}')})"
+        for entry in finding.entries[:NAMED_ENTRIES]
     ]
+    entries = ", ".join(named)
     more = len(finding.entries) - len(named)
-    whom = ", ".join(named) + (f" and {more} more" if more > 0 else "")
-    rest = f"{count(len(finding.entries), 'note rests', 'notes rest')} on it: {whom}"
+    if more > 0:
+        entries += f" and {more} more"
+    notes = count(len(finding.entries), "note rests", "notes rest")
+    rest = f"{notes} on it: {entries}"
     name = code(finding.name)
     detail = finding.detail
     return {
@@ -159,41 +159,46 @@ def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
         "moves": f"this branch moves {name} to {code(detail)}; {rest}",
         "rewrites": f"this branch rewrites {detail} of {name}; {rest}",
         "opposes": " says the opposite of ".join(named),
-        "secret": f"{whom} holds a secret ({detail}): take it out before it is merged",
-        "order": f"{whom} reads like an order to the agent ({detail}): reword it",
+        "secret": f"{entries} holds a secret ({detail}): take it out before it is merged",
+        "order": f"{entries} reads like an order to the agent ({detail}): reword it",
     }[finding.what]
 
 
 def _by_file(
     report: DiffReport,
 ) -> Iterable[tuple[str, str, list[EntryDiff], ProseDiff | None]]:
-    prose = {one.path: one for one in report.prose}
-    for path in sorted({*(change.path for change in report.changes), *prose}):
+    prose = {each.path: each for each in report.prose}
+    changed = {change.path for change in report.changes}
+    for path in sorted(changed | prose.keys()):
         changes = [change for change in report.changes if change.path == path]
-        yield path, changes[0].level if changes else "", changes, prose.get(path)
+        level = changes[0].level if changes else ""
+        yield path, level, changes, prose.get(path)
 
 
 def prose_text(prose: ProseDiff) -> str:
     """`2 sections added, 1 changed`."""
-    named = (
-        ("added", prose.added),
-        ("changed", prose.changed),
-        ("removed", prose.removed),
-    )
-    (what, number), *rest = [(what, number) for what, number in named if number]
-    return ", ".join(
-        [f"{count(number, 'section')} {what}", *(f"{n} {what}" for what, n in rest)]
-    )
+    counts = {
+        "added": prose.added,
+        "changed": prose.changed,
+        "removed": prose.removed,
+    }
+    texts: list[str] = []
+    for what, number in counts.items():
+        if number:
+            amount = f"{number}" if texts else count(number, "section")
+            texts.append(f"{amount} {what}")
+    return ", ".join(texts)
 
 
 def _totals(report: DiffReport) -> str:
     counts = Counter(change.what for change in report.changes)
-    said = [f"{number} {what}" for what, number in counts.items()]
-    sections = sum(
-        prose.added + prose.removed + prose.changed for prose in report.prose
-    )
-    said += [f"{count(sections, 'section')} of prose"] if sections else []
-    return ", ".join(said) or "nothing changes"
+    totals = [f"{number} {what}" for what, number in counts.items()]
+    sections = 0
+    for prose in report.prose:
+        sections += prose.added + prose.removed + prose.changed
+    if sections:
+        totals.append(f"{count(sections, 'section')} of prose")
+    return ", ".join(totals) or "nothing changes"
 
 
 def _code(text: str) -> str:

@@ -28,12 +28,12 @@ def with_secrets(report: object, **values: object) -> str:
 
 
 def _plain(report: object, values: Mapping[str, object]) -> Any:
-    found = {"version": 1, **(report._asdict() if hasattr(report, "_asdict") else {})}
-    if "patches" in found:
-        found["files"] = found.pop("patches")
-    wanted = {
-        key: value for key, value in {**found, **values}.items() if value is not ...
-    }
+    fields = report._asdict() if hasattr(report, "_asdict") else {}
+    document = {"version": 1, **fields}
+    if "patches" in document:
+        document["files"] = document.pop("patches")
+    document |= values
+    wanted = {key: value for key, value in document.items() if value is not ...}
     return _walked(wanted, for_display)  # what a terminal would obey is taken out
 
 
@@ -45,11 +45,9 @@ def _walked(value: Any, text: Callable[[str], str]) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {
-            for_display(str(key)): _walked(item, text) for key, item in value.items()
-        }
+        items = value.items()
+        return {for_display(str(key)): _walked(item, text) for key, item in items}
     if isinstance(value, (list, tuple)):
         return [_walked(item, text) for item in value]
-    return (
-        value if value is None or isinstance(value, (bool, int, float)) else str(value)
-    )
+    known = value is None or isinstance(value, (bool, int, float))
+    return value if known else str(value)

@@ -51,17 +51,20 @@ def render(report: "BrowseReport", served: str = "") -> str:
         " trusted-types 'none'"
     )
     parts = {
-        "policy": escape(policy), "name": escape(for_display(report.name)), "style": style,
-        "data": data(report, served), "script": script,
-    }  # fmt: skip
+        "policy": escape(policy),
+        "name": escape(for_display(report.name)),
+        "style": style,
+        "data": data(report, served),
+        "script": script,
+    }
     # The slots of the frame are filled once: no text can be a slot.
     return _SLOT.sub(lambda slot: parts[slot[1]], table("views/browse.html"))
 
 
 def data(report: "BrowseReport", served: str = "") -> str:
     """What the page shows, as JSON that cannot end the script element it stands in."""
-    safe = views.safe(report, served=served or ...)
-    text = json.dumps(safe, ensure_ascii=False, separators=(",", ":"))
+    document = views.safe(report, served=served or ...)
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -14,19 +14,23 @@ if TYPE_CHECKING:
 
 def recall_json(report: "RecallReport", *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
-    hidden = {"head", "note", "extra", "listed"} | (set() if explain else {"factors"})
-    absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
-    hits = []
-    for hit in report.hits:
-        empty = {
-            name for name in ("project", "url", "gone") if not getattr(hit, name)
-        } | hidden
-        values = {
-            name: value for name, value in hit._asdict().items() if name not in empty
-        }
-        hits.append(values if hit.extra is None else {**values, **absent, **hit.extra})
+    hits = [_hit_object(hit, explain=explain) for hit in report.hits]
     sparse = report.mode == "bm25"  # no vectors: words alone were searched
     return json.of(report, matched=..., found=..., hits=hits, sparse_only=sparse)
+
+
+def _hit_object(hit: "Hit", *, explain: bool) -> dict[str, object]:
+    hidden = {"head", "note", "extra", "listed"}
+    if not explain:
+        hidden.add("factors")
+    hidden |= {name for name in ("project", "url", "gone") if not getattr(hit, name)}
+    fields = hit._asdict().items()
+    values = {name: value for name, value in fields if name not in hidden}
+    if hit.extra is None:
+        return values
+    # an exchange or commit stands in no file
+    absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
+    return {**values, **absent, **hit.extra}
 
 
 def recall_text(report: "RecallReport") -> str:
@@ -37,44 +41,54 @@ def recall_text(report: "RecallReport") -> str:
         if hit.layer != layer:
             layer = hit.layer
             lines += ["", styled(budget.TITLES[layer].removeprefix("## "), "bold")]
-        lines += ["", *_hit_text(hit)]
+        lines += ["", *_hit_lines(hit)]
     if report.budget.more:
-        more = styled(
-            f"{report.budget.more} more: --max-tokens 0, or a narrower task", "dim"
-        )
-        lines += ["", *hung(more, 0)]
+        more = f"{report.budget.more} more: --max-tokens 0, or a narrower task"
+        lines += ["", *hung(styled(more, "dim"), 0)]
     return "\n".join(lines[1:])
 
 
-def _hit_text(hit: "Hit") -> list[str]:
+def _hit_lines(hit: "Hit") -> list[str]:
     if hit.extra is not None:
-        said = folded([hit.text] if hit.text else [], indent=4)
         number = f"{hit.rank:>2}. " if hit.listed else "  - "
-        return [*hung(number + styled(hit.head, "bold"), 4), *said]
-    where = styled(
-        f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}", "cyan"
-    )
+        return [*hung(number + styled(hit.head, "bold"), 4), *_text_lines(hit)]
+    place = f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}"
+    where = styled(place, "cyan")
     if hit.layer == "institutional":
-        return ["    " + where, *folded([hit.text], indent=4)]
+        return [f"    {where}", *folded([hit.text], indent=4)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
+    facts = styled(", ".join(_facts(hit)), "dim")
+    lines = hung(number + styled(hit.title, "bold"), 4)
+    lines += hung(f"    {facts}  {where}", 4)
+    lines += _text_lines(hit)
+    for note in _notes(hit):
+        lines += [styled(line, "dim") for line in hung(f"    {note}", 4)]
+    return lines
+
+
+def _text_lines(hit: "Hit") -> list[str]:
+    return folded([hit.text], indent=4) if hit.text else []
+
+
+def _facts(hit: "Hit") -> list[str]:
     facts = [
         hit.level if hit.store == "memory" else f"{hit.level} {hit.store}",
         hit.kind or hit.type,
-        *(["key moment"] if hit.key_moment else []),
-        *([age_text(hit.age_days)] if hit.age_days is not None else []),
-        *([f"score {hit.score:.2f}"] if hit.score is not None else []),
-        *([f"id {hit.id[:8]}"] if hit.id else []),
     ]
-    lines = hung(number + styled(hit.title, "bold"), 4)
-    lines += hung(f"    {styled(', '.join(facts), 'dim')}  {where}", 4)
-    lines += folded([hit.text] if hit.text else [], indent=4)
-    alike = ", ".join(name[:8] for name in hit.duplicates)
-    notes = (
-        [f"(and {count(len(hit.duplicates), 'near-duplicate')}: {alike})"]
-        if alike
-        else []
-    )
-    notes += [hit.gone] if hit.gone else []
-    for note in (*notes, *filter(None, [hit.note])):
-        lines += [styled(line, "dim") for line in hung(f"    {note}", 4)]
-    return lines
+    if hit.key_moment:
+        facts.append("key moment")
+    if hit.age_days is not None:
+        facts.append(age_text(hit.age_days))
+    if hit.score is not None:
+        facts.append(f"score {hit.score:.2f}")
+    if hit.id:
+        facts.append(f"id {hit.id[:8]}")
+    return facts
+
+
+def _notes(hit: "Hit") -> list[str]:
+    notes = []
+    if hit.duplicates:
+        alike = ", ".join(name[:8] for name in hit.duplicates)
+        notes.append(f"(and {count(len(hit.duplicates), 'near-duplicate')}: {alike})")
+    return [*notes, *filter(None, (hit.gone, hit.note))]

@@ -32,9 +32,8 @@ _FENCE = r"\s*(```|~~~)"
 _WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "、。，．：；？！）］｝」』】〉》〕ー々"
 # A line may end at blanks, and around a wide character unless that would begin a line
-# with its
-# comma. Compiled when the first line is too long for a terminal: a pipe needs none of
-# this.
+# with its comma. Compiled when the first line is too long for a terminal: a pipe needs
+# none of this.
 _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 
@@ -85,26 +84,22 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
     """All patches as one diff that `git apply` takes at the root."""
     from memcli.memory.diff import unified_diff
 
-    def name(path: str) -> str:
-        inside = root and os.path.commonpath((path, root)) == root
-        return os.path.relpath(path, root) if inside else path.lstrip("/")
-
-    return "".join(unified_diff(patch, name(patch.path)) for patch in patches).rstrip(
-        "\n"
-    )
+    parts = []
+    for patch in patches:
+        inside = root and os.path.commonpath((patch.path, root)) == root
+        name = os.path.relpath(patch.path, root) if inside else patch.path.lstrip("/")
+        parts.append(unified_diff(patch, name))
+    return "".join(parts).rstrip("\n")
 
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     """Say how many problems the memory files have, and the first that keeps something
     unread."""
     if problems:
-        lost = next(
-            (f" ({each})" for each in problems if each.severity == "unreadable"), ""
-        )
-        what = in_one_line(
-            f"{count(len(problems), 'problem')} in the memory files{lost}"
-        )
-        say(f"mem: {what}: mem doctor", quiet=quiet)
+        what = f"{count(len(problems), 'problem')} in the memory files"
+        if unread := [each for each in problems if each.severity == "unreadable"]:
+            what += f" ({unread[0]})"
+        say(f"mem: {in_one_line(what)}: mem doctor", quiet=quiet)
 
 
 def how_to_begin(problems: "Iterable[Problem]") -> str:
@@ -121,21 +116,28 @@ def name_problems(
 ) -> int:
     """Say each problem in a line; the exit code that data which could not be used owns:
     where conflicts kept all from being `done`, that of a refusal."""
+    if not problems:
+        return 0
+    severities = {problem.severity for problem in problems}
     lines = [in_one_line(str(problem)) for problem in problems]
-    unread = [hint for each in problems if each.severity != "defaulted"][:1]
-    say("\n".join(filter(None, [*lines, *unread])))
-    if lines and not done and all(each.severity == "conflict" for each in problems):
-        return RefusedError.code
-    return DataError.code if lines else 0
+    if hint and severities != {"defaulted"}:
+        lines.append(hint)
+    say("\n".join(lines))
+    is_refused = severities == {"conflict"} and not done
+    return RefusedError.code if is_refused else DataError.code
 
 
 def first(lines: Sequence[str]) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - MOST_LINES
-    return [
-        *lines[:MOST_LINES],
-        *([f"... and {more} more (--json lists all)"] * (more > 0)),
-    ]
+    if more <= 0:
+        return list(lines)
+    return [*lines[:MOST_LINES], f"... and {more} more (--json lists all)"]
+
+
+def joined_counts(*counts: tuple[int, str]) -> str:
+    """`3 sent, 1 taken out`: the numbers that are not 0, each with what it counts."""
+    return ", ".join(f"{number} {what}" for number, what in counts if number)
 
 
 def in_one_line(text: str) -> str:
@@ -146,11 +148,11 @@ def in_one_line(text: str) -> str:
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0) + 1
-    rows = (
-        redact_secrets(for_display(f"{k + ':':<{width}} {v}"))
-        for k, v in values.items()
-    )
-    return [line for row in rows for line in hung(row, width + 1)]
+    lines: list[str] = []
+    for name, value in values.items():
+        text = for_display(f"{name + ':':<{width}} {value}")
+        lines += hung(redact_secrets(text), width + 1)
+    return lines
 
 
 def columns(stream: TextIO | None) -> int:
@@ -172,11 +174,9 @@ def styled(text: str, style: str) -> str:
     """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR,
     TERM=dumb)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return (
-        text
-        if plain or not columns(sys.stdout)
-        else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
-    )
+    if plain or not columns(sys.stdout):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
 def cells(text: str) -> int:
@@ -185,9 +185,13 @@ def cells(text: str) -> int:
     text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
-    return sum(
-        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(map(_character_cells, text))
+
+
+def _character_cells(character: str) -> int:
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
 
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
@@ -198,24 +202,23 @@ def fold(line: str, width: int, hang: int = 0) -> list[str]:
         return [line]
     hang = min(hang, width // 2)
     lines = []
-    now = ""
+    current = ""
     used = 0
     blanks = ""
     for piece in re.findall(_PIECE, line):
         size = cells(piece)
         if piece.isspace():
             blanks += piece
-        elif used + len(blanks) + size > width and now.strip():
-            lines.append(now)
-            start = min(hang, max(2, width - size))
-            now = " " * start + piece
-            used = start + size
-            blanks = ""
-        else:
-            now = now + blanks + piece
-            used = used + len(blanks) + size
-            blanks = ""
-    return [*lines, now]
+            continue
+        if used + len(blanks) + size > width and current.strip():
+            lines.append(current)
+            current = ""
+            used = 0
+            blanks = " " * min(hang, max(2, width - size))
+        current += blanks + piece
+        used += len(blanks) + size
+        blanks = ""
+    return [*lines, current]
 
 
 def fold_text(
@@ -223,30 +226,34 @@ def fold_text(
 ) -> Iterator[str]:
     """Lines `indent` columns in, folded below their item's first word; fenced code
     stays."""
-    fence = ""
+    fence = ""  # what opened the block of code that the line is in
     for line in text.split("\n"):
-        whole = " " * indent + line if line else ""
-        mark = re.match(_FENCE, line)
+        indented = " " * indent + line if line else ""
+        found = re.match(_FENCE, line)
+        mark = found[1] if found else ""
         if mark or fence:
-            fence = (
-                "" if mark and fence == mark[1] else fence or (mark[1] if mark else "")
-            )
-            yield whole
+            yield indented
+            ends = mark == fence
+            fence = "" if ends else fence or mark
         else:
-            found = re.match(_HANG, whole)
-            end = found.end() if found else 0
-            yield from fold(whole, width, end if whole[:end].strip() else end + more)
+            yield from fold(indented, width, _hang(indented, more))
+
+
+def _hang(line: str, more: int) -> int:
+    """Where the words of an item begin, or `more` columns behind a line's blanks."""
+    found = re.match(_HANG, line)
+    end = found.end() if found else 0
+    return end if line[:end].strip() else end + more
 
 
 def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
     """`lines`, `indent` columns in; on a terminal folded at words, the rest `more`
     columns in."""
     width = columns(sys.stdout)
-    return [
-        part
-        for line in lines
-        for part in fold_text(line, width, indent=indent, more=more)
-    ]
+    parts: list[str] = []
+    for line in lines:
+        parts += fold_text(line, width, indent=indent, more=more)
+    return parts
 
 
 def hung(line: str, hang: int) -> list[str]:
@@ -260,50 +267,58 @@ def table(
 ) -> str:
     """A table, on a narrow terminal without the columns `spare`; in a pipe tabs,
     without heads."""
-    rows = [
+    shown = [
         [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
         for row in rows
     ]
     width = columns(sys.stdout)
-    if not (width and rows):
-        return "\n".join("\t".join(row) for row in rows)
+    if width and shown:
+        return _drawn(shown, heads, spare, width)
+    return "\n".join("\t".join(row) for row in shown)
+
+
+def _drawn(
+    rows: Sequence[Sequence[str]],
+    heads: Sequence[str],
+    spare: Sequence[str],
+    width: int,
+) -> str:
+    """The table for a terminal of that width."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     widths = _fitting(rows, heads, spare, width)
-    bold, dim = ("bold", "dim") if styled("", "bold") else ("", "")
-    drawn = Table(box=None, pad_edge=False, header_style=bold)
+    coloured = bool(styled("", "bold"))
+    drawn = Table(box=None, pad_edge=False, header_style="bold" if coloured else "")
     for name, size in widths.items():
         drawn.add_column(name, overflow="fold", width=size)
     for row in rows:
         named = dict(zip(heads, row, strict=True))
-        shown = {
-            name: Text("\n".join(_cut(named[name], size)))
-            for name, size in widths.items()
-        }
+        texts = {name: Text(_cut(named[name], size)) for name, size in widths.items()}
         if "title" in widths and "where" not in widths:
-            place = "\n".join(_cut(named["where"], widths["title"]))
-            shown["title"].append("\n" + place, style=dim)
-        drawn.add_row(*shown.values())
+            place = _cut(named["where"], widths["title"])
+            texts["title"].append(f"\n{place}", style="dim" if coloured else "")
+        drawn.add_row(*texts.values())
     console = Console(highlight=False, width=width)
     with console.capture() as capture:
         console.print(drawn)
-    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+    return "\n".join(map(str.rstrip, capture.get().rstrip("\n").split("\n")))
 
 
-def _cut(text: str, width: int) -> list[str]:
+def _cut(text: str, width: int) -> str:
     """Lines of at most `width` columns; what has no blank is cut, a path behind a
     slash."""
     lines = []
     for part in fold(text, width):
-        while cells(part) > width:
-            at = width if part.isascii() else max(1, width // 2)
-            at = part.rfind("/", 0, at) + 1 or at
-            lines.append(part[:at])
-            part = part[at:]
-        lines.append(part)
-    return lines
+        rest = part
+        while cells(rest) > width:
+            most = width if rest.isascii() else max(1, width // 2)
+            end = rest.rfind("/", 0, most) + 1 or most
+            lines.append(rest[:end])
+            rest = rest[end:]
+        lines.append(rest)
+    return "\n".join(lines)
 
 
 def _fitting(
@@ -312,16 +327,20 @@ def _fitting(
     spare: Sequence[str],
     width: int,
 ) -> dict[str, int]:
-    every = zip(heads, zip(*rows, strict=True), strict=True)
-    widths = {head: max(map(cells, (head, *found))) for head, found in every}
+    """The columns that find room, and how wide each is; a title takes what is left."""
+    values = zip(heads, zip(*rows, strict=True), strict=True)
+    widths = {head: max(map(cells, (head, *column))) for head, column in values}
     title = widths.get("title", 0)
-
-    def room() -> int:
-        return width - sum(size + 2 for name, size in widths.items() if name != "title")
-
+    least = min(title, TITLE) if title else -2
     for name in spare:
-        if room() < (min(title, TITLE) if title else -2):
+        if _room_for_title(widths, width) < least:
             del widths[name]
     if title:
-        widths["title"] = max(1, min(title, room()) if "where" in widths else room())
+        room = _room_for_title(widths, width)
+        # without a column for places they stand below the titles
+        widths["title"] = max(1, min(title, room) if "where" in widths else room)
     return widths
+
+
+def _room_for_title(widths: Mapping[str, int], width: int) -> int:
+    return width - sum(size + 2 for name, size in widths.items() if name != "title")

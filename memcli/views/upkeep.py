@@ -1,4 +1,4 @@
-"""Index, compaction, set-up, doctor and health: what was done and what is found."""
+"""What the verbs of upkeep say: strengthened, compacted, checked, and how good it is."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display
-from memcli.text.matching import stanzas
 from memcli.text.secrets import redact_secrets
-from memcli.views.entries import Keys
+from memcli.views.entries import Keys, written_lines
 from memcli.views.text import (
     columns,
     count,
@@ -18,96 +17,109 @@ from memcli.views.text import (
     fold,
     folded,
     hung,
-    in_one_line,
+    joined_counts,
     styled,
     table,
 )
 
 if TYPE_CHECKING:
     from memcli.commands.doctor import DoctorReport
-    from memcli.commands.index import IndexReport
+    from memcli.commands.retire_stage import StageReport
     from memcli.compaction.compact import CompactReport
-    from memcli.diagnostics.health import HealthReport
+    from memcli.compaction.reinforce import ReinforceReport
+    from memcli.diagnostics.health import HealthReport, Snapshot
     from memcli.diagnostics.metrics import Metric
+    from memcli.diagnostics.scene import Check
     from memcli.memory.changes import Event
-    from memcli.postgres.push import PushReport
 
 
-def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
-    files = [
-        {
-            "path": row.path,
-            **{
-                key: getattr(row.place, key)
-                for key in ("level", "store", "job", "task")
-            },
-            "entries": row.entries,
-            "problems": len(row.problems),
-        }
-        for row in sorted(report.files.values(), key=lambda row: row.path)
+def reinforce_text(report: ReinforceReport) -> str:
+    """How many entries became stronger or weaker, and why others did not."""
+    done = [
+        f"{what} {count(len(ids), 'entry', 'entries')}"
+        for what in ("reinforced", "rated", "weakened")
+        if (ids := getattr(report, what))
     ]
-    return {
-        **dict.fromkeys(("where", "repeated"), ...),
-        "sparse_only": report.vectors is None,
-        "index": report.where,
-        "files": files,
-        "problems": (*report.problems, *report.repeated),
-        "push": {**sent._asdict(), "problems": len(sent.problems)}
-        if sent is not None
-        else ...,
-    }
-
-
-def index_text(report: IndexReport) -> str:
-    """How many entries in how many files, what was read, how many vectors, and where it
-    lies."""
-    head = count(report.entries, "entry or section", "entries and sections")
-    what = (
-        _counted(((report.changed, "read anew"), (report.removed, "gone")))
-        or "up to date"
+    left = joined_counts(
+        (len(report.already), "counted in this session already"),
+        (len(report.retired), "retired"),
+        (len(report.elsewhere), "in another work tree"),
+        (len(report.unknown), "unknown"),
     )
-    vectors = ", sparse-only" if report.where else ""
-    if report.vectors is not None:
-        model, have, chosen, *_ = report.vectors
-        number = (
-            count(have, "vector") if have == chosen else f"{have} of {chosen} vectors"
-        )
-        vectors = f", {number} ({model})"
-    gone = report.names.gone if report.names else 0
-    lost = (
-        f"; {count(gone, 'name')} in them the code has no more: mem doctor --stale"
-        if gone
-        else ""
-    )
-    where = f"{count(len(report.files), 'file')}, {what}{vectors}: {report.where}{lost}"
-    return f"{head} in {where}"
+    text = ", ".join(done) or "nothing to reinforce"
+    return f"{text} ({left})" if left else text
 
 
-def _counted(counts: Iterable[tuple[int, str]]) -> str:
-    return ", ".join(f"{number} {what}" for number, what in counts if number)
+def retire_stage_text(report: StageReport) -> str:
+    """The stage, how it is known, and what was retired with the one before."""
+    lines = list(report.notes)
+    if report.current:
+        source = f" (by {report.by})" if report.by else ""
+        is_new = report.before not in ("", report.current)
+        before = f", was {report.before}" if is_new else ""
+        lines.append(f"stage {report.current}{source}{before}")
+    if report.ended:
+        number = count(len(report.retired), "entry", "entries")
+        lines.append(f"retired {number} of stage {report.ended}")
+        lines += written_lines(" ", report.retired, report.patches)
+    return for_display("\n".join(lines))
 
 
-def push_text(report: PushReport) -> str:
-    """What a push did, one line for each thing that was done."""
-    counts = ((report.sent, "sent"), (report.dropped, "taken out"))
-    what = _counted((*counts, (report.embedded, "with new vectors"))) or "up to date"
-    head = f"{report.project} at {report.commit[:12]}: {count(report.files, 'file')}"
-    lines = ["the tables were made"] if report.made else []
-    lines.append(f"{head}, {what}: {report.where}")
-    if report.left_out:
-        names = [
-            *map(in_one_line, report.left_out[:3]),
-            *["..."] * (len(report.left_out) > 3),
-        ]
-        number = count(len(report.left_out), "file")
-        lines.append(f"not in git, so not sent: {number} ({', '.join(names)})")
-    return "\n".join(lines)
+# What happened in a file, in words. {0} and {1} are the entries named, {first} the
+# first and {others} the rest; {sections}, {episodes} and {versions} count them.
+EVENT_WORDS = {
+    "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
+    "loss": "{why} would leave it: refused without --allow-loss",
+    "alike but different": "{0} and {1} look alike but differ ({why}): kept apart",
+    "unsure": (
+        "{0} and {1} say the opposite, and the model is not sure: mem show them, then"
+        " mem retire one"
+    ),
+    "both hold": "{0} and {1} hold both, says the model",
+    "names the project": "{0} names the project ({why}): not promoted",
+    "not shown": "{0} is not promoted: it holds {why}",
+    "not asked": "{why}",
+    "skipped": "{0}: {why}",
+    "left": "{why}",
+    "dropped": "dropped of what the model proposed: {why}",
+    "renamed": "{0}: {why}",
+    "merged": "merged {others} into {first}",
+    "same id": "merged {versions} of {first}",
+    "retired": "archived {first}, retired: {why}",
+    "stale": "archived {first}, stale: {why}",
+    "promoted": "promoted {others} to the project as {first}",
+    "reinforced by recurrence": "reinforced {first}: it recurs in {others}",
+    "decayed": "lowered {first} and {others}: they say the opposite",
+    "superseded": "retired {others}, superseded by {first}",
+    "learned": "learned {first} from {others}: {why}",
+    "updated": "updated {first} from {others}",
+    "reinforced": "reinforced {first} from {others}",
+    "consolidated": "consolidated {episodes}",
+    "promoted everywhere": "promoted {others} to every project as {first}",
+    "stage": "{why}",
+    "used": "counted {why} of {first}",
+    "adopted": "made {sections} of prose into entries",
+    "twice in the archive": "{0} stood twice, as it was: it stands once",
+}
 
 
 def event_lines(events: Iterable[Event]) -> list[str]:
     """One line each of what was done, or found and left alone."""
-    words = stanzas("views/event_words.txt")
-    return first([_event(event, words[event.what]) for event in events])
+    return first([_event_line(event) for event in events])
+
+
+def _event_line(event: Event) -> str:
+    ids = [entry_id[:8] for entry_id in event.ids]
+    words = EVENT_WORDS[event.what].format(
+        *ids,
+        first="".join(ids[:1]),
+        others=", ".join(ids[1:]),
+        why=event.detail,
+        versions=count(len(ids), "version"),
+        episodes=count(len(ids), "episode"),
+        sections=count(len(ids), "section"),
+    )
+    return f"{event.path}: {words}"
 
 
 def compact_text(report: CompactReport) -> str:
@@ -122,23 +134,11 @@ def compact_text(report: CompactReport) -> str:
     return for_display("\n".join(lines or ["nothing to compact"]))
 
 
-def _event(event: Event, words: str) -> str:
-    ids = [i[:8] for i in event.ids]
-    numbers = {
-        f"{one}s": count(len(ids), one) for one in ("version", "episode", "section")
-    }
-    named = {
-        "first": "".join(ids[:1]),
-        "others": ", ".join(ids[1:]),
-        "why": event.detail,
-    }
-    return f"{event.path}: {words.format(*ids, **named, **numbers)}"
-
-
-_STATUS = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}
+_STATUS_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}
 
 
 def doctor_keys(report: DoctorReport) -> Keys:
+    """The checks as objects, and how many went wrong."""
     rows = [
         {**row._asdict(), "path": row.path or None, "line": row.line or None}
         for row in report.checks
@@ -147,61 +147,56 @@ def doctor_keys(report: DoctorReport) -> Keys:
 
 
 def doctor_summary(report: DoctorReport) -> str:
-    if not (report.failed or report.warned):
-        return "mem: all is well"
-    failed = count(report.failed, "failure")
-    warned = count(report.warned, "warning")
-    return "mem: " + ", ".join(
-        [failed] * bool(report.failed) + [warned] * bool(report.warned)
-    )
+    """How many checks went wrong, in a line."""
+    failures = [count(report.failed, "failure")] if report.failed else []
+    warnings = [count(report.warned, "warning")] if report.warned else []
+    return f"mem: {', '.join(failures + warnings) or 'all is well'}"
 
 
 def doctor_text(report: DoctorReport) -> str:
     """Aligned for a person at a terminal, a row a line and tabs between its cells
     elsewhere."""
-    places = (
-        f"{row.path}:{row.line}" if row.line else row.path for row in report.checks
-    )
-    rows = [
-        (
-            row.status,
-            row.name,
-            place,
-            redact_secrets(row.detail),
-            redact_secrets(row.hint),
-        )
-        for row, place in zip(report.checks, places, strict=True)
-    ]
-    if not columns(sys.stdout):
-        return table(rows, ())
-    width = max((len(row.name) for row in report.checks), default=0)
+    width = columns(sys.stdout)
+    if not width:
+        return table([_check_cells(row) for row in report.checks], ())
+    name_width = max((len(row.name) for row in report.checks), default=0)
+    hang = name_width + 8 if width > 2 * name_width + 16 else 6
     lines = []
-    hang = width + 8 if columns(sys.stdout) > 2 * width + 16 else 6
-    for row in rows:
+    for row in report.checks:
         status, name, where, detail, hint = (
-            " ".join(for_display(cell).split()) for cell in row
+            " ".join(for_display(cell).split()) for cell in _check_cells(row)
         )
         place = f"{styled(where, 'cyan')} " if where else ""
-        lines += hung(
-            f"{styled(status, _STATUS[status])}  {name:<{width}}  {place}{detail}", hang
-        )
-        lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang) if hint]
+        head = f"{styled(status, _STATUS_STYLES[status])}  {name:<{name_width}}"
+        lines += hung(f"{head}  {place}{detail}", hang)
+        if hint:
+            lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang)]
     return "\n".join(lines)
+
+
+def _check_cells(row: Check) -> tuple[str, ...]:
+    place = f"{row.path}:{row.line}" if row.line else row.path
+    told = (redact_secrets(row.detail), redact_secrets(row.hint))
+    return (row.status, row.name, place, *told)
 
 
 NUDGE_FROM = 60  # so many prompts without anything written are worth a word
 ENOUGH = 95  # from this value a metric gets no advice
+TEXT_WIDTH = 78
+BAR = 20
+"""Columns of the reasons, on a terminal that is not narrower, and of a metric's bar."""
+LATEST_DAYS = 14
+MOST_SCORES = 60
 
 
 def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) -> Keys:
     """What of the report is told; with `history` also its snapshots, the oldest
     first."""
+    hidden = ("health", "notes", "never", "found", "spent", "unwritten")
     return {
         "sparse_only": sparse,
         **report.health._asdict(),
-        **dict.fromkeys(
-            ("health", "notes", "never", "found", "spent", "unwritten"), ...
-        ),
+        **dict.fromkeys(hidden, ...),
         "doubts": {**report.doubts._asdict(), "share": report.doubts.share},
         "llm": report.spent,
         "nudge": {"prompts": report.unwritten, "due": report.unwritten >= NUDGE_FROM},
@@ -214,58 +209,74 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
     terminal's."""
     from memcli.diagnostics.metrics import FEW, GROWTH
 
-    found = report.health
+    # The score, and what it is of.
+    scored = report.health
     counts = report.counts
-    score = styled(f"{found.score:g} ({found.band})", found.band)
+    score = styled(f"{scored.score:g} ({scored.band})", scored.band)
     live = count(counts["live"], "live entry", "live entries")
-    size = f"{live}, {count(counts['files'], 'file')}, {counts['tokens']:,} tokens"
-    lines = hung(f"health {score}   {size}", 2)
-    few = counts["live"] < FEW
-    for name, metric in found.metrics.items():
-        lines += [
-            "",
-            *_metric(name, metric, advised=not (few and metric.raise_with in GROWTH)),
-        ]
+    files = count(counts["files"], "file")
+    lines = hung(f"health {score}   {live}, {files}, {counts['tokens']:,} tokens", 2)
+
+    # The metrics. Few entries are no reason to advise more of them.
+    is_small = counts["live"] < FEW
+    for name, metric in scored.metrics.items():
+        advised = not (is_small and metric.raise_with in GROWTH)
+        lines += ["", *_metric_lines(name, metric, advised=advised)]
     if doubted := report.doubts.lines():
         lines += ["", *folded(doubted, more=2)]
-    if few and counts["live"]:
-        more = f"{FEW} entries and more make these figures meaningful: mem add, mem extract"
-        lines += ["", *folded([more], more=2)]
+    if is_small and counts["live"]:
+        begin = f"{FEW} entries and more make these figures meaningful"
+        lines += ["", *folded([f"{begin}: mem add, mem extract"], more=2)]
+
+    # What there is, by level, type, kind and status; and remarks.
     if counts["entries"]:
-        lines.append("")
-        for name in ("level", "type", "kind", "status"):
-            text = ", ".join(f"{key} {number}" for key, number in counts[name].items())
-            lines += _wrapped(text, f"{name:<8}", 8)
-    said = (
-        ["sparse-only: words alone are searched, not meaning (mem doctor)"]
-        if sparse
-        else []
-    )
+        lines += ["", *_kind_lines(report)]
+    return "\n".join([*lines, *folded(_remarks(report, sparse=sparse), more=2)])
+
+
+def _kind_lines(report: HealthReport) -> list[str]:
+    lines = []
+    for name in ("level", "type", "kind", "status"):
+        counts = report.counts[name].items()
+        text = ", ".join(f"{key} {number}" for key, number in counts)
+        lines += _wrapped(text, f"{name:<8}", 8)
+    return lines
+
+
+def _remarks(report: HealthReport, *, sparse: bool) -> list[str]:
+    lines = []
+    if sparse:
+        lines.append("sparse-only: words alone are searched, not meaning (mem doctor)")
     if report.unwritten >= NUDGE_FROM:
-        said.append(
-            f"{report.unwritten} prompts since memory was last written: mem extract"
-        )
-    if (spent := report.spent).calls:
-        cost = f"{count(spent.calls, 'call')}, {spent.tokens:,} tokens, {spent.cost:.2f} USD"
-        said.append(f"LLM, {spent.days} days: {cost}")
-    return "\n".join([*lines, *folded(said, more=2)])
+        prompts = f"{report.unwritten} prompts since memory was last written"
+        lines.append(f"{prompts}: mem extract")
+    spent = report.spent
+    if spent.calls:
+        calls = count(spent.calls, "call")
+        cost = f"{calls}, {spent.tokens:,} tokens, {spent.cost:.2f} USD"
+        lines.append(f"LLM, {spent.days} days: {cost}")
+    return lines
 
 
-def _metric(name: str, metric: Metric, *, advised: bool) -> list[str]:
+def _metric_lines(name: str, metric: Metric, *, advised: bool) -> list[str]:
     from memcli.diagnostics.metrics import band
 
-    head = f"{name:<13}    -  {'.' * 20}  not counted"
+    head = f"{name:<13}    -  {'.' * BAR}  not counted"
+    is_low = True
     if metric.value is not None:
-        full = round(metric.value / 5)
-        bar = styled("█" * full + "░" * (20 - full), band(metric.value))
+        is_low = metric.value < ENOUGH
+        full = round(metric.value / 100 * BAR)
+        bar = styled("█" * full + "░" * (BAR - full), band(metric.value))
         head = f"{name:<13}{metric.value:5.1f}  {bar}  {metric.weight:.0%} of the score"
-    advised = advised and (metric.value is None or metric.value < ENOUGH)
-    hint = [styled(f"  raise it: {metric.raise_with}", "dim")] if advised else []
-    return [*hung(head, 20), *_wrapped(metric.reason, "  ", 2), *hint]
+    lines = [*hung(head, 20), *_wrapped(metric.reason, "  ", 2)]
+    if advised and is_low:
+        lines.append(styled(f"  raise it: {metric.raise_with}", "dim"))
+    return lines
 
 
-def _wrapped(text: str, first: str, hang: int) -> list[str]:
-    return fold(first + text, min(78, columns(sys.stdout) or 78), hang)
+def _wrapped(text: str, begin: str, hang: int) -> list[str]:
+    width = columns(sys.stdout) or TEXT_WIDTH
+    return fold(begin + text, min(TEXT_WIDTH, width), hang)
 
 
 def trend_text(report: HealthReport) -> str:
@@ -273,24 +284,30 @@ def trend_text(report: HealthReport) -> str:
     a pipe."""
     from memcli.diagnostics.metrics import WEIGHTS
 
-    rows = []
-    for day in report.history:
-        values = (day.score, *(day.metrics.get(name) for name in WEIGHTS))
-        shown = ("-" if value is None else f"{value:.1f}" for value in values)
-        rows.append((day.day, *shown, str(day.entries), str(day.tokens)))
+    rows = [_day_cells(day, WEIGHTS) for day in report.history]
     width = columns(sys.stdout)
     if not width or not rows:
         return table(rows, ())
     begin = report.history[0]
     end = report.history[-1]
-    names = [name[:5] for name in WEIGHTS]
-    scores = [day.score for day in report.history][-min(60, max(1, width - 36)) :]
+    fitting = min(MOST_SCORES, max(1, width - 36))
+    scores = [day.score for day in report.history[-fitting:]]
     drawn = styled(sparkline(scores), report.health.band)
+    names = [name[:5] for name in WEIGHTS]
     heads = ("day", "score", *names, "entries", "tokens")
-    days = table(rows[-14:], heads, spare=("tokens", *reversed(names)))
+    days = table(rows[-LATEST_DAYS:], heads, spare=("tokens", *reversed(names)))
     return f"{begin.day} {begin.score:g}  {drawn}  {end.day} {end.score:g}\n\n{days}"
+
+
+def _day_cells(day: Snapshot, names: Iterable[str]) -> tuple[str, ...]:
+    values = (day.score, *(day.metrics.get(name) for name in names))
+    shown = ("-" if value is None else f"{value:.1f}" for value in values)
+    return (day.day, *shown, str(day.entries), str(day.tokens))
 
 
 def sparkline(values: Sequence[float]) -> str:
     """One character a value, for 0 to 100."""
-    return "".join("▁▂▃▄▅▆▇█"[min(7, int(max(0.0, value) / 12.5))] for value in values)
+    steps = "▁▂▃▄▅▆▇█"
+    size = 100 / len(steps)
+    last = len(steps) - 1
+    return "".join(steps[min(last, int(max(0.0, value) / size))] for value in values)

@@ -3,7 +3,7 @@ one."""
 
 import pytest
 
-from memcli.recall.budget import named
+from memcli.text.controls import named
 from tests.conftest import Project
 
 

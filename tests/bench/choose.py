@@ -11,6 +11,7 @@ than four sets is a candidate to go."""
 import argparse
 import hashlib
 import math
+import pickle
 import sys
 import time
 from collections import defaultdict
@@ -19,9 +20,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-from memcli.history import search as history
 from memcli.index import view, weights
 from memcli.index.view import AROUND, Filters
+from memcli.recall import past
 from memcli.recall.answer import Own
 from memcli.recall.search import OwnIndex, Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
@@ -38,16 +39,22 @@ OFF: Final[Mapping[str, float]] = {
     "OF_FILE": 0.0,
     "LENT": 0.0,
     "FARTHER": 0.0,
-    "TOGETHER": 0.0,
     "TRANSLATED": 0.0,
+    "PERSON": 1.0,
     "LENGTH": 0.75,
-    "STRETCH": 0,
-    "WHOLE": 0.0,
-    "CLOSE": 9.0,
+    "SAID_BESIDE": 0.0,
 }
 """The numbers that are chosen, and what each is when it does nothing. What FTS5 is told
 when a module is loaded, what is asked of the store (its answers are kept), and the
 gate are not among them."""
+OF_HISTORY: Final = frozenset({"PERSON", "LENGTH", "SAID_BESIDE"})
+OF_BOTH: Final = frozenset({"FARTHER"})
+"""The numbers of history alone, and of both tiers; the others are of memory."""
+Key = tuple[bool, tuple[tuple[str, float], ...]]
+
+
+class Unfinished(Exception):
+    """The time was over before everything was chosen: there are no figures."""
 
 
 class Score(NamedTuple):
@@ -60,11 +67,12 @@ class Score(NamedTuple):
 
 
 class Remembered:
-    """A source whose answers are kept: only the ranking is made anew."""
+    """A source whose answers are kept: only the ranking is made anew. They are kept
+    packed, so that nothing that a search does to one reaches the next."""
 
     def __init__(self, source: OwnIndex) -> None:
         self.source = source
-        self.known: dict[str, Any] = {}
+        self.known: dict[bytes, bytes] = {}
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.source, name)
@@ -72,12 +80,10 @@ class Remembered:
             return value
 
         def kept(*asked: Any) -> Any:
-            key = hashlib.sha256(repr((name, asked)).encode()).hexdigest()
+            key = hashlib.sha256(repr((name, asked)).encode()).digest()
             if key not in self.known:
-                self.known[key] = value(*asked)
-            answer = self.known[key]
-            # a search adds to what it was given
-            return dict(answer) if isinstance(answer, dict) else answer
+                self.known[key] = pickle.dumps(value(*asked))
+            return pickle.loads(self.known[key])
 
         return kept
 
@@ -87,7 +93,7 @@ def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
     app = store.app
     if app is None:
         assert store.record is not None
-        _, hits = history.search(store.record, question.text)
+        _, hits = past.search(store.record, question.text)
         return list(dict.fromkeys(hit.doc.unit for hit in hits))
     project = app.project
     search = Search(source, source.lane, project.config, project.view, project.now)  # type: ignore[arg-type]
@@ -135,19 +141,33 @@ class Bench:
             for store in stores
             for question in store.questions
         ]
-        self.known: dict[tuple[tuple[str, float], ...], list[Score]] = {}
+        self.known: dict[Key, list[Score]] = {}
 
     def scores(self, numbers: Mapping[str, float]) -> list[Score]:
         """The score of every question with these numbers."""
-        key = tuple(sorted(numbers.items()))
+        both = [
+            iter(self._of_tier(numbers, history=history)) for history in (False, True)
+        ]
+        return [next(both[store.app is None]) for store, *_ in self.asked]
+
+    def _of_tier(self, numbers: Mapping[str, float], *, history: bool) -> list[Score]:
+        """The scores of the questions to memory or to history: what the other tier's
+        numbers are changes nothing."""
+        own = {
+            name: value
+            for name, value in numbers.items()
+            if name in OF_BOTH or (name in OF_HISTORY) is history
+        }
+        key = (history, tuple(sorted(own.items())))
         if key not in self.known:
-            before = {name: getattr(weights, name) for name in numbers}
+            before = {name: getattr(weights, name) for name in own}
             try:
-                for name, value in numbers.items():
+                for name, value in own.items():
                     setattr(weights, name, value)
                 self.known[key] = [
                     score(question, in_order(store, source, question))
                     for store, source, question in self.asked
+                    if (store.app is None) is history
                 ]
             finally:
                 for name, value in before.items():
@@ -180,7 +200,7 @@ class Bench:
             for step in STEPS:
                 tried = {**numbers, name: round(numbers[name] * step, 4)}
                 if time.monotonic() > until:
-                    return numbers
+                    raise Unfinished(f"fold {fold}: {name} was not reached")
                 if (got := value(tried)) > best + 1e-4:
                     best = got
                     numbers = tried
@@ -238,7 +258,7 @@ def losses(bench: Bench, until: float) -> None:
             return
         numbers = {each: getattr(weights, each) for each in OFF} | {name: value}
         got = bench.scores(numbers)
-        row = []
+        row = list[float]()
         for of in sets:
             kept = [
                 at for at, (*_, question) in enumerate(bench.asked) if question.of == of

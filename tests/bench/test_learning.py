@@ -6,7 +6,7 @@ from collections import Counter
 
 from memcli.sessions.model import Turn
 from tests.bench import learning
-from tests.bench.labels.fetch import PARTS, cut_to, part_of, rows
+from tests.bench.labels.fetch import LATER, PARTS, cut_to, part_of, rows
 
 SPOKEN = "Thanks. Tests always go\n to the folder checks, never beside the code."
 RULE = "Tests always go to the folder checks"
@@ -25,8 +25,11 @@ def test_each_session_is_in_the_part_of_its_repository() -> None:
     sessions = rows("sessions.jsonl")
     assert {session["part"] for session in sessions} == set(PARTS)
     for session in sessions:
-        assert part_of(session["repository"]) == session["part"]
+        assert session["part"] in (LATER, part_of(session["repository"]))
         assert re.fullmatch(r"[0-9a-f]{40}", session["commit"])
+    later = {row["repository"] for row in sessions if row["part"] == LATER}
+    others = {row["repository"] for row in sessions if row["part"] != LATER}
+    assert later.isdisjoint(others)
     most = Counter(session["repository"] for session in sessions).most_common(1)
     assert most[0][1] <= 6
 

@@ -54,8 +54,13 @@ class Browser:
         self, address: str, width: int = 1200, height: int = 800, *, dark: bool = False
     ) -> None:
         """Go to an address, in a window of that size."""
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                 deviceScaleFactor=1, mobile=False)  # fmt: skip
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.cdp("Emulation.setEmulatedMedia", features=[scheme])
         self._ask("POST", "/url", {"url": address})

@@ -16,10 +16,19 @@ from tests.browse.driver import Browser
 from tests.conftest import Project
 
 HEALTH = {
-    "score": 50.0, "band": "yellow", "counts": {"live": 1, "tokens": 2, "files": 1},
-    "metrics": {"freshness": {"value": None, "weight": 0.3, "reason": "none yet", "raise_with": ""}},
+    "score": 50.0,
+    "band": "yellow",
+    "counts": {"live": 1, "tokens": 2, "files": 1},
+    "metrics": {
+        "freshness": {
+            "value": None,
+            "weight": 0.3,
+            "reason": "none yet",
+            "raise_with": "",
+        }
+    },
     "trend": [],
-}  # fmt: skip
+}
 HOSTILE = [
     "</script><script>window.hit = 1</script>",
     '<img src=x onerror="window.hit = 1">',
@@ -43,11 +52,22 @@ def report(*items: dict[str, Any], pairs: tuple[Any, ...] = ()) -> BrowseReport:
 def item(number: int, **more: Any) -> dict[str, Any]:
     """One entry as the page reads it."""
     return {
-        "id": f"id-{number:05}-abc", "what": "entry", "title": f"Title {number}", "text": f"Word{number}",
-        "level": "project", "kind": ("fact", "pitfall")[number % 2], "status": "active",
-        "path": "MEMORY.md", "line": number, "date": "2026-10-01", "age_days": number, "score": 1.0,
-        "importance": 0.5, "reinforcement_count": 0, **more,
-    }  # fmt: skip
+        "id": f"id-{number:05}-abc",
+        "what": "entry",
+        "title": f"Title {number}",
+        "text": f"Word{number}",
+        "level": "project",
+        "kind": ("fact", "pitfall")[number % 2],
+        "status": "active",
+        "path": "MEMORY.md",
+        "line": number,
+        "date": "2026-10-01",
+        "age_days": number,
+        "score": 1.0,
+        "importance": 0.5,
+        "reinforcement_count": 0,
+        **more,
+    }
 
 
 def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) -> None:
@@ -56,7 +76,8 @@ def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) ->
     place.write_text(page.render(made), "utf-8")
     browser.log(), browser.requests()
     browser.open(place.as_uri(), **window)
-    assert browser.log() == [] and browser.requests() == [place.as_uri()]
+    assert browser.log() == []
+    assert browser.requests() == [place.as_uri()]
 
 
 @pytest.mark.unit
@@ -72,9 +93,12 @@ def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
     for tag in ("style", "script"):
         own = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
         digest = b64encode(sha256(own[-1].encode()).digest()).decode()
-        assert len(own) == 1 and f"{tag}-src 'sha256-{digest}'" in policy
-    assert "default-src 'none'" in policy and "connect-src 'none'" in policy
-    assert "unsafe" not in policy and "require-trusted-types-for 'script'" in policy
+        assert len(own) == 1
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "connect-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "require-trusted-types-for 'script'" in policy
     body = text.split('id="data">')[1].split("</script>")[0]
     assert not set("<>&\u2028\u2029") & set(body)
     assert not re.search(
@@ -86,11 +110,22 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
     """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does
     nothing."""
     made = [
-        item(n, id=each, title=each, text=f"{each}\n- {each}", tags=[each], path=each, kind=each,
-             paths=[each], gone=each, told=[("2026-11-20T10:00", each, each, each)],
-             links=[("supports", HOSTILE[0])], life=[(each, each, each, each, each)])
+        item(
+            n,
+            id=each,
+            title=each,
+            text=f"{each}\n- {each}",
+            tags=[each],
+            path=each,
+            kind=each,
+            paths=[each],
+            gone=each,
+            told=[("2026-11-20T10:00", each, each, each)],
+            links=[("supports", HOSTILE[0])],
+            life=[(each, each, each, each, each)],
+        )
         for n, each in enumerate(HOSTILE)
-    ]  # fmt: skip
+    ]
     pair = ("contradiction", HOSTILE[0], (HOSTILE[1], HOSTILE[2]), HOSTILE[3])
     shown(browser, tmp_path, report(*made, pairs=(pair,)))
     for view in "234512":
@@ -106,7 +141,8 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
         )
         == 0
     )
-    assert browser.js("return document.scripts.length") == 2 and browser.log() == []
+    assert browser.js("return document.scripts.length") == 2
+    assert browser.log() == []
     assert len(browser.requests()) == 0
 
 
@@ -120,13 +156,13 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
     ]
     shown(browser, tmp_path, report(*made, item(99, what="archive", title="Gone")))
     browser.press("/title 3")
-    assert browser.text("#tally") == "13 of 41" and browser.text(".row b") == "Title 3"
+    assert browser.text("#tally") == "13 of 41"
+    assert browser.text(".row b") == "Title 3"
     browser.press(" -title1\ue00c")
     assert browser.text("#tally") == "41 entries"
     browser.press("jj")
-    assert browser.text(
-        "#detail h2"
-    ) == "Title 1" and "supports\nTitle 2" in browser.text("#detail")
+    assert browser.text("#detail h2") == "Title 1"
+    assert "supports\nTitle 2" in browser.text("#detail")
     assert "mem retire id-00001 --because 'no longer true'" in browser.text(".cmds")
     assert browser.js("return location.hash") == "#/e/id-00001-abc"
     browser.press("c")
@@ -153,7 +189,8 @@ def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
     shown(browser, tmp_path, report(wide, item(2)), width=360, height=700, dark=True)
     look = "return [document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
     width, colour = browser.js(look)
-    assert width == 360 and max(map(int, re.findall(r"\d+", colour))) < 60
+    assert width == 360
+    assert max(map(int, re.findall(r"\d+", colour))) < 60
     browser.js("document.querySelector('.row').click()")
     assert (
         browser.js("return getComputedStyle(document.querySelector('.left')).display")
@@ -179,7 +216,8 @@ def test_ten_thousand_entries_are_a_window_of_rows(
     assert len(browser.js(rows)) < 60
     browser.js("document.getElementById('list').scrollTop = 66 * 5000")
     browser.until("return document.getElementById('row-5000') !== null")
-    assert len(found := browser.js(rows)) < 60 and 5001 in found
+    assert len(found := browser.js(rows)) < 60
+    assert 5001 in found
     browser.press("\ue010")
     assert (
         browser.js("return document.querySelector('[aria-selected=true]').id")
@@ -241,9 +279,11 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None
     done = project.mem("browse", "--print")
     place = type(project.root)(done.out.strip())
     text = place.read_text("utf-8")
-    assert done.code == 0 and not place.is_relative_to(project.root)
+    assert done.code == 0
+    assert not place.is_relative_to(project.root)
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert "hunter2x9" not in text and "[secret removed: password]" in text
+    assert "hunter2x9" not in text
+    assert "[secret removed: password]" in text
     made = project.mem("browse", "--json").json["items"]
     assert {each["what"] for each in made} == {"entry", "prose", "archive"}
     assert project.mem("browse", "--json", "--type", "directive").json["items"] == []
@@ -271,12 +311,10 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
         "one"
     ]
     by_id = {each["id"]: each for each in found["items"]}
-    assert [row[3] for row in by_id["p5"]["life"]] == ["added"] and by_id["p5"]["life"][
-        0
-    ][0]
-    assert (
-        by_id["p9"]["life"][0][0] == "" and ["supports", "p5"] in by_id["p9"]["links"]
-    )
+    assert [row[3] for row in by_id["p5"]["life"]] == ["added"]
+    assert by_id["p5"]["life"][0][0]
+    assert by_id["p9"]["life"][0][0] == ""
+    assert ["supports", "p5"] in by_id["p9"]["links"]
     assert [(what, sorted(ids)) for what, _, ids, _ in found["pairs"]] == [
         ("contradiction", ["p5", "p9"])
     ]
@@ -287,5 +325,7 @@ def test_health_is_a_part_of_the_page(project: Project) -> None:
     project.write("MEMORY.md", project.entry("Herd", "zebra"))
     done = project.mem("health", "--html", "out.html")
     text = (project.root / "out.html").read_text("utf-8")
-    assert done.code == 0 and "freshness" in done.out and '"start":"health"' in text
+    assert done.code == 0
+    assert "freshness" in done.out
+    assert '"start":"health"' in text
     assert project.mem("health", "--html", "no/such/folder/x.html").code == 2

@@ -75,19 +75,28 @@ def test_only_the_page_itself_is_answered(project: Project) -> None:
     with served(project) as (server, _):
         port = server.server_port
         for wrong in (
-            {"Host": f"evil.example:{port}"}, {"Host": f"localhost:{port}"}, {"Host": ""},
-            {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": ""},
-            {"X_Mem_Token": "x" * 43}, {"X_Mem_Token": server.once}, {"X_Mem_Token": ""},
-        ):  # fmt: skip
+            {"Host": f"evil.example:{port}"},
+            {"Host": f"localhost:{port}"},
+            {"Host": ""},
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},
+            {"Origin": ""},
+            {"X_Mem_Token": "x" * 43},
+            {"X_Mem_Token": server.once},
+            {"X_Mem_Token": ""},
+        ):
             for place in ("/act", "/alive"):
                 assert ask(server, "POST", place, task, **wrong)[0] == 403, wrong
         once = f"/?token={server.once}"
         assert ask(server, "GET", once, Host=f"evil.example:{port}")[0] == 403
         assert ask(server, "GET", "/")[0] == ask(server, "GET", "/?token=x")[0] == 403
         code, text = ask(server, "GET", once)
-        assert code == 200 and server.key in text
+        assert code == 200
+        assert server.key in text
         code, text = ask(server, "GET", once)
-        assert code == 403 and server.key not in text and "zebra" not in text
+        assert code == 403
+        assert server.key not in text
+        assert "zebra" not in text
         assert ask(server, "POST", "/other", task)[0] == 404
         assert ask(server, "POST", "/act", [1])[0] == 400
         assert ask(server, "GET", "/act")[0] == 403
@@ -104,8 +113,12 @@ def test_buttons_are_the_commands(project: Project) -> None:
     """Edit, retire, restore, merge and undo write what the commands write; errors are
     said."""
     twin = "Always freeze the clock in cart tests because discounts depend on dates."
-    entries = [project.entry("One", "First words.", id="e1"), project.entry("Two", "password = hunter2x9", id="e2"),
-               project.entry("Same", twin, id="e3"), project.entry("Same", twin, id="e4")]  # fmt: skip
+    entries = [
+        project.entry("One", "First words.", id="e1"),
+        project.entry("Two", "password = hunter2x9", id="e2"),
+        project.entry("Same", twin, id="e3"),
+        project.entry("Same", twin, id="e4"),
+    ]
     path = project.write("MEMORY.md", "\n".join(entries))
     with served(project) as (server, _):
         reply = done(
@@ -116,7 +129,8 @@ def test_buttons_are_the_commands(project: Project) -> None:
             body="Other words.",
             was="First words.",
         )
-        assert "changed" in reply["said"] and "## Uno\nOther words." in path.read_text()
+        assert "changed" in reply["said"]
+        assert "## Uno\nOther words." in path.read_text()
         assert "Uno" in {item["title"] for item in reply["data"]["items"]}
         kept = path.read_bytes()
         for body, was in (
@@ -129,16 +143,12 @@ def test_buttons_are_the_commands(project: Project) -> None:
             "does not show"
             in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
         )
-        assert (
-            "no button" in done(server, do="delete", id="e1")["said"]
-            and path.read_bytes() == kept
-        )
+        assert "no button" in done(server, do="delete", id="e1")["said"]
+        assert path.read_bytes() == kept
         assert "retired" in done(server, do="retire", id="e1", because="old")["said"]
         assert "retired_because: old" in path.read_text()
-        assert (
-            "took back retire" in done(server, do="undo")["said"]
-            and path.read_bytes() == kept
-        )
+        assert "took back retire" in done(server, do="undo")["said"]
+        assert path.read_bytes() == kept
         done(server, do="retire", id="e1")
         assert "restored" in done(server, do="restore", id="e1")["said"]
         assert "merged" in done(server, do="merge", path="MEMORY.md")["said"]
@@ -166,7 +176,9 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
         browser.until(
             "return document.querySelector('#detail .text').innerText === 'zebra'"
         )
-        assert path.read_bytes() == before and server.open == 1 and browser.log() == []
+        assert path.read_bytes() == before
+        assert server.open == 1
+        assert browser.log() == []
         browser.open("about:blank")
         running.join(20)
         assert not running.is_alive()
@@ -180,14 +192,17 @@ def test_control_c_ends_it(project: Project) -> None:
     with subprocess.Popen(
         words, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         address = urlsplit(process.stdout.readline().decode().strip())
-        assert address.hostname == "127.0.0.1" and address.query.startswith("token=")
+        assert address.hostname == "127.0.0.1"
+        assert address.query.startswith("token=")
         connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
         connection.request("GET", "/")
         assert connection.getresponse().status == 403
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0 and b"Traceback" not in process.stderr.read()
+        assert process.wait(20) == 0
+        assert b"Traceback" not in process.stderr.read()
     with pytest.raises(ConnectionRefusedError):
         http.client.HTTPConnection("127.0.0.1", address.port).connect()
     assert project.mem("browse", "--serve", "--out", "x.html").code == 2

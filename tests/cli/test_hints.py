@@ -89,10 +89,13 @@ def shell(line: str, folder: Path) -> Result:
 )
 def test_a_hint_is_followed(scene: str, project: Project) -> None:
     """What it says to type is typed, and works."""
-    project.write("MEMORY.md", "".join(
-        project.entry(title, f"{title} thing.", id=id, kind="fact")
-        for title, id in (("First", "aaaa1111"), ("Second", "bbbb2222"))
-    ))  # fmt: skip
+    project.write(
+        "MEMORY.md",
+        "".join(
+            project.entry(title, f"{title} thing.", id=id, kind="fact")
+            for title, id in (("First", "aaaa1111"), ("Second", "bbbb2222"))
+        ),
+    )
     seen = ""
     told = list[str]()
     for line in scene.splitlines():

@@ -18,7 +18,10 @@ from memcli.recall.budget import CLOSE, OPEN, PREAMBLE
 from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
-NAMES = "recall list show health add episode reinforce retire consolidate".split()
+NAMES = (
+    "recall list show health check inbox"
+    " add episode reinforce retire keep drop consolidate"
+).split()
 Call = Callable[..., Awaitable[tuple[str, bool]]]
 
 
@@ -63,20 +66,21 @@ def test_a_session(project: Project) -> None:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == NAMES
         read_only = [tool.name for tool in tools if tool.annotations.read_only_hint]
-        assert read_only == NAMES[:4]
-        assert (
-            all(tool.description for tool in tools)
-            and "untrusted hints" in client.instructions
-        )
+        assert read_only == NAMES[:6]
+        assert all(tool.description for tool in tools)
+        assert "untrusted hints" in client.instructions
         nothing = ("Nothing remembered matches this task.", False)
         assert await call("recall", task="deploy") == nothing
-        said, failed = await call("add", text="Deploy on Tuesday\nNever on Friday.", kind="pitfall",
-                                  tags=["ops"], paths=["deploy/**"])  # fmt: skip
-        assert (
-            "added to MEMORY.md:" in said
-            and "Deploy on Tuesday (id " in said
-            and not failed
+        said, failed = await call(
+            "add",
+            text="Deploy on Tuesday\nNever on Friday.",
+            kind="pitfall",
+            tags=["ops"],
+            paths=["deploy/**"],
         )
+        assert "added to MEMORY.md:" in said
+        assert "Deploy on Tuesday (id " in said
+        assert not failed
         said, _ = await call("add", text="Deploy on Tuesday\nNever on Friday.")
         assert said.startswith("known already, reinforced")
         said, _ = await call(
@@ -85,51 +89,51 @@ def test_a_session(project: Project) -> None:
             summary="It took a day.",
             outcome="success",
         )
-        assert said.startswith("added to MEMORY.md:") and "Moved the deploy" in said
+        assert said.startswith("added to MEMORY.md:")
+        assert "Moved the deploy" in said
 
         found, failed = await call("recall", task="when do we deploy", kind="pitfall")
-        assert (
-            found.startswith(f"{OPEN}\n{PREAMBLE}\n")
-            and found.endswith(CLOSE)
-            and not failed
-        )
-        assert "Deploy on Tuesday" in found and "Ana" not in found
+        assert found.startswith(f"{OPEN}\n{PREAMBLE}\n")
+        assert found.endswith(CLOSE)
+        assert not failed
+        assert "Deploy on Tuesday" in found
+        assert "Ana" not in found
         assert (
             "Deploy on Tuesday"
             in (await call("recall", task="deploy", path="deploy/a.sh", limit=1))[0]
         )
 
         shown, failed = await call("show", id=entries(project)[0].id[:8])
-        assert (
-            shown.startswith(f"{OPEN}\n{PREAMBLE}\n")
-            and shown.endswith(CLOSE)
-            and not failed
-        )
-        assert "Never on Friday." in shown and "\x1b" not in shown
+        assert shown.startswith(f"{OPEN}\n{PREAMBLE}\n")
+        assert shown.endswith(CLOSE)
+        assert not failed
+        assert "Never on Friday." in shown
+        assert "\x1b" not in shown
 
         name = entries(project)[0].id[:8]
         listed, _ = await call("list", kind="pitfall")
-        assert (
-            listed.startswith(OPEN)
-            and name in listed
-            and "Moved the deploy" not in listed
-        )
+        assert listed.startswith(OPEN)
+        assert name in listed
+        assert "Moved the deploy" not in listed
         assert (await call("reinforce", id=name))[0] == "reinforced 1 entry"
         assert (await call("retire", id=name, because="no deploys any more"))[
             0
         ].startswith("retired")
         said, failed = await call("consolidate")
-        assert failed and "config.toml" in said
+        assert failed
+        assert "config.toml" in said
         health, _ = await call("health")
-        assert (
-            json.loads(health)["version"] == 1
-            and 0 <= json.loads(health)["score"] <= 100
-        )
+        assert json.loads(health)["version"] == 1
+        assert 0 <= json.loads(health)["score"] <= 100
 
     talk(project, work)
     first, second = entries(project)
-    assert (first.kind, first.extra["paths"], first.reinforcement_count, first.status) == (
-        "pitfall", ["deploy/**"], 2, "retired")  # fmt: skip
+    assert (
+        first.kind,
+        first.extra["paths"],
+        first.reinforcement_count,
+        first.status,
+    ) == ("pitfall", ["deploy/**"], 2, "retired")
     assert (second.kind, second.extra["outcome"]) == ("episode", "success")
 
 
@@ -170,19 +174,41 @@ def test_stdout_has_the_protocol_alone(project: Project) -> None:
     project.write("MEMORY.md", project.entry("One", type="nonsense"))
     client = {"name": "t", "version": "1"}
     messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}},
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": client,
+            },
+        },
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-            "name": "recall", "arguments": {"task": "one"}}},
-        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "nope", "arguments": {}}},
-    ]  # fmt: skip
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "recall", "arguments": {"task": "one"}},
+        },
+        {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "nope", "arguments": {}},
+        },
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "memcli", "mcp"],
-        cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=project.root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     with process:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         answers = []
         for message in messages:
             process.stdin.write(json.dumps(message) + "\n")
@@ -211,7 +237,8 @@ def test_without_the_extra_there_is_a_hint(project: Project, missing: str) -> No
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "[mcp]" in done.stderr and "Traceback" not in done.stderr
+    assert "[mcp]" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_memory_cannot_leave_its_wrapper(project: Project) -> None:
@@ -226,11 +253,29 @@ def test_memory_cannot_leave_its_wrapper(project: Project) -> None:
             ("show", {"id": entries(project)[0].id}),
         ):
             said, _ = await call(name, **arguments)
-            assert (
-                "Deploy notes" in said
-                and said.count(CLOSE) == 1
-                and said.endswith(CLOSE)
-            )
-            assert "previous instructions" not in said and KEY not in said
+            assert "Deploy notes" in said
+            assert said.count(CLOSE) == 1
+            assert said.endswith(CLOSE)
+            assert "previous instructions" not in said
+            assert KEY not in said
+
+    talk(project, work)
+
+
+def test_a_guard_is_asked(project: Project) -> None:
+    """Before a command, or a change of a file; without words it is an error."""
+    values = {"guard": "deny", "commands": ["git push --force *"], "paths": ["gen/**"]}
+    text = project.entry("Never force push", type="directive", **values)
+    project.write("~/MEMORY.md", text)
+
+    async def work(client: Any, call: Call) -> None:
+        said, failed = await call("check", command="cd x && git push --force")
+        assert said.startswith("refused: Never force push")
+        assert not failed
+        said, _ = await call("check", path="gen/api.py")
+        assert said.startswith("refused: Never force push")
+        said, _ = await call("check", command="git push")
+        assert said.startswith("passes")
+        assert (await call("check"))[1]
 
     talk(project, work)

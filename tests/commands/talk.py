@@ -27,11 +27,16 @@ class Talk:
         number = len(self.lines)
         name = hashlib.md5(f"{self.session} {number}".encode()).hexdigest()
         record = {
-            "type": kind, "uuid": f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}",
-            "sessionId": self.session, "timestamp": f"{self.day}T10:{number:02}:00.000Z",
-            "cwd": str(self.cwd), "gitBranch": "main", "isSidechain": False,
-            "message": {"role": kind, "content": content}, **more,
-        }  # fmt: skip
+            "type": kind,
+            "uuid": f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}",
+            "sessionId": self.session,
+            "timestamp": f"{self.day}T10:{number:02}:00.000Z",
+            "cwd": str(self.cwd),
+            "gitBranch": "main",
+            "isSidechain": False,
+            "message": {"role": kind, "content": content},
+            **more,
+        }
         self.lines.append(json.dumps(record))
         return self
 

@@ -12,8 +12,11 @@ def two(project: Project) -> list[str]:
         "MEMORY.md", project.entry("Cart clock", "Freeze the clock in cart tests.")
     )
     bank = project.root.parent / "bank"
-    project.write("MEMORY.md", project.entry("Transfers", "Transfers are idempotent by their key."),
-                  at=bank)  # fmt: skip
+    project.write(
+        "MEMORY.md",
+        project.entry("Transfers", "Transfers are idempotent by their key."),
+        at=bank,
+    )
     project.write("proxy.md", "Transfers are told to me in short words.\n", at=bank)
     project.git("init", "-q", cwd=bank)
     return ["--root", str(project.root), "--root", str(bank)]
@@ -32,11 +35,9 @@ def test_each_is_asked_and_named(project: Project) -> None:
     text = project.mem(
         "recall", "freeze the clock, are transfers idempotent", *roots
     ).out
-    assert (
-        "repo: Cart clock" in text
-        and "bank: Transfers" in text
-        and "short words" not in text
-    )
+    assert "repo: Cart clock" in text
+    assert "bank: Transfers" in text
+    assert "short words" not in text
     assert project.mem("list", *roots).code == 2
 
 

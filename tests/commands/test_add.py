@@ -53,11 +53,35 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
 def test_every_option_is_written(project: Project) -> None:
     """Without --type and --priority the kind decides."""
     project.mem(
-        "add", "Body of it", "--title", "A title", "--tag", "a,b", "--tag", "c",
-        "--path", "src/**/*.py", "--path", "*.sql", "--command", "git push*",
-        "--importance", "0.7", "--priority", "high", "--type", "procedural",
-        "--kind", "workflow", "--step", "do one", "--step", "do two", "--outcome", "success",
-    )  # fmt: skip
+        "add",
+        "Body of it",
+        "--title",
+        "A title",
+        "--tag",
+        "a,b",
+        "--tag",
+        "c",
+        "--path",
+        "src/**/*.py",
+        "--path",
+        "*.sql",
+        "--command",
+        "git push*",
+        "--importance",
+        "0.7",
+        "--priority",
+        "high",
+        "--type",
+        "procedural",
+        "--kind",
+        "workflow",
+        "--step",
+        "do one",
+        "--step",
+        "do two",
+        "--outcome",
+        "success",
+    )
     entry = last(project)
     assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
     assert entry.extra["tags"] == ["a", "b", "c"]
@@ -109,13 +133,23 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ["--level", "job"], ["--job", "nope"], ["--level", "task", "--job", "j"],
+        ["--level", "job"],
+        ["--job", "nope"],
+        ["--level", "task", "--job", "j"],
         ["--job", "j", "--task", "nope"],
-        ["--job", "../.."], ["--job", "j", "--task", "../../.."], ["--job", "/etc"], ["--job", "."],
-        ["--level", "moon"], ["--kind", "moon"], ["--type", "moon"], ["--priority", "moon"],
-        ["--importance", "1.5"], ["--importance", "nan"], ["--importance", "x"],
+        ["--job", "../.."],
+        ["--job", "j", "--task", "../../.."],
+        ["--job", "/etc"],
+        ["--job", "."],
+        ["--level", "moon"],
+        ["--kind", "moon"],
+        ["--type", "moon"],
+        ["--priority", "moon"],
+        ["--importance", "1.5"],
+        ["--importance", "nan"],
+        ["--importance", "x"],
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
     """Unknown places and values are exit 2 with a hint, and nothing is written
     anywhere."""
@@ -134,15 +168,16 @@ def test_text_comes_from_stdin(project: Project) -> None:
     nothing = dict.fromkeys((b" \n ", b"<private>all of it</private>"), "hint: mem add")
     for data, why in (said | nothing).items():
         got = project.mem("add", "-", input=data)
-        assert got.code == 2 and why in got.err and len(entries(project)) == 1
+        assert got.code == 2
+        assert why in got.err
+        assert len(entries(project)) == 1
 
 
 def test_a_long_text_wants_a_word(project: Project) -> None:
-    """64 KB are taken; more is refused without --allow-long."""
+    """64 KB are taken; more is refused."""
     words = "word " * 14_000
     assert project.mem("add", "-", input=words).code == 5
     assert not (project.root / "MEMORY.md").exists()
-    assert project.mem("add", "-", "--allow-long", input=words).code == 0
     assert project.mem("add", "-", input="x" * (64 << 10)).code == 0
 
 
@@ -156,7 +191,8 @@ def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> Non
         "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
     )
     assert got.code == 5
-    assert KEY not in got.out + got.err and "secret" in got.err
+    assert KEY not in got.out + got.err
+    assert "secret" in got.err
     assert not (project.root / "MEMORY.md").exists()
 
 
@@ -184,7 +220,8 @@ def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
     project.git("init", "-q", str(project.root / tree))
     before = (project.root / tree / "MEMORY.md").read_bytes()
     refused = project.mem("add", LOCK + "\nSo.")
-    assert refused.code == 5 and "was taken back; nothing is written" in refused.err
+    assert refused.code == 5
+    assert "was taken back; nothing is written" in refused.err
     again = project.mem("add", "--again", LOCK + "\nSo.")
     assert again.out.startswith("added to MEMORY.md"), again.err
     assert (project.root / tree / "MEMORY.md").read_bytes() == before
@@ -201,10 +238,17 @@ def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
 
 
 HOSTILE = [
-    "Title\n---\nid: evil\ntype: directive\n---\nbody", "Title\n\n---\n\nid: x\n---\n", "---",
-    "Title\n```python\nx = 1\n", "~~~\nopen", "Ti\0tle \x1b[31m \u202e\nbo\0dy", "word " * 3000,
-    "Title\r\nline\r\n---\r\nid: q\r\n---\r\n", "\ud800 title\nbody", "key: value\n: - {[",
-]  # fmt: skip
+    "Title\n---\nid: evil\ntype: directive\n---\nbody",
+    "Title\n\n---\n\nid: x\n---\n",
+    "---",
+    "Title\n```python\nx = 1\n",
+    "~~~\nopen",
+    "Ti\0tle \x1b[31m \u202e\nbo\0dy",
+    "word " * 3000,
+    "Title\r\nline\r\n---\r\nid: q\r\n---\r\n",
+    "\ud800 title\nbody",
+    "key: value\n: - {[",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -221,11 +265,15 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     assert got.code == 0, got.err
     entry = last(project)
     raw = path.read_bytes()
-    assert len(entries(project)) == 2 and raw.startswith(old)
+    assert len(entries(project)) == 2
+    assert raw.startswith(old)
     assert raw.count(b"\n") == raw.count(eol.encode())
-    assert entry.title and "\n" not in entry.title and len(entry.title) <= 105
+    assert entry.title
+    assert "\n" not in entry.title
+    assert len(entry.title) <= 105
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]", raw.decode())
-    assert project.mem("add", "Next one").code == 0 and len(entries(project)) == 3
+    assert project.mem("add", "Next one").code == 0
+    assert len(entries(project)) == 3
 
 
 @pytest.mark.parametrize(
@@ -238,9 +286,7 @@ def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) 
     if before is not None:
         project.write("MEMORY.md", before)
     got = project.mem("add", "Title\nwith --- body", "--dry-run")
-    assert (
-        got.code == 0
-        and (path.read_bytes().decode() if path.exists() else None) == before
-    )
+    assert got.code == 0
+    assert (path.read_bytes().decode() if path.exists() else None) == before
     project.git("apply", str(project.write("~/d.diff", got.out)))
     assert last(project).title == "Title"

@@ -35,17 +35,18 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
     fill(project, one, project.entry("Clock", A2, id="b", **used))
     done = project.mem("compact")
-    assert done.code == 0 and "merged b into a" in done.out and not done.err
+    assert done.code == 0
+    assert "merged b into a" in done.out
+    assert not done.err
     (entry,) = by_id(project).values()
     assert (entry.id, entry.status, entry.importance) == ("a", "compacted", 0.9)
     assert (entry.reinforcement_count, entry.last_reinforced) == (7, "2026-10-01")
     assert (entry.created_at, entry.extra["merged_from"]) == ("2026-02-01", ["b"])
     (gone,) = by_id(project, "MEMORY.archive.md").values()
-    assert gone.id == "b" and A2 in gone.body
-    assert (
-        gone.extra["archived_because"] == "merged"
-        and gone.extra["archived_from"] == "MEMORY.md"
-    )
+    assert gone.id == "b"
+    assert A2 in gone.body
+    assert gone.extra["archived_because"] == "merged"
+    assert gone.extra["archived_from"] == "MEMORY.md"
 
 
 def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
@@ -56,7 +57,8 @@ def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> Non
         project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md"
     )
     assert project.mem("compact").code == 0
-    assert not by_id(project) and set(by_id(project, "MEMORY.archive.md")) == {"a"}
+    assert not by_id(project)
+    assert set(by_id(project, "MEMORY.archive.md")) == {"a"}
     assert "This holds." in by_id(project, "tasks/cart.md")["b"].body
     assert set(by_id(project, "tasks/cart.archive.md")) == {"b"}
 
@@ -81,7 +83,8 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
     assert (done.code, done.err) == (
         1,
         "",
-    ) and "archived gone, retired: Gone" in done.out
+    )
+    assert "archived gone, retired: Gone" in done.out
 
 
 def test_opposites_stay_apart_and_are_named(project: Project) -> None:
@@ -90,11 +93,9 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
     before = texts(project)
     for args in (("compact",), ("compact", "--check")):
         done = project.mem(*args)
-        assert (
-            done.code == 0
-            and "say the opposite" in done.err
-            and texts(project) == before
-        )
+        assert done.code == 0
+        assert "say the opposite" in done.err
+        assert texts(project) == before
     for _ in range(2):
         assert project.mem("compact", "--contradictions", "decay").code == 0
         assert [entry.importance for entry in by_id(project).values()] == [0.35, 0.35]
@@ -112,7 +113,8 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
         project.entry(),
     )
     answer = project.mem("compact", "--json").json
-    assert answer["version"] == 1 and answer["done"][0]["what"] == "retired"
+    assert answer["version"] == 1
+    assert answer["done"][0]["what"] == "retired"
     names = [name.rsplit("/", 1)[1] for name in answer["files"]]
     assert names == ["MEMORY.archive.md", "MEMORY.md"]
     (gone,) = by_id(project, "MEMORY.archive.md").values()
@@ -154,16 +156,23 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
 def test_the_loss_guard_refuses_until_told(project: Project) -> None:
     """More than a quarter of four or more live entries; --dry-run shows what it
     refuses."""
-    fill(project, *(project.entry(w, f"{w} {w}.", **OLD) for w in ("alpha", "beta", "gamma")),
-         project.entry("delta", "delta delta."))  # fmt: skip
+    fill(
+        project,
+        *(project.entry(w, f"{w} {w}.", **OLD) for w in ("alpha", "beta", "gamma")),
+        project.entry("delta", "delta delta."),
+    )
     before = texts(project)
     shown = project.mem("compact", "--stale", "--dry-run")
-    assert shown.code == 0 and "archived_because: stale" in shown.out
+    assert shown.code == 0
+    assert "archived_because: stale" in shown.out
     checked = project.mem("compact", "--stale", "--check")
-    assert checked.code == 1 and "--allow-loss" in checked.err
+    assert checked.code == 1
+    assert "--allow-loss" in checked.err
     refused = project.mem("compact", "--stale")
-    assert refused.code == 5 and "3 of 4 live entries" in refused.err
-    assert "--allow-loss" in refused.err and texts(project) == before
+    assert refused.code == 5
+    assert "3 of 4 live entries" in refused.err
+    assert "--allow-loss" in refused.err
+    assert texts(project) == before
     assert project.mem("compact", "--stale", "--allow-loss").code == 0
     assert len(by_id(project, "MEMORY.archive.md")) == 3
 
@@ -180,9 +189,8 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
     text = path.read_bytes().decode()
     assert re.sub(r"---\r\nid: .*?\r\n---\r\n", "", text, flags=re.DOTALL) == prose
     entries = parse(text, "MEMORY.md").entries
-    assert {entry.id for entry in entries} == known and entries[
-        1
-    ].created_at == "2026-03-02"
+    assert {entry.id for entry in entries} == known
+    assert entries[1].created_at == "2026-03-02"
     assert project.mem("compact", "--adopt", "--check").code == 0
 
 
@@ -196,20 +204,17 @@ def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
         line for line in project.mem("list").out.splitlines() if "Ports" in line
     )
     done = project.mem("reinforce", ports.split()[0])
-    assert (
-        done.code == 3
-        and f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in done.err
-    )
+    assert done.code == 3
+    assert f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in done.err
     assert project.mem("compact", "--adopt", "MEMORY.md#Ports").code == 0
     after = path.read_text()
-    assert after.count("\ntype:") == 1 and after.endswith("## Other\nStays as it is.\n")
+    assert after.count("\ntype:") == 1
+    assert after.endswith("## Other\nStays as it is.\n")
     found = topics.read_bytes()
     assert project.mem("compact", "--adopt", "memory/topics.md#Deploy").code == 0
     assert topics.read_bytes() == found
-    assert (
-        path.read_text().count("\ntype:") == 2
-        and "Only on Mondays." in path.read_text()
-    )
+    assert path.read_text().count("\ntype:") == 2
+    assert "Only on Mondays." in path.read_text()
     assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
 
 
@@ -222,7 +227,8 @@ def test_one_bullet_is_adopted_alone(project: Project) -> None:
     )
     second = project.mem("list", "--json").json["entries"][1]["id"][:8]
     done = project.mem("reinforce", second)
-    assert done.code == 3 and f"mem compact --adopt 'MEMORY.md#{second}'" in done.err
+    assert done.code == 3
+    assert f"mem compact --adopt 'MEMORY.md#{second}'" in done.err
     assert "no entry has that id" not in done.err
     assert project.mem("compact", "--adopt", f"MEMORY.md#{second}").code == 0
     assert path.read_text().count("\ntype:") == 1
@@ -240,10 +246,11 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
     fill(project, gone)
     before = [path.read_bytes() for path in (bad, conflicted, outside)]
     done = project.mem("compact")
-    assert (
-        done.code == 3 and "tasks/bad.md:1:" in done.err and "tasks/link.md" in done.err
-    )
-    assert "conflict markers" in done.err and by_id(project, "MEMORY.archive.md")
+    assert done.code == 3
+    assert "tasks/bad.md:1:" in done.err
+    assert "tasks/link.md" in done.err
+    assert "conflict markers" in done.err
+    assert by_id(project, "MEMORY.archive.md")
     assert [path.read_bytes() for path in (bad, conflicted, outside)] == before
 
 
@@ -257,12 +264,14 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
     project.commit()
     before = texts(project)
     diff = project.mem("compact", "--dry-run")
-    assert diff.code == 0 and texts(project) == before
+    assert diff.code == 0
+    assert texts(project) == before
     project.git("apply", str(project.write("~/d.diff", diff.out)))
     applied = texts(project)
     project.git("checkout", "-q", "--", ".")
     (project.root / "MEMORY.archive.md").unlink()
-    assert project.mem("compact").code == 0 and texts(project) == applied
+    assert project.mem("compact").code == 0
+    assert texts(project) == applied
 
 
 def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
@@ -280,8 +289,9 @@ def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
     assert project.mem("compact", "README.md").code == 2
     assert project.mem("compact", "tasks/a.md").code == 0
     assert left() == [names[0], names[2], names[3]]
-    assert project.mem("compact").code == 0 and left() == [names[2], names[3]]
-    assert project.mem("compact", "--level", "global").code == 0 and left() == [
-        names[3]
-    ]
-    assert project.mem("compact", "--task", "t").code == 0 and left() == []
+    assert project.mem("compact").code == 0
+    assert left() == [names[2], names[3]]
+    assert project.mem("compact", "--level", "global").code == 0
+    assert left() == [names[3]]
+    assert project.mem("compact", "--task", "t").code == 0
+    assert left() == []

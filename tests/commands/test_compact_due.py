@@ -25,19 +25,29 @@ def filled(project: Project) -> Project:
         project.entry("Migrations first", body, id="a", phase="unknown")
         + project.entry("Migrations first", body, id="b", phase="unknown")
         + project.entry("Old way", "It was so.", id="gone", status="retired")
-        + project.entry("A trifle", "Of no weight.", id="stale", importance=0.1,
-                        created_at="2025-01-01", last_reinforced="2025-01-01")
-        + project.entry("Draft the schema", "On paper.", id="draft", phase="design", domain="task")
+        + project.entry(
+            "A trifle",
+            "Of no weight.",
+            id="stale",
+            importance=0.1,
+            created_at="2025-01-01",
+            last_reinforced="2025-01-01",
+        )
+        + project.entry(
+            "Draft the schema", "On paper.", id="draft", phase="design", domain="task"
+        )
         + "".join(
             project.entry(f"Lasting {i}", f"Word{i} stays here for good.", id=f"k{i}")
             for i in range(4)
         ),
-    )  # fmt: skip
+    )
     for job in ("one", "two", "three"):
         text = project.entry(
-            "Ports", "The staging server listens on the metrics port only.", id=f"p-{job}",
+            "Ports",
+            "The staging server listens on the metrics port only.",
+            id=f"p-{job}",
             session_id=f"s-{job}",
-        )  # fmt: skip
+        )
         project.write(f".mem/jobs/{job}/MEMORY.md", text)
     project.write(".current-stage", "design\n")
     project.write("INTENT.md", "# Shop\n\nStage: implementation\n")
@@ -65,8 +75,10 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     text = (project.root / "MEMORY.md").read_text()
     kept = (project.root / "MEMORY.archive.md").read_text()
     for name in ("gone", "stale", "draft"):
-        assert f"id: {name}\n" not in text and f"id: {name}\n" in kept
-    assert "promoted_from" in text and "stage design" in kept
+        assert f"id: {name}\n" not in text
+        assert f"id: {name}\n" in kept
+    assert "promoted_from" in text
+    assert "stage design" in kept
     assert (project.root / ".current-stage").read_text() == "implementation\n"
     after = tree(project)
     assert (project.mem("compact", "--due").code, tree(project)) == (0, after)
@@ -100,13 +112,13 @@ def test_a_renamed_file_is_followed(project: Project) -> None:
     done = project.mem("compact", "--due")
     assert done.code == 0 and "src/cart.py is src/basket.py now" in done.out, done
     text = (project.root / "MEMORY.md").read_text()
-    assert "paths: [src/basket.py]" in text and "`src/basket.py` alone" in text
+    assert "paths: [src/basket.py]" in text
+    assert "`src/basket.py` alone" in text
     before = tree(project)
-    assert project.mem("compact", "--due").code == 0 and tree(project) == before
-    assert (
-        project.mem("undo").code == 0
-        and "`src/cart.py`" in (project.root / "MEMORY.md").read_text()
-    )
+    assert project.mem("compact", "--due").code == 0
+    assert tree(project) == before
+    assert project.mem("undo").code == 0
+    assert "`src/cart.py`" in (project.root / "MEMORY.md").read_text()
 
 
 def test_what_another_writer_changed_meanwhile_is_looked_at_again(
@@ -125,5 +137,6 @@ def test_what_another_writer_changed_meanwhile_is_looked_at_again(
     monkeypatch.setattr(compact, "renamed_files", slow)
     done = project.mem("compact", "--due")
     assert done.code == 0 and "merged" in done.out, done.err
-    assert len(looks) == 2 and "ended" not in done.out
+    assert len(looks) == 2
+    assert "ended" not in done.out
     assert (project.root / ".current-stage").read_text() == "implementation\n"

@@ -50,7 +50,9 @@ def test_other_words_are_merged_with_the_option_alone(
     assert project.mem("compact", "--semantic", "--check").code == 1
     assert did(project.mem("compact", "--semantic", "--json")) == ["merged"]
     text = (project.root / "MEMORY.md").read_text()
-    assert "id: a" in text and "merged_from" in text and "id: b" not in text
+    assert "id: a" in text
+    assert "merged_from" in text
+    assert "id: b" not in text
     assert OTHER in (project.root / "MEMORY.archive.md").read_text()
     assert did(project.mem("compact", "--semantic", "--json")) == []
 

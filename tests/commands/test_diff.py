@@ -86,7 +86,8 @@ def test_archived_merged_removed_restored(project: Project) -> None:
         "status: active", f'status: active\nmerged_from: ["{known["Two"]}"]'
     )
     project.write("MEMORY.md", text.split("---\n")[0] + merged)
-    assert three and told(project) == {
+    assert three
+    assert told(project) == {
         "archived": [("One", "retired")],
         "changed": [("Four", "merged_from")],
         "merged": [("Two", f"into Four (id {known['Four'][:8]})")],
@@ -158,7 +159,8 @@ def test_text_and_markdown(project: Project) -> None:
     assert project.mem("diff", "--exit-code").code == 1
     got = project.mem("diff")
     lines = got.out.splitlines()
-    assert got.code == 0 and lines[0] == "tasks/x.md (project)"
+    assert got.code == 0
+    assert lines[0] == "tasks/x.md (project)"
     assert "  added       Ping @team `now` <b>loud</b> (pitfall, id " in got.out
     assert lines[-1].endswith("working tree: 1 added")
     page = project.mem("diff", "--format", "markdown").out
@@ -173,7 +175,8 @@ def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) 
     """It is named, exit 2, and never read as an option of git."""
     started(project)
     got = project.mem("diff", "--", revisions)
-    assert got.code == 2 and "unknown revision" in got.err
+    assert got.code == 2
+    assert "unknown revision" in got.err
     assert not (project.root / "x..HEAD").exists()
 
 
@@ -210,6 +213,7 @@ def test_what_memory_rests_on(project: Project) -> None:
     } <= told
     assert "secret" in {one["what"] for one in found}
     page = project.mem("diff", "main..HEAD", "--format", "markdown").out
-    assert "removes `retry_call`" in page and "ghp_" not in page
+    assert "removes `retry_call`" in page
+    assert "ghp_" not in page
     project.git("switch", "-q", "main")
     assert project.mem("diff", "main..feature", "--json").json["findings"] == found

@@ -210,46 +210,203 @@ FIX = "mem doctor --fix"
 
 DEFECTS = [
     # content
-    Planted("latin-1", text("tasks/b.md", b"# B\nna\xefve\n"),
-        "readable", "FAIL", "UTF-8", "tasks/b.md", 2),
-    Planted("link out", lambda p: (p.root / "tasks/out.md").symlink_to("/etc/hostname"),
-        "readable", "FAIL", "regular file", "tasks/out.md", 1),
-    Planted("secret", text("tasks/b.md", f"# B\n\ntoken {TOKEN}\n"),
-        "secrets", "FAIL", "revoke", "tasks/b.md", 3, detail="github-token"),
-    Planted("secret without id", entry(id=None, body=TOKEN), "ids", "WARN", FIX, "tasks/b.md", 10),
-    Planted("no id", entry(id=None), "ids", "WARN", FIX, "tasks/b.md", 10, B),
+    Planted(
+        name="latin-1",
+        plant=text("tasks/b.md", b"# B\nna\xefve\n"),
+        check="readable",
+        status="FAIL",
+        hint="UTF-8",
+        path="tasks/b.md",
+        line=2,
+    ),
+    Planted(
+        name="link out",
+        plant=lambda p: (p.root / "tasks/out.md").symlink_to("/etc/hostname"),
+        check="readable",
+        status="FAIL",
+        hint="regular file",
+        path="tasks/out.md",
+        line=1,
+    ),
+    Planted(
+        name="secret",
+        plant=text("tasks/b.md", f"# B\n\ntoken {TOKEN}\n"),
+        check="secrets",
+        status="FAIL",
+        hint="revoke",
+        path="tasks/b.md",
+        line=3,
+        detail="github-token",
+    ),
+    Planted(
+        name="secret without id",
+        plant=entry(id=None, body=TOKEN),
+        check="ids",
+        status="WARN",
+        hint=FIX,
+        path="tasks/b.md",
+        line=10,
+    ),
+    Planted(
+        name="no id",
+        plant=entry(id=None),
+        check="ids",
+        status="WARN",
+        hint=FIX,
+        path="tasks/b.md",
+        line=10,
+        changes=B,
+    ),
     # configuration
-    Planted("forbidden key", text(".mem.toml", 'limit = 3\nllm = "scripted"\n'),
-        "configuration", "FAIL", "config.toml", TOML, 2),
-    Planted("secret as a value", text(".mem.toml", f'limit = "{TOKEN}"\n'),
-        "configuration", "FAIL", "limit takes", TOML, 1),
+    Planted(
+        name="forbidden key",
+        plant=text(".mem.toml", 'limit = 3\nllm = "scripted"\n'),
+        check="configuration",
+        status="FAIL",
+        hint="config.toml",
+        path=TOML,
+        line=2,
+    ),
+    Planted(
+        name="secret as a value",
+        plant=text(".mem.toml", f'limit = "{TOKEN}"\n'),
+        check="configuration",
+        status="FAIL",
+        hint="limit takes",
+        path=TOML,
+        line=1,
+    ),
     # git
-    Planted("tracked index", git("add", "-f", ".memory.db"),
-        "tracked", "FAIL", "git rm --cached .memory.db", ".memory.db"),
-    Planted("open proxy task", text("proxy-tasks/s[1].md", "Short.\n"),
-        "ignored", "WARN", FIX, "proxy-tasks/s[1].md", 0, EXCLUDE),
-    Planted("no exclude lines", text(".git/info/exclude", "*.o"),
-        "ignored", "WARN", FIX, ".memory.db", 0, EXCLUDE),
-    Planted("no driver", git("config", "--remove-section", "merge.mem"),
-        "merge-driver", "WARN", "mem init", changes=CONFIG),
-    Planted("no attributes", git("rm", "-q", ".gitattributes"), "merge-driver", "WARN", "mem init"),
-    Planted("other work tree", work_tree, "worktrees", "WARN",
-        "git merge feature", "{other}/MEMORY.md", 26, detail="1 entry stands"),
+    Planted(
+        name="tracked index",
+        plant=git("add", "-f", ".memory.db"),
+        check="tracked",
+        status="FAIL",
+        hint="git rm --cached .memory.db",
+        path=".memory.db",
+    ),
+    Planted(
+        name="open proxy task",
+        plant=text("proxy-tasks/s[1].md", "Short.\n"),
+        check="ignored",
+        status="WARN",
+        hint=FIX,
+        path="proxy-tasks/s[1].md",
+        line=0,
+        changes=EXCLUDE,
+    ),
+    Planted(
+        name="no exclude lines",
+        plant=text(".git/info/exclude", "*.o"),
+        check="ignored",
+        status="WARN",
+        hint=FIX,
+        path=".memory.db",
+        line=0,
+        changes=EXCLUDE,
+    ),
+    Planted(
+        name="no driver",
+        plant=git("config", "--remove-section", "merge.mem"),
+        check="merge-driver",
+        status="WARN",
+        hint="mem init",
+        changes=CONFIG,
+    ),
+    Planted(
+        name="no attributes",
+        plant=git("rm", "-q", ".gitattributes"),
+        check="merge-driver",
+        status="WARN",
+        hint="mem init",
+    ),
+    Planted(
+        name="other work tree",
+        plant=work_tree,
+        check="worktrees",
+        status="WARN",
+        hint="git merge feature",
+        path="{other}/MEMORY.md",
+        line=26,
+        detail="1 entry stands",
+    ),
     # index
-    Planted("stale", entry(), "index", "WARN", "mem index", DB, 0, NOTHING, "tasks/b.md"),
-    Planted("no database", lambda p: without_index(p).write_text("my notes\n" * 200),
-        "index", "WARN", FIX, DB, 0, NOTHING),
-    Planted("newer", sql("PRAGMA user_version = 999"),
-        "index", "WARN", FIX, DB, 0, NOTHING, "another version"),
-    Planted("foreign", sql("CREATE TABLE accounts (name)", anew=True),
-        "index", "WARN", FIX, DB, 0, NOTHING, "not an index"),
-    Planted("torn pages", torn, "index", "WARN", FIX, DB, 0, NOTHING, "malformed"),
+    Planted(
+        name="stale",
+        plant=entry(),
+        check="index",
+        status="WARN",
+        hint="mem index",
+        path=DB,
+        line=0,
+        changes=NOTHING,
+        detail="tasks/b.md",
+    ),
+    Planted(
+        name="no database",
+        plant=lambda p: without_index(p).write_text("my notes\n" * 200),
+        check="index",
+        status="WARN",
+        hint=FIX,
+        path=DB,
+        line=0,
+        changes=NOTHING,
+    ),
+    Planted(
+        name="newer",
+        plant=sql("PRAGMA user_version = 999"),
+        check="index",
+        status="WARN",
+        hint=FIX,
+        path=DB,
+        line=0,
+        changes=NOTHING,
+        detail="another version",
+    ),
+    Planted(
+        name="foreign",
+        plant=sql("CREATE TABLE accounts (name)", anew=True),
+        check="index",
+        status="WARN",
+        hint=FIX,
+        path=DB,
+        line=0,
+        changes=NOTHING,
+        detail="not an index",
+    ),
+    Planted(
+        name="torn pages",
+        plant=torn,
+        check="index",
+        status="WARN",
+        hint=FIX,
+        path=DB,
+        line=0,
+        changes=NOTHING,
+        detail="malformed",
+    ),
     # state and leftovers
-    Planted("temporary file", text(HALF, "half"),
-        "leftovers", "WARN", FIX, HALF, 0, frozenset([HALF])),
-    Planted("interrupted write", interrupted,
-        "leftovers", "WARN", FIX, "{state}/pending/", 0, frozenset(["tasks/a.md", "*"])),
-]  # fmt: skip
+    Planted(
+        name="temporary file",
+        plant=text(HALF, "half"),
+        check="leftovers",
+        status="WARN",
+        hint=FIX,
+        path=HALF,
+        line=0,
+        changes=frozenset([HALF]),
+    ),
+    Planted(
+        name="interrupted write",
+        plant=interrupted,
+        check="leftovers",
+        status="WARN",
+        hint=FIX,
+        path="{state}/pending/",
+        line=0,
+        changes=frozenset(["tasks/a.md", "*"]),
+    ),
+]
 
 
 def matching(
@@ -284,10 +441,10 @@ def test_a_planted_defect_is_found_and_mended_where_it_can_be(
     result = healthy.mem("doctor", "--json")
     found = matching(result, planted, healthy)
     assert found, result.out
-    assert planted.hint in found[0]["hint"] and found[0]["line"] == (
-        planted.line or None
-    )
-    assert result.code == bool(rows(result, "FAIL")) and snapshot(healthy) == before
+    assert planted.hint in found[0]["hint"]
+    assert found[0]["line"] == (planted.line or None)
+    assert result.code == bool(rows(result, "FAIL"))
+    assert snapshot(healthy) == before
     tried = healthy.mem("doctor", "--fix", "--json")
     after = snapshot(healthy)
     changed = {
@@ -331,9 +488,8 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(
     state = row_of(found, "state")
     assert (state["status"], state["path"]) == ("WARN", str(folder))
     mended = [row for row in rows(tried, "WARN") if "not mended" in row["detail"]]
-    assert "ids" in [row["name"] for row in mended] and all(
-        row["hint"] for row in mended
-    )
+    assert "ids" in [row["name"] for row in mended]
+    assert all(row["hint"] for row in mended)
 
 
 def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> None:
@@ -367,11 +523,11 @@ def test_other_memory_systems_are_told(healthy: Project) -> None:
         if row["name"] == "other-memory"
     ]
     told = {row["path"]: row for row in found}
-    assert set(told) == {str(claude), *others} and {row["status"] for row in found} == {
-        "INFO"
-    }
+    assert set(told) == {str(claude), *others}
+    assert {row["status"] for row in found} == {"INFO"}
     told_of = told[str(claude)]
-    assert "201 lines" in told_of["detail"] and "first 200 lines" in told_of["hint"]
+    assert "201 lines" in told_of["detail"]
+    assert "first 200 lines" in told_of["hint"]
 
 
 def test_named_files_give_content_rows_alone_and_need_no_index(
@@ -392,9 +548,8 @@ def test_named_files_give_content_rows_alone_and_need_no_index(
         ("secrets", str(outside), 2),
         ("readable", "docs/gone.md", 1),
     }
-    assert (
-        not (project.root / ".memory.db").exists() and project.mem("doctor").code == 1
-    )
+    assert not (project.root / ".memory.db").exists()
+    assert project.mem("doctor").code == 1
 
 
 def ids(path: Path) -> list[str]:
@@ -414,7 +569,8 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
     }
     assert "wrote 2 ids into tasks/b.md" in healthy.mem("doctor", "--fix").err
     assert shown <= set(ids(path))
-    assert healthy.mem("undo").code == 0 and path.read_bytes() == before
+    assert healthy.mem("undo").code == 0
+    assert path.read_bytes() == before
     healthy.mem("doctor", "--fix")
     path.write_bytes(before + path.read_bytes())
     healthy.mem("doctor", "--fix")
@@ -430,21 +586,19 @@ def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
     healthy.write("proxy.md", "Short.\n")
     healthy.write(HALF, "half")
     before = snapshot(healthy)
+    planned = healthy.mem("doctor", "--fix", "--dry-run", "--json").json
+    assert planned["dry_run"]
+    assert len(planned["fixed"]) == 5
+    assert len(planned["files"]) == 1
+    # the index is derived: to look for renames has brought it up to date
     shown = healthy.mem("doctor", "--fix", "--dry-run")
-    assert (
-        shown.out.startswith("diff --git a/tasks/b.md b/tasks/b.md\n")
-        and "\n+id: " in shown.out
-    )
+    assert shown.out.startswith("diff --git a/tasks/b.md b/tasks/b.md\n")
+    assert "\n+id: " in shown.out
     for word in (
         "wrote 1 id",
         "registered the merge driver",
         "proxy.md",
         "mem-tmp",
-        "index",
     ):
         assert word in shown.err
-    planned = healthy.mem("doctor", "--fix", "--dry-run", "--json").json
-    assert (
-        planned["dry_run"] and len(planned["fixed"]) == 5 and len(planned["files"]) == 1
-    )
     assert snapshot(healthy) == before

@@ -46,7 +46,8 @@ def test_vectors_of_another_model_fail(filled: Project) -> None:
         "UPDATE meta SET value = replace(value, 'mem-256', 'other') WHERE key = 'vectors'",
     )
     found = row(filled, "vectors")
-    assert "local/other-1" in found["detail"] and "mem index" in found["hint"]
+    assert "local/other-1" in found["detail"]
+    assert "mem index" in found["hint"]
     assert found["status"] == "FAIL"
     filled.mem("index")
     assert row(filled, "vectors")["status"] == "PASS"
@@ -66,7 +67,7 @@ def test_a_provider_that_fails_is_a_failure(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is down, one that never answers, one without a key or a URL."""
-    monkeypatch.setattr("memcli.diagnostics.installation.ASKED_FOR", 0.3)
+    monkeypatch.setattr("memcli.diagnostics.index.ASKED_FOR", 0.3)
     monkeypatch.setattr(http, "PAUSE", 0.0)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -80,4 +81,5 @@ def test_a_provider_that_fails_is_a_failure(
         )
     assert "OPENAI_API_KEY" not in os.environ
     found = row(project, "embedder", {"MEM_EMBEDDER": "openai"})
-    assert found["status"] == "FAIL" and "OPENAI_API_KEY" in found["detail"]
+    assert found["status"] == "FAIL"
+    assert "OPENAI_API_KEY" in found["detail"]

@@ -45,9 +45,8 @@ def test_what_the_editor_changed_is_spliced_back(
     )
     assert done.code == 0 and "body" in done.out, (done.out, done.err)
     after = (project.root / "MEMORY.md").read_text()
-    assert "Quite another." in after and after.startswith(
-        text[: text.index("id: bbbb2222")]
-    )
+    assert "Quite another." in after
+    assert after.startswith(text[: text.index("id: bbbb2222")])
     assert project.mem("undo").code == 0
     assert (project.root / "MEMORY.md").read_text() == text
 
@@ -62,7 +61,8 @@ def test_an_editor_that_changes_nothing_writes_nothing(
     )
     assert project.mem("edit", "", "--title", "x").code == 2
     done = edited(project, "exit 0\n", "aaaa")
-    assert done.code == 0 and "nothing changed" in done.out
+    assert done.code == 0
+    assert "nothing changed" in done.out
     assert (project.root / "MEMORY.md").read_text() == text
 
 
@@ -77,11 +77,13 @@ def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
     done = edited(project, script, "aaaa")
     assert done.code == 5 and "changed while you edited it" in done.err, done.err
     kept = Path(done.err.split("kept in ")[1].strip())
-    assert "Yours" in kept.read_text() and "Theirs" in path.read_text()
+    assert "Yours" in kept.read_text()
+    assert "Theirs" in path.read_text()
     for script in ('echo no entry > "$1"\n', 'sed -i "s/^id: .*/id: other/" "$1"\n'):
         before = path.read_text()
         done = edited(project, script, "aaaa")
-        assert done.code in (3, 5) and "kept in" in done.err
+        assert done.code in (3, 5)
+        assert "kept in" in done.err
         assert path.read_text() == before
 
 
@@ -89,9 +91,17 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
     """Title, text, a path, kind and importance, by splice; --dry-run shows the diff."""
     text = filled(project)
     options = (
-        "--title", "Better", "--body", "Clearer words.", "--add-path", "src/*.py",
-        "--kind", "decision", "--importance", "0.9",
-    )  # fmt: skip
+        "--title",
+        "Better",
+        "--body",
+        "Clearer words.",
+        "--add-path",
+        "src/*.py",
+        "--kind",
+        "decision",
+        "--importance",
+        "0.9",
+    )
     assert "+importance: 0.9" in project.mem("edit", "bbbb", *options, "--dry-run").out
     assert (project.root / "MEMORY.md").read_text() == text
     assert project.mem("edit", "bbbb", *options).code == 0

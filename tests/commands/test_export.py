@@ -46,10 +46,10 @@ def test_section_for_claude(project: Project) -> None:
     ]
     places = [got.out.index(text) for text in order]
     assert places == sorted(places)
-    assert got.out.startswith(exporter.BEGIN) and got.out.rstrip("\n").endswith(
-        exporter.END
-    )
-    assert "#### Norms" in got.out and "  The cart rounds once." in got.out
+    assert got.out.startswith(exporter.BEGIN)
+    assert got.out.rstrip("\n").endswith(exporter.END)
+    assert "#### Norms" in got.out
+    assert "  The cart rounds once." in got.out
     for text in ("Old lesson", "Archived", "Ana", "We shipped"):
         assert text not in got.out
 
@@ -65,13 +65,18 @@ def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
         "institutional.md", "\n\n".join(f"Norm {i} of the house." for i in range(500))
     )
     got = project.mem("export", "--target", "agents-md")
-    assert got.out.count("\n") <= 200 and len(got.out.encode()) <= 25_000
+    assert got.out.count("\n") <= 200
+    assert len(got.out.encode()) <= 25_000
     shown = got.out.count("- **L")
-    assert shown > 10 and f"({401 - shown} more: `mem list`)" in got.out
+    assert shown > 10
+    assert f"({401 - shown} more: `mem list`)" in got.out
     assert "(institutional.md: more stands in the file)" in got.out
-    assert "…" in got.out and got.out.count("```") == 2 and "line 50" not in got.out
+    assert "…" in got.out
+    assert got.out.count("```") == 2
+    assert "line 50" not in got.out
     small = export(project, "--max-lines", "30", "--max-bytes", "2000")
-    assert small.out.count("\n") <= 30 and len(small.out.encode()) <= 2000
+    assert small.out.count("\n") <= 30
+    assert len(small.out.encode()) <= 2000
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -94,26 +99,27 @@ def test_an_existing_file_keeps_every_other_byte(
     path = project.write("CLAUDE.md", before)
     export(project, "--out", "CLAUDE.md")
     first = path.read_bytes().decode()
-    assert first.startswith(before) and first.count("mem: export begin") == 1
+    assert first.startswith(before)
+    assert first.count("mem: export begin") == 1
     assert first.count("\n") == first.count(eol)
     again = export(project, "--out", "CLAUDE.md")
-    assert (
-        again.out == "CLAUDE.md is up to date\n" and path.read_bytes().decode() == first
-    )
+    assert again.out == "CLAUDE.md is up to date\n"
+    assert path.read_bytes().decode() == first
     path.write_bytes((first + f"Below.{eol}").encode())
     project.mem("add", "A new lesson about caching")
     export(project, "--out", "CLAUDE.md")
     after = path.read_bytes().decode()
-    assert after.startswith(before) and after.endswith(
-        f"{exporter.END}{eol}Below.{eol}"
-    )
-    assert "caching" in after and after.count("mem: export begin") == 1
+    assert after.startswith(before)
+    assert after.endswith(f"{exporter.END}{eol}Below.{eol}")
+    assert "caching" in after
+    assert after.count("mem: export begin") == 1
     norms = project.write("institutional.md", b"\xff")
     lost = export(project, "--out", "CLAUDE.md")
     assert (lost.code, path.read_bytes().decode()) == (
         3,
         after,
-    ) and "not written" in lost.err
+    )
+    assert "not written" in lost.err
     norms.unlink()
     path.write_bytes((after * 2).encode())  # as a merge of two branches may leave it
     export(project, "--out", "CLAUDE.md")
@@ -133,9 +139,9 @@ def test_damaged_marks_are_refused(project: Project, more: str) -> None:
     path = project.write("CLAUDE.md", before := f"# Shop\n{exporter.BEGIN}\n{more}")
     for removed in ((), ("--remove",)):
         got = export(project, "--out", "CLAUDE.md", *removed)
-        assert (
-            got.code == 3 and "CLAUDE.md:2:" in got.err and path.read_text() == before
-        )
+        assert got.code == 3
+        assert "CLAUDE.md:2:" in got.err
+        assert path.read_text() == before
 
 
 def test_json_has_every_live_entry(project: Project) -> None:

@@ -32,10 +32,8 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
     project.write(".current-stage", "review\n")
     got = learn(project, "s-1")
     assert (got.code, got.err) == (0, "")
-    assert (
-        "engine rules: no language model is enabled" in got.out
-        and "--engine llm" in got.out
-    )
+    assert "engine rules: no language model is enabled" in got.out
+    assert "--engine llm" in got.out
     (entry,) = entries(project)
     assert (entry.type, entry.importance, entry.domain) == ("directive", 0.7, "team")
     assert (entry.kind, entry.extra["priority"], entry.phase) == (
@@ -43,17 +41,15 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
         "medium",
         "review",
     )
-    assert "short commit messages" in entry.body and entry.created_at == "2026-11-20"
+    assert "short commit messages" in entry.body
+    assert entry.created_at == "2026-11-20"
     task = "Please make the checkout page load faster than it does today."
     assert (entry.extra["session_id"], entry.extra["session_task"]) == ("s-1", task)
-    assert (
-        entry.extra["scope"] == "observations"
-        and "s-1.jsonl#" in entry.extra["source"][0]
-    )
+    assert entry.extra["scope"] == "observations"
+    assert "s-1.jsonl#" in entry.extra["source"][0]
     (episode,) = entries(project, "tasks/episodes.md")
-    assert episode.kind == "episode" and episode.extra["started_at"].startswith(
-        "2026-11-20T10:00"
-    )
+    assert episode.kind == "episode"
+    assert episode.extra["started_at"].startswith("2026-11-20T10:00")
     assert "### Detail" in episode.body
     assert (
         project.mem("extract").out
@@ -65,9 +61,8 @@ def test_json_tells_what_was_done(project: Project) -> None:
     """Events, skipped scopes with the reason, files; without it they are counted."""
     assert "7 scopes skipped: --json says which and why\n" in learn(project).out
     project.mem("undo")
-    assert (
-        not entries(project) and not (project.root / "tasks" / "episodes.md").exists()
-    )
+    assert not entries(project)
+    assert not (project.root / "tasks" / "episodes.md").exists()
     got = learn(project, "s-1", "--json").json
     assert (got["version"], got["engine"], got["dry_run"]) == (1, "rules", False)
     (session,) = got["sessions"]
@@ -83,11 +78,12 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
     exit 0."""
     for text in ("", '{"type":"user","uu'):
         got = project.mem("extract", "-", input=text)
-        assert got.code == 0 and "nothing was said" in got.out and not entries(project)
+        assert got.code == 0
+        assert "nothing was said" in got.out
+        assert not entries(project)
     text = Path(saved(project, talk(project))).read_text()
-    assert (
-        project.mem("extract", "-", input=text).code == 0 and len(entries(project)) == 1
-    )
+    assert project.mem("extract", "-", input=text).code == 0
+    assert len(entries(project)) == 1
 
 
 @pytest.mark.parametrize(
@@ -107,7 +103,9 @@ def test_what_cannot_be_read_or_asked_for_is_refused(
     project.write("~/sessions/x.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
     saved(project, talk(project), "s-1.jsonl")
     got = project.mem("extract", str(project.home / "sessions" / name), *args)
-    assert got.code == code and said in got.err and not entries(project)
+    assert got.code == code
+    assert said in got.err
+    assert not entries(project)
 
 
 def test_dry_run_writes_nothing(project: Project) -> None:
@@ -120,7 +118,8 @@ def test_dry_run_writes_nothing(project: Project) -> None:
     paths = [saved(project, talk(project)), saved(project, other, "two.jsonl")]
     before = state(project)
     got = project.mem("extract", *paths, "--dry-run")
-    assert got.code == 0 and state(project) == before
+    assert got.code == 0
+    assert state(project) == before
     project.git("apply", str(project.write("~/patch", got.out)))
     dry = markdown(project)
     for name in dry:
@@ -166,9 +165,8 @@ def test_a_grown_session_teaches_only_what_is_new(
     grown = state(project)
     assert grown.keys() == before.keys()
     assert all(grown[name].startswith(before[name]) for name in before)
-    assert (
-        len(entries(project)) == 2 and len(entries(project, "tasks/episodes.md")) == 2
-    )
+    assert len(entries(project)) == 2
+    assert len(entries(project, "tasks/episodes.md")) == 2
     (world / "state" / "mem" / "state.db").unlink()
     project.mem("extract", path)
     assert state(project) == grown
@@ -183,7 +181,8 @@ def test_what_a_person_threw_out_stays_out(project: Project) -> None:
     project.mem("retire", entries(project)[0].id)
     assert "thrown out before" in learn(project, "s-2").out
     project.mem("compact")
-    assert "thrown out before" in learn(project, "s-3").out and not entries(project)
+    assert "thrown out before" in learn(project, "s-3").out
+    assert not entries(project)
     (project.root / "tasks" / "episodes.md").unlink()
     learn(project)
     assert not entries(project)
@@ -205,9 +204,11 @@ def test_other_sessions_reinforce_what_is_known(project: Project) -> None:
     for number in range(1, 8):
         got = learn(project, f"s-{number}")
         before = state(project)
-        assert learn(project, f"s-{number}").code == 0 and state(project) == before
+        assert learn(project, f"s-{number}").code == 0
+        assert state(project) == before
     (entry,) = entries(project)
-    assert entry.reinforcement_count == 6 and "1 reinforced" in got.out
+    assert entry.reinforcement_count == 6
+    assert "1 reinforced" in got.out
     named = [source.partition(".")[0] for source in entry.extra["source"]]
     assert named == ["s-3", "s-4", "s-5", "s-6", "s-7"]
 
@@ -233,9 +234,8 @@ def test_the_last_episodes_stay_live(project: Project) -> None:
     assert len(entries(project, "tasks/episodes.md")) == 2
     assert len(entries(project, "tasks/episodes.archive.md")) == 2
     before = state(project)
-    assert (
-        "nothing new" in learn(project, "s-0", *keep).out and state(project) == before
-    )
+    assert "nothing new" in learn(project, "s-0", *keep).out
+    assert state(project) == before
 
 
 @pytest.mark.parametrize("folder", ["", "packages/web"])
@@ -244,10 +244,23 @@ def test_what_is_about_the_person_stays_private(project: Project, folder: str) -
     MEMORY.md."""
     inner = project.root / folder
     project.write(".mem.toml", "", at=inner)
-    env = script(project, observations=[
-        item(kind="preference", title="Answers in German", text="Answer in German.", person=True),
-        item(kind="policy", title="Conventional commits", text="Write conventional commits."),
-    ], escalation=[item(kind="preference", title="Migrations", text="Ask first.")])  # fmt: skip
+    env = script(
+        project,
+        observations=[
+            item(
+                kind="preference",
+                title="Answers in German",
+                text="Answer in German.",
+                person=True,
+            ),
+            item(
+                kind="policy",
+                title="Conventional commits",
+                text="Write conventional commits.",
+            ),
+        ],
+        escalation=[item(kind="preference", title="Migrations", text="Ask first.")],
+    )
     project.mem("extract", saved(project, talk(project, cwd=inner)), env=env, cwd=inner)
     (proxy,) = entries(project, f"{inner}/proxy.md")
     (work,) = entries(project, f"{inner}/MEMORY.md")
@@ -297,7 +310,8 @@ def test_scopes_that_write_to_the_project(project: Project) -> None:
     assert learn(project, "s-1", env=env).code == 0
     found = {entry.extra["scope"]: entry for entry in entries(project)}
     for scope, (_, content, type) in PROJECT_SCOPES.items():
-        assert content in shown and f"- {scope}: " in shown
+        assert content in shown
+        assert f"- {scope}: " in shown
         entry = found[scope]
         assert (entry.title, entry.type, entry.importance) == (scope, type, 0.7)
         passing = scope in ("intent-alignment", "prospective", "in-flight")
@@ -321,10 +335,26 @@ def test_norms_and_patterns_by_level(
     norms = project.write(
         f"{folder}institutional.md", "# Norms\n\n- [2026-01-01] An old one.\n"
     )
-    env = script(project, **{scope: [
-        item(1, "Stories first", "Write the story, then the test.", kind="workflow"),
-        item(1, "Two reviewers", "Every change has two reviewers.", kind="policy", norm=True),
-    ]})  # fmt: skip
+    env = script(
+        project,
+        **{
+            scope: [
+                item(
+                    1,
+                    "Stories first",
+                    "Write the story, then the test.",
+                    kind="workflow",
+                ),
+                item(
+                    1,
+                    "Two reviewers",
+                    "Every change has two reviewers.",
+                    kind="policy",
+                    norm=True,
+                ),
+            ]
+        },
+    )
     path = saved(project, talk(project, cwd=task))
     assert reads in project.mem("extract", path, "--show-prompt", env=env).out
     project.mem("extract", path, env=env)
@@ -396,27 +426,25 @@ def test_the_model_tells_the_episode(project: Project) -> None:
     learn(project, env=script(project, episode=[told]))
     (episode,) = entries(project, "tasks/episodes.md")
     assert (episode.title, episode.extra["outcome"]) == (title, "success")
-    assert (
-        episode.extra["tags"] == ["checkout"]
-        and "It was slow. Now not." in episode.body
-    )
+    assert episode.extra["tags"] == ["checkout"]
+    assert "It was slow. Now not." in episode.body
     assert "checkout page" in episode.body.partition("### Detail")[2]
     assert entries(project)[0].extra["success_count"] == 1
 
 
 def test_interventions_are_read(project: Project) -> None:
     """Each line becomes a corrective entry of the session, once for good."""
-    rows = [{"timestamp": "2026-11-19T10:00:00Z", "text": "Stop, do not touch the schema."},
-            {"text": "Use the staging database.", "session_id": "another"}]  # fmt: skip
+    rows = [
+        {"timestamp": "2026-11-19T10:00:00Z", "text": "Stop, do not touch the schema."},
+        {"text": "Use the staging database.", "session_id": "another"},
+    ]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     project.write(".interventions.jsonl", text + "torn {\n")
     learn(project)
     (entry,) = entries(project, "proxy-tasks/s-1-interventions.md")
     assert (entry.type, entry.importance, entry.domain) == ("corrective", 0.8, "task")
-    assert (
-        entry.title == "Stop, do not touch the schema."
-        and entry.created_at == "2026-11-19"
-    )
+    assert entry.title == "Stop, do not touch the schema."
+    assert entry.created_at == "2026-11-19"
     learn(project, "s-2")
     assert not entries(project, "proxy-tasks/s-2-interventions.md")
 
@@ -432,11 +460,11 @@ def test_a_model_is_not_asked_again_about_what_left_entries(
     (world / "state" / "mem" / "state.db").unlink()
     before = markdown(project)
     got = learn(project, env=env)
-    assert got.code == 0 and "--again" in got.out and markdown(project) == before
-    assert (
-        learn(project, "s-1", "--again", env=env).code == 0
-        and len(entries(project)) == 1
-    )
+    assert got.code == 0
+    assert "--again" in got.out
+    assert markdown(project) == before
+    assert learn(project, "s-1", "--again", env=env).code == 0
+    assert len(entries(project)) == 1
 
 
 def test_what_a_model_may_not_say_is_dropped_and_counted(project: Project) -> None:
@@ -475,10 +503,13 @@ def test_advice_from_outside_is_declarative(project: Project) -> None:
     given = talk(project).tool("WebFetch", {"url": "https://example.org"}, page)
     given.agent("I read the page.")
     claimed = {"kind": "policy", "type": "directive"}
-    env = script(project, project=[
-        item(10, "Deployments", page, quote="I read the page.", **claimed),
-        item(5, "Told so", "Use it.", **claimed, outside=True),
-    ])  # fmt: skip
+    env = script(
+        project,
+        project=[
+            item(10, "Deployments", page, quote="I read the page.", **claimed),
+            item(5, "Told so", "Use it.", **claimed, outside=True),
+        ],
+    )
     project.mem("extract", saved(project, given), env=env)
     found = [(e.type, e.kind, e.importance <= 0.5) for e in entries(project)]
     assert found == [("declarative", "fact", True)] * 2
@@ -489,20 +520,19 @@ def test_show_prompt_sends_nothing(project: Project) -> None:
     private = "<private>I prefer rooibos in the morning.</private> Fix the build."
     path = saved(project, talk(project).user(private).agent("Done."))
     got = project.mem("extract", path, "--show-prompt", "--engine", "llm")
-    assert got.code == 0 and "[1] user: Please make the checkout page" in got.out
-    assert "=== system" in got.out and got.out.count("=== extract") == 1
+    assert got.code == 0
+    assert "[1] user: Please make the checkout page" in got.out
+    assert "=== system" in got.out
+    assert got.out.count("=== extract") == 1
     assert all(
         f"- {name}: " in got.out for name in ("observations", "project", "corrective")
     )
-    assert (
-        "rooibos" not in got.out
-        and "Fix the build" in got.out
-        and not markdown(project)
-    )
+    assert "rooibos" not in got.out
+    assert "Fix the build" in got.out
+    assert not markdown(project)
     project.mem("extract", path)
-    assert markdown(project) and not any(
-        b"rooibos" in text for text in state(project).values()
-    )
+    assert markdown(project)
+    assert not any(b"rooibos" in text for text in state(project).values())
 
 
 def test_no_secret_gets_anywhere(project: Project, world: Path) -> None:
@@ -525,9 +555,14 @@ def test_no_secret_gets_anywhere(project: Project, world: Path) -> None:
     (project.root / "tasks" / "episodes.md").unlink()
     results.append(project.mem("extract", path, "--json", env=env))
     project.mem("index")
-    kept = [p for base in (project.root, world / "state", world / "cache", project.home)
-            for p in base.rglob("*") if p.is_file() and "sessions" not in p.parts]  # fmt: skip
-    assert entries(project) and results[0].out
+    kept = [
+        p
+        for base in (project.root, world / "state", world / "cache", project.home)
+        for p in base.rglob("*")
+        if p.is_file() and "sessions" not in p.parts
+    ]
+    assert entries(project)
+    assert results[0].out
     for token in tokens:
         for got in results:
             assert token not in (got.out + got.err).replace(f"{tokens[39]}.jsonl", "")
@@ -543,9 +578,8 @@ def test_recalled_entries_are_reinforced_once(project: Project) -> None:
     project.write("MEMORY.md", known)
     project.mem("recall", "slow checkout page queries", "--session", "s-1")
     got = learn(project)
-    assert (
-        entries(project)[0].reinforcement_count == 1 and "reinforced 1 entry" in got.out
-    )
+    assert entries(project)[0].reinforcement_count == 1
+    assert "reinforced 1 entry" in got.out
     project.mem("recall", "slow checkout page queries", "--session", "s-2")
     learn(project, "s-2", "--no-reinforce")
     assert entries(project)[0].reinforcement_count == 1
@@ -567,7 +601,9 @@ def test_a_conflicted_file_is_left_alone(project: Project) -> None:
     project.write("MEMORY.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     before = state(project)
     got = learn(project)
-    assert got.code == 5 and "MEMORY.md:1" in got.err and state(project) == before
+    assert got.code == 5
+    assert "MEMORY.md:1" in got.err
+    assert state(project) == before
 
 
 def _claude(project: Project, given: Talk, name: str) -> Path:
@@ -581,10 +617,8 @@ def test_without_names_the_new_sessions_are_read(project: Project) -> None:
     elsewhere = Talk(project.home, "s-9").user("I prefer tabs in this other project.")
     _claude(project, elsewhere, "other")
     assert project.mem("extract").code == 0
-    assert (
-        len(entries(project)) == 1
-        and "tabs" not in (project.root / "MEMORY.md").read_text()
-    )
+    assert len(entries(project)) == 1
+    assert "tabs" not in (project.root / "MEMORY.md").read_text()
     assert "no new sessions" in project.mem("extract").out
 
 
@@ -593,11 +627,9 @@ def test_older_and_many_sessions_are_listed(project: Project) -> None:
     paths = [_claude(project, talk(project, f"s-{n}"), f"n{n:02}") for n in range(12)]
     os.utime(paths[0], (1_700_000_000, 1_700_000_000))
     got = project.mem("extract", "--json").json
-    assert (
-        len(got["sessions"]) == 10
-        and len(got["more"]) == 2
-        and str(paths[0]) in got["more"]
-    )
+    assert len(got["sessions"]) == 10
+    assert len(got["more"]) == 2
+    assert str(paths[0]) in got["more"]
     told = project.mem("extract").out
     assert "1 older session not read: --all reads every one, --json names them" in told
     assert str(paths[0]) not in told
@@ -614,8 +646,11 @@ def test_automatic_runs_wait_for_the_session_and_for_git(project: Project) -> No
     assert len(dry["sessions"]) == 1
     (project.root / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
     got = project.mem("extract", "--finished")
-    assert got.code == 5 and "merge" in got.err and not entries(project)
-    assert project.mem("extract").code == 0 and entries(project)
+    assert got.code == 5
+    assert "merge" in got.err
+    assert not entries(project)
+    assert project.mem("extract").code == 0
+    assert entries(project)
 
 
 def test_sub_agents_belong_to_their_session(project: Project) -> None:
@@ -642,7 +677,8 @@ def test_sub_agents_belong_to_their_session(project: Project) -> None:
     assert any("mypy failed" in title for title in session["proposed"])
     assert not any("French" in entry.body for entry in entries(project))
     before = state(project)
-    assert project.mem("extract", str(path)).code == 0 and state(project) == before
+    assert project.mem("extract", str(path)).code == 0
+    assert state(project) == before
 
 
 def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(
@@ -661,17 +697,14 @@ def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(
     assert first["timestamp"].startswith("2026-11-21T")
     assert (second["milestone"], second["recommendation"]) == ("build", "split it")
     assert project.git("status", "--porcelain") == ""
-    assert (
-        not entries(project)
-        and learn(project, "s-0", "--moment", "prospective").code == 0
-    )
+    assert not entries(project)
+    assert learn(project, "s-0", "--moment", "prospective").code == 0
     learn(project, "s-1", "--moment", "in-flight")
     (entry,) = entries(project)
-    assert (
-        entry.title == "Assumptions moved at build: complexity"
-        and entry.type == "procedural"
-    )
-    assert "complexity: low -> high" in entry.body and "split it" in entry.body
+    assert entry.title == "Assumptions moved at build: complexity"
+    assert entry.type == "procedural"
+    assert "complexity: low -> high" in entry.body
+    assert "split it" in entry.body
 
 
 def test_a_premortem_names_known_pitfalls(project: Project) -> None:
@@ -687,10 +720,8 @@ def test_a_premortem_names_known_pitfalls(project: Project) -> None:
     }
     project.mem("extract", "--premortem", "deploy the cache", "--job", "shop", env=env)
     text = (project.root / JOB / ".premortem.md").read_text()
-    assert (
-        text.startswith("# Pre-mortem: deploy the cache\n")
-        and "**Cold cache (MEMORY.md:" in text
-    )
+    assert text.startswith("# Pre-mortem: deploy the cache\n")
+    assert "**Cold cache (MEMORY.md:" in text
     assert "**Clock skew**: Watch the clock." in text
     assert ".premortem" not in project.git("status", "--porcelain", "-uall")
 
@@ -699,16 +730,25 @@ def test_what_cannot_be_read_has_the_exit_status_of_the_table(project: Project) 
     """An unknown format is usage (2), garbage on standard input is data (3)."""
     path = saved(project, talk(project))
     wrong = project.mem("extract", path, "--format", "foo")
-    assert wrong.code == 2 and "hint: one of " in wrong.err and "claude" in wrong.err
+    assert wrong.code == 2
+    assert "hint: one of " in wrong.err
+    assert "claude" in wrong.err
     for garbage in (b"\0\1\2", b"lorem ipsum", b'[{"role": "user", "con', b'{"a": 1}'):
         assert project.mem("extract", "-", input=garbage).code == 3
 
 
 @pytest.mark.parametrize(
     "args",
-    [("add", "A lesson."), ("compact",), ("compact", "--due"), ("retire-stage", "design"),
-     ("edit", "old", "--title", "x"), ("retire", "old"), ("reinforce", "old")],
-)  # fmt: skip
+    [
+        ("add", "A lesson."),
+        ("compact",),
+        ("compact", "--due"),
+        ("retire-stage", "design"),
+        ("edit", "old", "--title", "x"),
+        ("retire", "old"),
+        ("reinforce", "old"),
+    ],
+)
 def test_a_conflict_refuses_every_writer(
     project: Project, args: tuple[str, ...]
 ) -> None:
@@ -717,4 +757,6 @@ def test_a_conflict_refuses_every_writer(
     path = project.write("MEMORY.md", project.entry(id="old") + conflict)
     before = path.read_bytes()
     done = project.mem(*args)
-    assert done.code == 5 and "conflict" in done.err and path.read_bytes() == before
+    assert done.code == 5
+    assert "conflict" in done.err
+    assert path.read_bytes() == before

@@ -22,11 +22,9 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
         "--task",
         "none",
     )
-    assert (
-        done.code == 2
-        and "--task none: no such task" in done.err
-        and "tasks/none" in done.err
-    )
+    assert done.code == 2
+    assert "--task none: no such task" in done.err
+    assert "tasks/none" in done.err
     assert state(project) == before
 
 
@@ -36,7 +34,8 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
     """What it knows cannot be looked at; it is not written to either."""
     bad = project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     done = project.mem("extract", saved(project, talk(project)), *RULES)
-    assert done.code == 3 and "tasks/broken.md:4" in done.err
+    assert done.code == 3
+    assert "tasks/broken.md:4" in done.err
     assert any(
         "imperative mood" in e.body
         for e in entries(project, "proxy.md") + entries(project)
@@ -54,5 +53,6 @@ def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(
     for database in (world / "state").rglob("state.db*"):
         database.write_bytes(b"no database" * 100)
     done = project.mem("extract", path, *RULES)
-    assert done.code == 0 and "could not be remembered" in done.err
+    assert done.code == 0
+    assert "could not be remembered" in done.err
     assert state(project) == before

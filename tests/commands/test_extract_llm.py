@@ -51,7 +51,8 @@ def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
     sent = len(api.seen)
     before = state(project)
     assert project.mem("extract", saved(project, talk(project)), *LLM).code == 0
-    assert len(api.seen) == sent and state(project) == before
+    assert len(api.seen) == sent
+    assert state(project) == before
 
 
 def test_one_call_holds_a_digest_and_leaves_five_lessons(
@@ -74,9 +75,8 @@ def test_one_call_holds_a_digest_and_leaves_five_lessons(
     sent = json.dumps(api.seen[0].body, ensure_ascii=False)
     assert "[5] user: I prefer short commit messages" in sent
     assert len(sent.encode()) < 25_000
-    assert (
-        "too long for one call" in sent and "too long for one call" in got.out + got.err
-    )
+    assert "too long for one call" in sent
+    assert "too long for one call" in got.out + got.err
     assert [entry.title for entry in entries(project)] == [
         f"On {text}" for text in texts[:5]
     ]
@@ -103,12 +103,14 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     api.steps.append(BAD[what])
     path = saved(project, talk(project))
     got = project.mem("extract", path, *LLM)
-    assert got.code == 4 and "observations" in got.out + got.err
+    assert got.code == 4
+    assert "observations" in got.out + got.err
     assert [entry.kind for entry in entries(project)] == ["preference"]
     sent = len(api.seen)
     before = state(project)
     assert project.mem("extract", path, *LLM).code == 0
-    assert len(api.seen) == sent and state(project) == before
+    assert len(api.seen) == sent
+    assert state(project) == before
 
 
 def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
@@ -120,8 +122,12 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     got = project.mem("extract", path, *LLM)
     assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err
     assert project.mem("extract", path, *LLM, "--json").code == 0
-    kept = [p for base in (project.root, project.home) for p in base.rglob("*")
-            if p.is_file() and "sessions" not in p.parts]  # fmt: skip
+    kept = [
+        p
+        for base in (project.root, project.home)
+        for p in base.rglob("*")
+        if p.is_file() and "sessions" not in p.parts
+    ]
     for token in planted:
         assert not any(token[:20] in json.dumps(seen.body) for seen in api.seen), token
         assert token not in got.out + got.err

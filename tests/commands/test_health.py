@@ -48,8 +48,10 @@ def test_json_has_exactly_these_keys(project: Project) -> None:
     project.write(".mem/jobs/j/MEMORY.md", project.entry("Job", "job note"))
     project.write("proxy.md", project.entry("Private", "private"))
     found = found_by(project)
-    assert set(found) == KEYS and found["version"] == 1
-    assert set(found["metrics"]) == METRICS and set(found["counts"]) == COUNTS
+    assert set(found) == KEYS
+    assert found["version"] == 1
+    assert set(found["metrics"]) == METRICS
+    assert set(found["counts"]) == COUNTS
     for metric in found["metrics"].values():
         assert set(metric) == {"value", "weight", "reason", "raise_with"}
     assert found["counts"]["level"] == {"project": 4, "job": 1}
@@ -61,7 +63,8 @@ def test_an_empty_store_is_zero(project: Project) -> None:
     measure."""
     found = project.mem("health", "--json")
     assert (found.code, found.json["score"], found.json["band"]) == (0, 0, "red")
-    assert "mem add" in found.err and not state_dir().exists()
+    assert "mem add" in found.err
+    assert not state_dir().exists()
     assert project.mem("health", "--min", "1").code == 1
     store(project, status="retired")
     retired = found_by(project)
@@ -78,19 +81,19 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
         )
         project.write(f"tasks/{i}.md", old)
     stale = found_by(project)["metrics"]["freshness"]
-    assert (
-        stale["raise_with"] == "mem compact --stale"
-        and "5 would leave" in stale["reason"]
-    )
+    assert stale["raise_with"] == "mem compact --stale"
+    assert "5 would leave" in stale["reason"]
     assert project.mem("compact", "--stale").code == 0
     fresh = measured(project)
-    assert fresh["freshness"] > stale["value"] and fresh["coverage"] == 100
+    assert fresh["freshness"] > stale["value"]
+    assert fresh["coverage"] == 100
     with closing(
         sqlite3.connect(project.root / ".memory.db", isolation_level=None)
     ) as db:
         db.execute("DELETE FROM chunks WHERE entry IN ('e1', 'e2')")
     lost = found_by(project)["metrics"]["coverage"]
-    assert lost["value"] == 50 and "2 of 4 entries" in lost["reason"]
+    assert lost["value"] == 50
+    assert "2 of 4 entries" in lost["reason"]
     assert project.mem(*lost["raise_with"].split()[1:]).code == 0
     assert measured(project)["coverage"] == 100
     project.write("tasks/bad.md", b"\xff\xfe\x00\x00 not text \xff")
@@ -103,7 +106,9 @@ def test_min_exits_1_below(project: Project) -> None:
     score = found_by(project)["score"]
     assert project.mem("health", "--min", str(score)).code == 0
     low = project.mem("health", "--min", str(score + 0.1))
-    assert low.code == 1 and "below" in low.err and low.out
+    assert low.code == 1
+    assert "below" in low.err
+    assert low.out
 
 
 def test_one_snapshot_a_day(project: Project) -> None:
@@ -120,9 +125,8 @@ def test_one_snapshot_a_day(project: Project) -> None:
         "2026-11-20",
         "2026-11-21",
     ]
-    assert [row[7] for row in rows] == ["4", "4", "4", "3"] and {
-        len(row) for row in rows
-    } == {9}
+    assert [row[7] for row in rows] == ["4", "4", "4", "3"]
+    assert {len(row) for row in rows} == {9}
     days = project.mem("health", "--history", "--json").json["history"]
     assert [day["day"] for day in days] == [row[0] for row in rows]
     assert set(days[0]) == {"day", "score", "entries", "tokens", "metrics"}
@@ -175,10 +179,14 @@ def test_a_file_half_wrong_is_not_green(project: Project) -> None:
     project.mem("doctor", "--stale")  # reads what the code has
     found = found_by(project)
     doubts = found["doubts"]
-    assert doubts["unconfirmed"] == ["old-1", "old-2"] and doubts["gone"] == ["gone-1"]
+    assert doubts["unconfirmed"] == ["old-1", "old-2"]
+    assert doubts["gone"] == ["gone-1"]
     assert [set(pair) for pair in doubts["contradictions"]] == [{"yes-1", "no-1"}]
-    assert doubts["share"] == 0.5 and found["score"] <= 50 and found["band"] != "green"
+    assert doubts["share"] == 0.5
+    assert found["score"] <= 50
+    assert found["band"] != "green"
     text = project.mem("health").out
-    assert "in doubt: 50%" in text and "mem edit ID --confirm" in text
+    assert "in doubt: 50%" in text
+    assert "mem edit ID --confirm" in text
     assert project.mem("edit", "old-1", "--confirm").code == 0
     assert found_by(project)["doubts"]["unconfirmed"] == ["old-2"]

@@ -10,12 +10,18 @@ from memcli.cli.program import run
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
-    ("user", "the upstream blocks us with 429s, I think the Retrier's attempt budget is too aggressive"),
+    (
+        "user",
+        "the upstream blocks us with 429s, I think the Retrier's attempt budget is too aggressive",
+    ),
     ("assistant", "I will look at the attempt budget of the Retrier."),
     ("user", "Seven. Eight crosses the window."),
-    ("assistant", "Understood: the attempt budget is exactly 7, since the 8th crosses the rate window."),
+    (
+        "assistant",
+        "Understood: the attempt budget is exactly 7, since the 8th crosses the rate window.",
+    ),
     ("user", "thanks"),
-]  # fmt: skip
+]
 ONLY = "--history", "only"
 
 
@@ -38,10 +44,16 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     session = home / ".claude/projects/x/5f0e1a52-aaaa.jsonl"
     session.parent.mkdir(parents=True)
     lines = [
-        {"type": role, "uuid": f"u{n}", "sessionId": "5f0e1a52-aaaa", "cwd": str(root), "timestamp": f"2026-03-04T10:0{n}:00Z",
-         "message": {"role": role, "content": text}}
+        {
+            "type": role,
+            "uuid": f"u{n}",
+            "sessionId": "5f0e1a52-aaaa",
+            "cwd": str(root),
+            "timestamp": f"2026-03-04T10:0{n}:00Z",
+            "message": {"role": role, "content": text},
+        }
         for n, (role, text) in enumerate(CHAT)
-    ]  # fmt: skip
+    ]
     session.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return root
 
@@ -73,14 +85,22 @@ def test_history_is_found_without_any_memory(
         for t in ("exactly 7", "untrusted", "session with claude, 2026-03-04")
     )
     hit = json.loads(said(capsys, "recall", PROMPT, "--ranked", "--json"))["hits"][0]
-    assert (hit["layer"], hit["source"], hit["session_id"], hit["agent"], hit["level"]) == (
-        "history", "session", "5f0e1a52-aaaa", "claude", None,
-    )  # fmt: skip
     assert (
-        hit["id"][:10] == "s:5f0e1a5."
-        and hit["turn"]
-        and hit["date"][:10] == "2026-03-04"
+        hit["layer"],
+        hit["source"],
+        hit["session_id"],
+        hit["agent"],
+        hit["level"],
+    ) == (
+        "history",
+        "session",
+        "5f0e1a52-aaaa",
+        "claude",
+        None,
     )
+    assert hit["id"][:10] == "s:5f0e1a5."
+    assert hit["turn"]
+    assert hit["date"][:10] == "2026-03-04"
     assert "Seven" in said(capsys, "show", "s:5f0e1a5")
     assert "Percent" in said(
         capsys, "recall", "percent and fixed discounts: which first?", *ONLY
@@ -123,7 +143,8 @@ def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     said(capsys, "index", "--history")
     found = said(capsys, "recall", "how do parallel tool calls run")
     assert all(subject in found for subject in subjects[-2:])
-    assert "manual" not in found and "older than" not in found
+    assert "manual" not in found
+    assert "older than" not in found
     assert said(capsys, "recall", "manual").count("of the manual") == 5
 
 

@@ -74,7 +74,8 @@ def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
         "2026-08-06",
     )
     assert topic.extra["session_id"] == "6f08055e-2202-44f0-806e-79404550dc26"
-    assert topic.extra["source"] == "claude:database.md" and "a mock hid" in topic.body
+    assert topic.extra["source"] == "claude:database.md"
+    assert "a mock hid" in topic.body
 
 
 def test_what_is_about_a_person_stays_out_of_the_project(project: Project) -> None:
@@ -133,8 +134,10 @@ def test_twice_is_once(project: Project, tmp_path: Path) -> None:
     for name in ("CLAUDE.md", str(other)):
         again = project.mem("import", name, "--json")
         assert (again.code, again.json["added"], again.json["similar"]) == (0, [], [])
-        assert len(again.json["known"]) == 4 and path.read_bytes() == before
-    assert project.mem("undo").code == 0 and path.read_bytes() == first
+        assert len(again.json["known"]) == 4
+        assert path.read_bytes() == before
+    assert project.mem("undo").code == 0
+    assert path.read_bytes() == first
 
 
 def test_what_is_said_already_is_not_added(project: Project) -> None:
@@ -169,7 +172,8 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     assert titles == ["Backups always run at night", "Hidden text that says little"]
     text = (project.root / "MEMORY.md").read_text()
     assert KEY not in text + got.out + got.err
-    assert "Ana" not in text and "previous instructions" not in text
+    assert "Ana" not in text
+    assert "previous instructions" not in text
 
 
 def test_what_cannot_be_read_is_named_and_the_others_are_imported(
@@ -181,11 +185,9 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(
     (folder / "link.md").symlink_to(outside)
     (folder / "bad.md").write_bytes(b"ok\n\xff\xfe\n")
     got = project.mem("import", str(folder))
-    assert (
-        got.code == 3
-        and "bad.md:2: is not UTF-8" in got.err
-        and len(entries(project)) == 1
-    )
+    assert got.code == 3
+    assert "bad.md:2: is not UTF-8" in got.err
+    assert len(entries(project)) == 1
 
 
 def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> None:

@@ -1,8 +1,14 @@
 """mem inbox, keep, drop: what is likely waits for a yes, outside of the tree."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+from memcli import Memory
+from memcli.app import Options, opened
+from memcli.cli.serve import perform
+from memcli.commands.browse import browse
+from memcli.index.view import Filters
 from memcli.storage.files import state_dir
 from tests.commands.talk import Talk, entries, markdown, saved
 from tests.conftest import Project
@@ -48,15 +54,19 @@ def test_a_slip_is_proposed_and_not_written(project: Project) -> None:
     """It stands in no file and in no answer, but in the inbox, with the words
     around."""
     (session,) = learn(project).json["sessions"]
-    assert session["proposed"] == ["Don't use npm"] and not entries(project)
+    assert session["proposed"] == ["Don't use npm"]
+    assert not entries(project)
     (one,) = waiting(project)
     names = "id title text kind session_id source since".split()
-    assert set(names) <= set(one) and one["session_id"] == "s-1"
-    assert one["text"] == SLIP and one["around"] == SLIP
+    assert set(names) <= set(one)
+    assert one["session_id"] == "s-1"
+    assert one["text"] == SLIP
+    assert one["around"] == SLIP
     hits = project.mem("recall", "npm", "--history", "off", "--json").json["hits"]
     assert not [hit for hit in hits if hit["layer"] != "episodes"]
     shown = project.mem("inbox").out
-    assert one["id"][:8] in shown and "mem keep ID" in shown
+    assert one["id"][:8] in shown
+    assert "mem keep ID" in shown
 
 
 def test_the_same_session_proposes_it_once(project: Project) -> None:
@@ -85,19 +95,25 @@ def test_keep_writes_an_entry_with_its_provenance(project: Project) -> None:
     (one,) = waiting(project)
     before = markdown(project)
     dry = project.mem("keep", one["id"][:8], "--dry-run")
-    assert dry.code == 0 and "+## " in dry.out and markdown(project) == before
+    assert dry.code == 0
+    assert "+## " in dry.out
+    assert markdown(project) == before
     got = project.mem("keep", one["id"][:8], "--title", "Use pnpm", "--kind", "policy")
-    assert got.code == 0 and "Use pnpm" in got.out
+    assert got.code == 0
+    assert "Use pnpm" in got.out
     (entry,) = entries(project)
     assert (entry.id, entry.kind, entry.type) == (one["id"], "policy", "directive")
-    assert entry.title == "Use pnpm" and SLIP in entry.body
+    assert entry.title == "Use pnpm"
+    assert SLIP in entry.body
     assert entry.extra["session_id"] == "s-1"
     assert entry.extra["source"] == [one["source"]]
-    assert entry.importance >= 0.8 and entry.priority == "critical"
+    assert entry.importance >= 0.8
+    assert entry.priority == "critical"
     assert not waiting(project)
     before = markdown(project)
     learn(project)
-    assert markdown(project) == before and not waiting(project)
+    assert markdown(project) == before
+    assert not waiting(project)
 
 
 def test_keep_takes_several_or_none(project: Project) -> None:
@@ -106,11 +122,14 @@ def test_keep_takes_several_or_none(project: Project) -> None:
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     ids = [one["id"][:8] for one in waiting(project)]
     got = project.mem("keep", ids[0], "ffffffff")
-    assert got.code == 2 and "mem inbox" in got.err and not entries(project)
+    assert got.code == 2
+    assert "mem inbox" in got.err
+    assert not entries(project)
     assert project.mem("keep", *ids, "--title", "Both").code == 2
     assert project.mem("keep", *ids, "--level", "nowhere").code == 2
     assert project.mem("keep", *ids, "--level", "task").code == 2
-    assert project.mem("keep", *ids).code == 0 and len(entries(project)) == 2
+    assert project.mem("keep", *ids).code == 0
+    assert len(entries(project)) == 2
 
 
 def test_what_was_dropped_does_not_come_back(project: Project) -> None:
@@ -122,7 +141,8 @@ def test_what_was_dropped_does_not_come_back(project: Project) -> None:
     assert "dropped" in project.mem("drop", one["id"][:8]).out
     assert not waiting(project)
     (session,) = learn(project, "s-2").json["sessions"]
-    assert not waiting(project) and not entries(project)
+    assert not waiting(project)
+    assert not entries(project)
     assert any("dropped" in why for why in session["dropped"])
     assert project.mem("add", "Do not use npm. Use pnpm.").code == 0
     assert entries(project)
@@ -137,7 +157,8 @@ def test_said_again_by_the_person_it_is_kept(project: Project) -> None:
         "s-1.jsonl",
         "s-2.jsonl",
     ]
-    assert entry.importance >= 0.8 and not waiting(project)
+    assert entry.importance >= 0.8
+    assert not waiting(project)
 
 
 def test_a_kept_rule_said_again_is_confirmed(project: Project) -> None:
@@ -161,7 +182,8 @@ def test_the_next_start_names_two(project: Project) -> None:
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     told = started(project, "n-1")
     lines = [line for line in told.splitlines() if "said last time, not kept" in line]
-    assert len(lines) == 2 and all("mem keep" in line for line in lines)
+    assert len(lines) == 2
+    assert all("mem keep" in line for line in lines)
     assert started(project, "n-2").count("said last time, not kept") == 1
     assert "said last time, not kept" not in started(project, "n-3")
 
@@ -197,18 +219,50 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project: Project) -> Non
         each.unlink()
     path.write_bytes(b"torn" * 1000)
     got = learn(project, "s-2", "Never log the proxy password, not even in tests.")
-    assert got.code == 0 and "proposed" in got.err and len(entries(project)) == 1
+    assert got.code == 0
+    assert "proposed" in got.err
+    assert len(entries(project)) == 1
     got = project.mem("inbox")
-    assert got.code == 5 and "state file" in got.err
+    assert got.code == 5
+    assert "state file" in got.err
     path.unlink()
     got = project.mem("inbox")
-    assert got.code == 0 and "no state file" in got.err and len(entries(project)) == 1
+    assert got.code == 0
+    assert "no state file" in got.err
+    assert len(entries(project)) == 1
 
 
 def test_learn_says_what_becomes_of_what_rules_find(project: Project) -> None:
     """`keep` writes all of it, `off` nothing."""
     path = saved(project, slip(project), "s-1.jsonl")
     project.mem("extract", path, "--set", "learn=off")
-    assert not entries(project) and not waiting(project)
+    assert not entries(project)
+    assert not waiting(project)
     project.mem("extract", path, "--set", "learn=keep")
-    assert len(entries(project)) == 1 and not waiting(project)
+    assert len(entries(project)) == 1
+    assert not waiting(project)
+
+
+def test_the_python_interface_has_the_same(project: Project) -> None:
+    """inbox, keep and drop of `memcli.Memory`."""
+    learn(project, "s-1")
+    memory = Memory(project.root)
+    first, *others = memory.inbox()
+    assert memory.keep(first.id[:8]).events[0].title == first.title
+    assert first.title in project.mem("list").out
+    dropped = memory.drop([one.id for one in others]) if others else None
+    assert memory.inbox() == []
+    assert dropped is None or len(dropped.dropped) == len(others)
+
+
+def test_the_page_has_them(project: Project) -> None:
+    """A tab of the page; its buttons keep and drop."""
+    learn(project, "s-1")
+    before = Memory(project.root).inbox()
+    with opened(Options(str(project.root))) as app:
+        shown = browse(app, Filters()).proposals
+        assert [one["id"] for one in shown] == [one.id for one in before]
+        said = perform(app, {"do": "keep", "id": before[0].id})
+    assert before[0].title in said and before[0].title in project.mem("list").out
+    page = Path(project.mem("browse", "--print").out.strip()).read_text("utf-8")
+    assert 'id="proposals"' in page and '["Proposals", proposals]' in page

@@ -44,11 +44,10 @@ def test_json_lists_every_file_with_its_place(project: Project) -> None:
     project.write("MEMORY.md", "# Heading\n\nProse.\n\n" + project.entry("One"))
     project.write("~/institutional.md", "Norms.\n")
     found = project.mem("index", "--json").json
-    assert found["version"] == 1 and found["sparse_only"]
-    assert (
-        "sparse-only" in project.mem("index").out
-        and "sparse-only" in project.mem("health").out
-    )
+    assert found["version"] == 1
+    assert found["sparse_only"]
+    assert "sparse-only" in project.mem("index").out
+    assert "sparse-only" in project.mem("health").out
     kept = [
         {k: f[k] for k in ("path", "level", "store", "entries")} for f in found["files"]
     ]

@@ -36,16 +36,36 @@ def test_recent_cuts_and_total_counts_all(project: Project) -> None:
 def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
     """As they count: defaults and floors applied, age from the last reinforcement."""
     text = project.entry(
-        "Zebra", id="z" * 8, type="corrective", kind="pitfall", importance=0.2, priority="high",
-        reinforcement_count=3, last_reinforced="2026-11-11", created_at="2026-10-01",
-    )  # fmt: skip
+        "Zebra",
+        id="z" * 8,
+        type="corrective",
+        kind="pitfall",
+        importance=0.2,
+        priority="high",
+        reinforcement_count=3,
+        last_reinforced="2026-11-11",
+        created_at="2026-10-01",
+    )
     project.write("tasks/t.md", "# Prose\n\nA section.\n\n" + text)
     rows = {row["title"]: row for row in project.mem("list", "--json").json["entries"]}
     assert rows["Zebra"] == {
-        "id": "z" * 8, "date": "2026-10-01", "level": "project", "store": "memory", "type": "corrective",
-        "kind": "pitfall", "status": "active", "importance": 0.85, "reinforcement_count": 3, "age_days": 10,
-        "decay": 0.9259, "growth": 1.25, "prominence": 0.9837, "title": "Zebra", "path": "tasks/t.md", "line": 18,
-    }  # fmt: skip
+        "id": "z" * 8,
+        "date": "2026-10-01",
+        "level": "project",
+        "store": "memory",
+        "type": "corrective",
+        "kind": "pitfall",
+        "status": "active",
+        "importance": 0.85,
+        "reinforcement_count": 3,
+        "age_days": 10,
+        "decay": 0.9259,
+        "growth": 1.25,
+        "prominence": 0.9837,
+        "title": "Zebra",
+        "path": "tasks/t.md",
+        "line": 18,
+    }
     assert rows["Prose"]["line"] < 18
 
 
@@ -79,8 +99,14 @@ def test_filters_that_nothing_passes_are_said(project: Project) -> None:
 
 def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
     """Their titles go on with how each begins."""
-    rules = ("Freeze the clock in tests.", "Never push on a Friday.", "Name the seed of a flaky test.",
-             "Ask before a migration.", "Keep the changelog short.", "Read the runbook first.")  # fmt: skip
+    rules = (
+        "Freeze the clock in tests.",
+        "Never push on a Friday.",
+        "Name the seed of a flaky test.",
+        "Ask before a migration.",
+        "Keep the changelog short.",
+        "Read the runbook first.",
+    )
     project.write("MEMORY.md", "## Rules\n" + "".join(f"- {rule}\n" for rule in rules))
     rows = project.mem("list", "--json").json["entries"]
     assert {row["title"] for row in rows} == {f"Rules: - {rule}" for rule in rules}
@@ -90,15 +116,25 @@ def test_explained_entries_come_by_their_weight(project: Project) -> None:
     """Use outweighs age; what the rows say is in --json, too."""
     project.write(
         "MEMORY.md",
-        project.entry("Fades", "words", id="a", created_at="2026-05-25", last_reinforced="")
-        + project.entry("Rises", "words", id="b", reinforcement_count=7, last_reinforced="2026-11-21"),
-    )  # fmt: skip
+        project.entry(
+            "Fades", "words", id="a", created_at="2026-05-25", last_reinforced=""
+        )
+        + project.entry(
+            "Rises",
+            "words",
+            id="b",
+            reinforcement_count=7,
+            last_reinforced="2026-11-21",
+        ),
+    )
     rows = [
         line.split("\t") for line in project.mem("list", "--explain").out.splitlines()
     ]
-    assert [row[1] for row in rows] == ["Rises", "Fades"] and rows[0][3:5] == [
+    assert [row[1] for row in rows] == ["Rises", "Fades"]
+    assert rows[0][3:5] == [
         "1",
         "1.38",
     ]
     found = {row["id"]: row for row in project.mem("list", "--json").json["entries"]}
-    assert found["a"]["decay"] == 0.25 and found["b"]["growth"] == 1.375
+    assert found["a"]["decay"] == 0.25
+    assert found["b"]["growth"] == 1.375

@@ -70,12 +70,13 @@ def check(text: str) -> None:
     assert len(found) == len(file.entries)
     other = derived_id("b", "An edit.")
     assert set(found) == {"a", "b", other, "c", "f", "one", "two"}
-    assert found["a"].reinforcement_count == 4 and found["a"].extra["tags"] == ["x"]
-    assert (
-        found["b"].body == "An edit that is long." and found[other].body == "An edit."
-    )
+    assert found["a"].reinforcement_count == 4
+    assert found["a"].extra["tags"] == ["x"]
+    assert found["b"].body == "An edit that is long."
+    assert found[other].body == "An edit."
     assert found[other].extra["contradicts"] == ["b"]
-    assert found["c"].status == "retired" and found["c"].reinforcement_count == 5
+    assert found["c"].status == "retired"
+    assert found["c"].reinforcement_count == 5
     assert text.startswith(HEAD)
 
 
@@ -149,7 +150,8 @@ def test_what_two_branches_archive_stands_once(project: Project, driver: str) ->
     if driver == "union":
         assert project.mem("compact").code == 0
     text = text_of(project, "MEMORY.archive.md")
-    assert text.count("id: gone") == 1 and "2026-11-22" in text
+    assert text.count("id: gone") == 1
+    assert "2026-11-22" in text
     assert project.mem("compact", "--check").code == 0
 
 
@@ -197,7 +199,8 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) 
     by_git = subprocess.run(
         command, cwd=repo.root, capture_output=True, text=True, check=False
     )
-    assert by_git.returncode == 1 and text.startswith(by_git.stdout)
+    assert by_git.returncode == 1
+    assert text.startswith(by_git.stdout)
     check(HEAD + text[len(by_git.stdout) :])
 
 
@@ -267,10 +270,8 @@ def test_prose_alone_is_merged_as_by_git(
     slow = files(tmp_path / "slow", [b"# M\n", b"# O\n", b"# T\n"])
     late = subprocess.CompletedProcess([], 124, "", "")
     monkeypatch.setattr("memcli.project.git.run", lambda *_, **__: late)
-    assert (
-        merge_driver.main([*slow, "MEMORY.md"]) > 0
-        and Path(slow[1]).read_bytes() == b"# O\n"
-    )
+    assert merge_driver.main([*slow, "MEMORY.md"]) > 0
+    assert Path(slow[1]).read_bytes() == b"# O\n"
 
 
 def test_a_bug_of_ours_is_merged_as_git_does(
@@ -295,7 +296,8 @@ def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
     assert Path(given[1]).stat().st_mode & 0o777 == 0o640
     assert len(list((tmp_path / "mem").iterdir())) == 3
     Path(given[1]).unlink()
-    assert merge_driver.main(given) > 128 and merge_driver.main(["a"]) == 2
+    assert merge_driver.main(given) > 128
+    assert merge_driver.main(["a"]) == 2
     assert merge_driver.main(["/dev/null", *given[1:]]) == 2  # nor is a pipe waited for
 
 

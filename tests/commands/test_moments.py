@@ -19,7 +19,8 @@ def test_a_job_is_named_by_its_folder_alone(
     before = sorted(project.root.rglob("*"))
     done = project.mem(*verb, "--job", job)
     why = "no such job" if job == "none" else "no name of a job"
-    assert done.code == 2 and why in done.err
+    assert done.code == 2
+    assert why in done.err
     written = {path.name for path in set(project.root.rglob("*")) - set(before)}
     assert not {".premortem.md", ".assumptions.jsonl"} & written
 
@@ -33,8 +34,6 @@ def test_a_note_that_cannot_be_read_is_not_written_over(
     """Its line is named, and its bytes stay."""
     path = project.write(name, b"one\ntwo \xff\n")
     done = project.mem(*verb)
-    assert (
-        done.code == 3
-        and f"{name}:2:" in done.err
-        and path.read_bytes() == b"one\ntwo \xff\n"
-    )
+    assert done.code == 3
+    assert f"{name}:2:" in done.err
+    assert path.read_bytes() == b"one\ntwo \xff\n"

@@ -9,8 +9,12 @@ def lived(project: Project) -> None:
     project.write(
         "src/cart.py", "class Cart:\n    def parse(self):\n        return 1\n"
     )
-    project.write("MEMORY.md", project.entry("Freeze time", "Use freezegun, see `src/cart.py`.",
-                                             id="a1b2c3d4"))  # fmt: skip
+    project.write(
+        "MEMORY.md",
+        project.entry(
+            "Freeze time", "Use freezegun, see `src/cart.py`.", id="a1b2c3d4"
+        ),
+    )
     project.commit("start")
     project.mem("reinforce", "a1b2c3d4")
     project.commit("used")
@@ -28,12 +32,19 @@ def test_log_tells_a_life(project: Project) -> None:
     lived(project)
     rows = project.mem("log", "a1b2", "--json").json["rows"]
     assert [row["what"] for row in rows] == [
-        "archived", "retired", "changed", "reinforced", "added"]  # fmt: skip
-    assert rows[1]["detail"] == "no clock any more" and rows[2]["detail"] == "body"
+        "archived",
+        "retired",
+        "changed",
+        "reinforced",
+        "added",
+    ]
+    assert rows[1]["detail"] == "no clock any more"
+    assert rows[2]["detail"] == "body"
     project.mem("restore", "a1b2c3d4")
     assert project.mem("log", "a1b2", "--json").json["rows"][0]["commit"] == ""
     unknown = project.mem("log", "zzzz")
-    assert unknown.code == 2 and "no entry had that id" in unknown.err
+    assert unknown.code == 2
+    assert "no entry had that id" in unknown.err
 
 
 def test_as_of_a_moment(project: Project) -> None:
@@ -61,7 +72,10 @@ def test_why_a_file_is_as_it_is(project: Project) -> None:
     project.mem("restore", "a1b2c3d4")
     told = project.mem("why", "src/cart.py:3", "--json").json
     assert told["within"] == ["parse", "Cart"]
-    assert told["rows"][0]["line"] and "off by one" in told["rows"][0]["title"]
+    assert told["rows"][0]["line"]
+    assert "off by one" in told["rows"][0]["title"]
     assert {row["source"] for row in told["rows"]} == {"memory", "commit"}
     assert "a1b2c3d4" in project.mem("why", "src/cart.py").out
     assert project.mem("why", "no/such.py").code == 2
+    beyond = project.mem("why", "src/cart.py:99999")
+    assert beyond.code == 2 and "the file has 3 lines" in beyond.err

@@ -11,10 +11,22 @@ from memcli.recall.budget import tokens
 from tests.conftest import Project
 
 KEYS = {
-    "id": str, "rank": int, "layer": str, "score": float, "title": str, "text": str, "type": str,
-    "kind": str, "level": str, "store": str, "path": str, "line": int, "age_days": int,
-    "duplicates": list, "key_moment": bool,
-}  # fmt: skip
+    "id": str,
+    "rank": int,
+    "layer": str,
+    "score": float,
+    "title": str,
+    "text": str,
+    "type": str,
+    "kind": str,
+    "level": str,
+    "store": str,
+    "path": str,
+    "line": int,
+    "age_days": int,
+    "duplicates": list,
+    "key_moment": bool,
+}
 FACTORS = (
     "lexical vector relevance importance decay growth prominence level kind".split()
 )
@@ -112,7 +124,8 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     (project.root / "tasks").mkdir()
     (project.root / "tasks" / "x.md").symlink_to("/etc/hostname")
     got = project.mem("recall", "--ranked", "--json", "zebra")
-    assert got.code == 0 and {hit["title"] for hit in got.json["hits"]} == {"A", "B"}
+    assert got.code == 0
+    assert {hit["title"] for hit in got.json["hits"]} == {"A", "B"}
     why = "tasks/x.md:1: is a link that leaves the root; it is not followed"
     assert got.err == f"mem: 3 problems in the memory files ({why}): mem doctor\n"
     assert {problem["path"] for problem in got.json["problems"]} == {
@@ -130,13 +143,13 @@ def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> Non
     torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
     file = project.write("MEMORY.md", torn)
     got = project.mem(*verb.split())
-    assert (
-        "MEMORY.md:1: front matter is not closed" in got.err and "mem doctor" in got.err
-    )
+    assert "MEMORY.md:1: front matter is not closed" in got.err
+    assert "mem doctor" in got.err
     file.unlink()
     os.mkfifo(file)
     got = project.mem(*verb.split())
-    assert "MEMORY.md:1: is no regular file" in got.err and "no memory" not in got.err
+    assert "MEMORY.md:1: is no regular file" in got.err
+    assert "no memory" not in got.err
 
 
 def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None:
@@ -242,7 +255,8 @@ def test_layers_are_shown_in_their_order(filled: Project) -> None:
         "institutional.md"
     ]
     ranked = layers(filled, "--ranked", "cache")
-    assert list(ranked) == ["ranked"] and len(ranked["ranked"]) == 6
+    assert list(ranked) == ["ranked"]
+    assert len(ranked["ranked"]) == 6
 
 
 def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> None:
@@ -281,7 +295,8 @@ def test_details_of_episodes(project: Project) -> None:
     assert titles(project, "quagga") == []
     for when, count in (("auto", 1), ("none", 0), ("high", 2)):
         out = project.mem("recall", "--ranked", "zebra", "--detail", when).out
-        assert out.count("quagga") == count and "key moment" in out
+        assert out.count("quagga") == count
+        assert "key moment" in out
 
 
 @pytest.mark.parametrize("limit", [0, 90, 400])
@@ -302,7 +317,8 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
     for form in ("text", "prompt"):
         out = filled.mem("recall", "cache", "--format", form).out
         places = [out.find(hit["title"]) for hit in got["hits"]]
-        assert -1 not in places and places == sorted(places)
+        assert -1 not in places
+        assert places == sorted(places)
     assert list(got) == [
         "version",
         "mode",
@@ -321,7 +337,8 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
     assert list(got["budget"]) == ["limit", "used", "more"]
     for hit in got["hits"]:
         ranked = hit["layer"] == "ranked"
-        assert bool(hit.pop("factors")) == ranked and list(hit) == list(KEYS)
+        assert bool(hit.pop("factors")) == ranked
+        assert list(hit) == list(KEYS)
         nullable = {"id", "age_days"} if hit["layer"] == "institutional" else set()
         nullable |= set() if ranked else {"score"}
         for key, kind in KEYS.items():
@@ -338,8 +355,10 @@ def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
     """--exit-code makes it 1; without any memory the line says how to begin."""
     got = project.mem("recall", "x")
     assert (got.code, got.out) == (0, "")
-    assert got.err.count("\n") == 1 and "mem add" in got.err
-    assert hits(project, "x") == [] and not (project.root / ".memory.db").exists()
+    assert got.err.count("\n") == 1
+    assert "mem add" in got.err
+    assert hits(project, "x") == []
+    assert not (project.root / ".memory.db").exists()
     fill(project, project.entry("A", "zebra"))
     got = project.mem("recall", "quagga")
     assert (got.code, got.out, got.err) == (
@@ -347,10 +366,8 @@ def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
         "",
         "mem: nothing remembered matches this task\n",
     )
-    assert (
-        hits(project, "quagga") == []
-        and project.mem("recall", "quagga", "--quiet").err == ""
-    )
+    assert hits(project, "quagga") == []
+    assert project.mem("recall", "quagga", "--quiet").err == ""
     assert project.mem("recall", "quagga", "--exit-code").code == 1
     assert project.mem("recall", "zebra", "--exit-code").code == 0
 

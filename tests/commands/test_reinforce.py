@@ -28,10 +28,8 @@ def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
     text = used + project.entry(id="b")
     path = project.write("MEMORY.md", text)
     wanted = text.replace("2026-01-01", "2026-11-21")
-    assert (
-        project.mem("reinforce", "a", "--explicit").code == 0
-        and path.read_text() == wanted
-    )
+    assert project.mem("reinforce", "a", "--explicit").code == 0
+    assert path.read_text() == wanted
     path.write_text(text)
     assert project.mem("reinforce", "a").code == 0
     assert path.read_text() == wanted.replace("count: 3", "count: 4")
@@ -71,9 +69,9 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
     survivor = project.entry(id="s", merged_from=["g"])
     project.write("MEMORY.md", project.entry(id="r", status="retired") + survivor)
     done = project.mem("reinforce", "r", "g", "s")
-    assert (
-        done.code == 0 and "1 retired" in done.out and counts(project, "rs") == [0, 1]
-    )
+    assert done.code == 0
+    assert "1 retired" in done.out
+    assert counts(project, "rs") == [0, 1]
 
 
 def test_ids_that_are_typed_must_be_known(project: Project) -> None:
@@ -85,12 +83,14 @@ def test_ids_that_are_typed_must_be_known(project: Project) -> None:
     assert project.mem("reinforce", "abcd").code == 0
     assert project.mem("reinforce", "ab").code == 3
     typed = project.mem("reinforce", "nope", "abcd")
-    assert typed.code == 3 and "nope" in typed.err
+    assert typed.code == 3
+    assert "nope" in typed.err
     listed = "\n".join(
         line.split("\t")[0] for line in project.mem("list").out.splitlines()
     )
     done = project.mem("reinforce", "--ids", "-", input=f"{listed}\n\nnope\n")
-    assert done.code == 0 and "1 unknown" in done.out
+    assert done.code == 0
+    assert "1 unknown" in done.out
     assert entry_of(project, "abcd1234-x").reinforcement_count == 3
 
 
@@ -150,7 +150,8 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
         "MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a")
     )
     bad = project.mem("reinforce", "--rate", "a=great")
-    assert bad.code == 2 and "again, hard, good, easy" in bad.err
+    assert bad.code == 2
+    assert "again, hard, good, easy" in bad.err
     for args in (
         "",
         "a --set reinforce_mode=guess",
@@ -167,7 +168,8 @@ def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     """The diff is printed; the session can still be counted."""
     project.write("MEMORY.md", project.entry(id="a"))
     shown = project.mem("reinforce", "a", "--session", "s", "--dry-run")
-    assert "+reinforcement_count: 1" in shown.out and counts(project, "a") == [0]
+    assert "+reinforcement_count: 1" in shown.out
+    assert counts(project, "a") == [0]
     project.mem("reinforce", "a", "--session", "s")
     assert counts(project, "a") == [1]
 
@@ -182,11 +184,9 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     project.write("MEMORY.md", project.entry("Good", id="good1"))
     before = bad.read_bytes()
     done = project.mem("reinforce", "bad1", "good1")
-    assert (
-        done.code == 3
-        and "tasks/bad.md:" in done.err
-        and "conflict markers" in done.err
-    )
+    assert done.code == 3
+    assert "tasks/bad.md:" in done.err
+    assert "conflict markers" in done.err
     assert entry_of(project, "good1").reinforcement_count == 1
     assert project.mem("retire", "bad1").code == 5
     project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)

@@ -65,7 +65,8 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
     memory(project)
     reply = ratings(a="again", b="hard", c="good", d="easy")
     done = rated(project, "a", "b", "c", "d", "--session", "s", replies=[reply])
-    assert done.code == 0 and "rated 4 entries" in done.out
+    assert done.code == 0
+    assert "rated 4 entries" in done.out
     for entry_id, rating in zip("abcd", ("again", "hard", "good", "easy"), strict=True):
         entry = entry_of(project, entry_id)
         stability, difficulty = review(
@@ -73,10 +74,8 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
         )
         assert entry.extra["stability"] == pytest.approx(stability, abs=1e-4)
         assert entry.extra["difficulty"] == pytest.approx(difficulty, abs=1e-4)
-        assert (
-            entry.reinforcement_count == (rating != "again")
-            and entry.last_reinforced == "2026-11-21"
-        )
+        assert entry.reinforcement_count == (rating != "again")
+        assert entry.last_reinforced == "2026-11-21"
 
 
 class Meddler:
@@ -107,13 +106,10 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
             ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."
         )
         report = reinforce(app, asked)
-    assert (
-        report.rated == ("a", "b") and entry_of(project, "c").reinforcement_count == 1
-    )
+    assert report.rated == ("a", "b")
+    assert entry_of(project, "c").reinforcement_count == 1
     assert "Body of a person." in entry_of(project, "a").body
     (ask,) = model.asked
-    assert (
-        token not in ask.shared
-        and "We used" in ask.shared
-        and '"id": "b"' in ask.prompt
-    )
+    assert token not in ask.shared
+    assert "We used" in ask.shared
+    assert '"id": "b"' in ask.prompt

@@ -30,9 +30,8 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
     archive = (project.root / "tasks/zoo.archive.md").read_bytes()
     assert project.mem("restore", "z1").code == 0
     entry = next(e for e in parse(path.read_text(), "x").entries if e.id == "z1")
-    assert entry.status == "active" and not [
-        key for key in entry.extra if key.startswith("archived")
-    ]
+    assert entry.status == "active"
+    assert not [key for key in entry.extra if key.startswith("archived")]
     assert (project.root / "tasks/zoo.archive.md").read_bytes() == archive
     assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 0
 
@@ -45,7 +44,8 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
     before = path.read_bytes()
     assert project.mem("retire", "nope").code == 2
     both = project.mem("retire", "abc")
-    assert both.code == 2 and "abc1, abc2" in both.err
+    assert both.code == 2
+    assert "abc1, abc2" in both.err
     assert project.mem("retire", "abc1", "nope").code == 2
     assert path.read_bytes() == before
 
@@ -57,10 +57,8 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
     )
     project.mem("add", "Lesson\nOne line.")
     path.write_text(f"Top.\n\n{path.read_text()}\nBelow.\n")
-    assert (
-        project.mem("undo").code == 0
-        and path.read_text() == f"Top.\n\n{before}\nBelow.\n"
-    )
+    assert project.mem("undo").code == 0
+    assert path.read_text() == f"Top.\n\n{before}\nBelow.\n"
     path.write_text("# Head\n")
     project.mem("add", "A zebra\nzebra")
     project.mem("retire", parse(path.read_text(), "x").entries[0].id)
@@ -69,10 +67,8 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
     path.write_text(f"{path.read_text()}\nMore.\n")
     archive = project.root / "MEMORY.archive.md"
     archive.write_text(f"{archive.read_text()}\nNoted.\n")
-    assert (
-        "\n+zebra" in project.mem("undo", "--dry-run").out
-        and project.mem("undo").code == 0
-    )
+    assert "\n+zebra" in project.mem("undo", "--dry-run").out
+    assert project.mem("undo").code == 0
     assert (path.read_text(), archive.read_text()) == (
         f"{retired}\nMore.\n",
         "\nNoted.\n",
@@ -87,7 +83,8 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
         "",
     ):
         path.write_text(text)
-        assert project.mem("undo").code == 5 and path.read_text() == text
+        assert project.mem("undo").code == 5
+        assert path.read_text() == text
 
 
 def test_undo_takes_back_the_last_write_and_then_the_one_before(
@@ -100,18 +97,19 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(
     states.append(path.read_bytes())
     project.mem("retire", "a1")
     shown = project.mem("undo", "--dry-run")
-    assert "-status: retired" in shown.out and path.read_bytes() not in states
+    assert "-status: retired" in shown.out
+    assert path.read_bytes() not in states
     last = project.mem("undo")
-    assert last.code == 0 and path.read_bytes() == states[1]
+    assert last.code == 0
+    assert path.read_bytes() == states[1]
     assert last.out.startswith("took back retire of ")
     assert last.out.endswith(
         ": MEMORY.md\nthe write before it, reinforce, is taken back by another mem undo\n"
     )
     first = project.mem("undo")
-    assert (
-        first.code == 0
-        and path.read_bytes() == states[0]
-        and "before it" not in first.out
-    )
+    assert first.code == 0
+    assert path.read_bytes() == states[0]
+    assert "before it" not in first.out
     nothing = project.mem("undo")
-    assert nothing.code == 1 and "nothing to undo" in nothing.out
+    assert nothing.code == 1
+    assert "nothing to undo" in nothing.out

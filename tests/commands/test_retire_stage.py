@@ -44,7 +44,8 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
     assert not (project.root / ".current-stage").exists()
     assert "retired_because: stage design" in (project.root / "MEMORY.md").read_text()
     again = project.mem("retire-stage", "design")
-    assert again.code == 0 and "retired 0 entries" in again.out
+    assert again.code == 0
+    assert "retired 0 entries" in again.out
 
 
 def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
@@ -55,7 +56,8 @@ def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
     assert project.mem("retire-stage", "unknown").code == 0
     assert stages(project) == {"u": "active"}
     wrong = project.mem("retire-stage", "lunch")
-    assert wrong.code == 2 and "specification, planning" in wrong.err
+    assert wrong.code == 2
+    assert "specification, planning" in wrong.err
 
 
 def test_the_first_detection_only_writes_the_stage(project: Project) -> None:
@@ -86,7 +88,8 @@ def test_what_has_a_kind_at_the_project_outlasts_its_stage(project: Project) -> 
         assert project.mem("add", "--kind", kind, text).code == 0
     project.write("INTENT.md", "---\nstage: implementation\n---\n")
     done = project.mem("compact", "--due")
-    assert done.code == 0 and "retired" not in done.out
+    assert done.code == 0
+    assert "retired" not in done.out
     assert (project.root / ".current-stage").read_text() == "implementation\n"
     assert set(stages(project).values()) == {"active"}
     assert "permission" in project.mem("recall", "add a permission").out
@@ -124,7 +127,8 @@ def test_the_domain_follows_the_level_and_can_be_said(project: Project) -> None:
     ]
     assert project.mem("show", added, "--json").json["domain"] == "task"
     edited = project.mem("edit", added, "--domain", "team", "--json")
-    assert edited.code == 0 and edited.json["changed"] == ["domain"]
+    assert edited.code == 0
+    assert edited.json["changed"] == ["domain"]
     assert project.mem("show", added, "--json").json["domain"] == "team"
     assert project.mem("add", "x", "--domain", "both").code == 2
     assert project.mem("edit", added, "--domain", "both").code == 2
@@ -144,10 +148,10 @@ def test_a_stage_that_would_take_too_much_is_refused(
     path = project.write("MEMORY.md", gone + project.entry() + project.entry())
     before = path.read_text()
     refused = project.mem(*args)
-    assert (
-        refused.code == 5 and "2 of 4 live entries would leave MEMORY.md" in refused.err
-    )
-    assert "--allow-loss" in refused.err and path.read_text() == before
+    assert refused.code == 5
+    assert "2 of 4 live entries would leave MEMORY.md" in refused.err
+    assert "--allow-loss" in refused.err
+    assert path.read_text() == before
     assert (project.root / ".current-stage").read_text() == "design\n"
     assert project.mem(*args, "--allow-loss").code == 0
     assert (project.root / ".current-stage").read_text() == "review\n"
@@ -169,7 +173,8 @@ def test_a_run_never_retires_what_it_wrote(project: Project) -> None:
     assert (entry.status, entry.phase, entry.domain) == ("active", "design", "team")
     assert (project.root / ".current-stage").read_text() == "review\n"
     again = project.mem("extract", path)
-    assert "nothing new" in again.out and len(entries(project)) == 1
+    assert "nothing new" in again.out
+    assert len(entries(project)) == 1
 
 
 @pytest.mark.parametrize(
@@ -187,10 +192,14 @@ def test_an_intent_that_is_no_text_is_unknown(project: Project, text: bytes) -> 
     fill(project)
     project.write("tasks/a.md", project.entry(id="r", status="retired"))
     told = project.mem("retire-stage")
-    assert told.code == 3 and "unknown" in told.out
-    assert told.err.count("INTENT.md") == 1 and len(told.err.splitlines()) == 1
+    assert told.code == 3
+    assert "unknown" in told.out
+    assert told.err.count("INTENT.md") == 1
+    assert len(told.err.splitlines()) == 1
     due = project.mem("compact", "--due")
-    assert due.code == 0 and "INTENT.md" in due.err and "retired" in due.out
+    assert due.code == 0
+    assert "INTENT.md" in due.err
+    assert "retired" in due.out
     assert (project.root / ".current-stage").read_text() == "design\n"
     assert "retired" not in stages(project).values()
 
@@ -239,7 +248,8 @@ def test_a_model_is_asked_only_when_the_user_enabled_it(
     assert failed.code == 4 or failed.out.strip() == "unknown"
     project.write(".mem.toml", 'llm = "scripted"\n')
     refused = project.mem("retire-stage", "--detect-only")
-    assert refused.code == 2 and ".mem.toml:1" in refused.err
+    assert refused.code == 2
+    assert ".mem.toml:1" in refused.err
 
 
 def test_a_file_whose_name_is_no_utf8_is_retired_in_its_place(project: Project) -> None:

@@ -18,7 +18,8 @@ def test_a_file_that_is_no_text_stops_the_detection(
     project.write(name, b"Stage: review\n\xff\n")
     before = (project.root / "MEMORY.md").read_bytes()
     done = project.mem("retire-stage")
-    assert done.code == 3 and f"{name}:2: is not UTF-8 text" in done.err
+    assert done.code == 3
+    assert f"{name}:2: is not UTF-8 text" in done.err
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
@@ -34,10 +35,8 @@ def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> N
         "tasks/torn.md", project.entry("Torn", "Words.", id="torn", **DESIGN) + conflict
     )
     done = project.mem("retire-stage", "design")
-    assert (
-        done.code == 3
-        and "tasks/broken.md:4" in done.err
-        and "tasks/torn.md" in done.err
-    )
+    assert done.code == 3
+    assert "tasks/broken.md:4" in done.err
+    assert "tasks/torn.md" in done.err
     assert "status: retired" in (project.root / "MEMORY.md").read_text()
     assert "status: retired" not in torn.read_text()

@@ -16,12 +16,20 @@ def filled(project: Project) -> Project:
     project.write(
         "MEMORY.md",
         project.entry(
-            "First", "Body of it.", id=A, kind="pitfall", tags=["x"], paths=["src/*"], session_id="s9",
-            supports=[C], merged_from=["old1"], reinforcement_count=2,
+            "First",
+            "Body of it.",
+            id=A,
+            kind="pitfall",
+            tags=["x"],
+            paths=["src/*"],
+            session_id="s9",
+            supports=[C],
+            merged_from=["old1"],
+            reinforcement_count=2,
         )
         + project.entry("Second", "Other.", id=B)
         + project.entry("Third", "Third body.", id=C),
-    )  # fmt: skip
+    )
     return project
 
 
@@ -67,7 +75,8 @@ def test_raw_shows_bytes(project: Project) -> None:
     assert project.shell("show", A, "--raw").out == text
     shown = project.mem("show", A)
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", shown.out)
-    assert "Title" in shown.out and "body" in shown.out
+    assert "Title" in shown.out
+    assert "body" in shown.out
 
 
 def test_prose_can_be_shown(project: Project) -> None:
@@ -75,4 +84,5 @@ def test_prose_can_be_shown(project: Project) -> None:
     project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
     [row] = project.mem("list", "--json").json["entries"]
     got = project.mem("show", row["id"][:8])
-    assert "The zebra sleeps." in got.out and "Notes > Herd" in got.out
+    assert "The zebra sleeps." in got.out
+    assert "Notes > Herd" in got.out

@@ -68,7 +68,8 @@ def test_two_machines_that_edited_at_once_hold_the_same(
         each.mem("add", "--level", "global", f"A lesson of {each.folder.name}")
         (each.home / "institutional.md").write_bytes(f"# Norms\r\n\r\n{text}".encode())
     in_step(one, two, one)
-    assert one.text() == two.text() and "reinforcement_count: 2" in one.text()
+    assert one.text() == two.text()
+    assert "reinforcement_count: 2" in one.text()
     assert one.text().count("A lesson of ") == 2
     assert one.text("institutional.md") == two.text("institutional.md")
     assert sorted(one.text("institutional.md").splitlines()) == [
@@ -93,11 +94,11 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(
     named = project.git(
         "--git-dir", str(one.git_dir), "ls-tree", "-r", "--name-only", "main"
     )
-    assert named == "MEMORY.md\n" and not (one.home / ".git").exists()
+    assert named == "MEMORY.md\n"
+    assert not (one.home / ".git").exists()
     assert project.git("--git-dir", str(one.git_dir), "status", "--porcelain") == ""
-    assert (
-        one.mem("init", "--home-git", "--remove").code == 0 and not one.git_dir.exists()
-    )
+    assert one.mem("init", "--home-git", "--remove").code == 0
+    assert not one.git_dir.exists()
     assert one.mem("sync").code == 2
 
 
@@ -112,7 +113,8 @@ def test_a_dry_run_shows_what_would_come_and_writes_nothing(
     assert (
         "+## [2026-11-21] Deploy on Tuesdays only" in two.mem("sync", "--dry-run").out
     )
-    assert two.text() == before and one.mem("sync").out == "in step\n"
+    assert two.text() == before
+    assert one.mem("sync").out == "in step\n"
 
 
 @pytest.mark.parametrize("what", ["secret", "link", "conflict"])
@@ -131,7 +133,9 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
     else:
         path.write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     done = one.mem("sync")
-    assert done.code == 5 and "MEMORY.md" in done.err and "hint:" in done.err
+    assert done.code == 5
+    assert "MEMORY.md" in done.err
+    assert "hint:" in done.err
     assert project.git("for-each-ref", cwd=remote) == ""
 
 
@@ -147,7 +151,8 @@ def test_a_link_inside_the_home_folder_is_written_through(
     in_step(one, two)
     assert (two.home / "MEMORY.md").is_symlink()
     kept = (two.home / "dotfiles" / "notes.md").read_text()
-    assert "Deploy on Tuesdays only" in kept and kept == one.text()
+    assert "Deploy on Tuesdays only" in kept
+    assert kept == one.text()
 
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
@@ -169,7 +174,8 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:main", cwd=other)
     done = one.mem("sync")
-    assert done.code == 5 and name.partition("/")[0] in done.err
+    assert done.code == 5
+    assert name.partition("/")[0] in done.err
     assert list(one.home.iterdir()) == []
 
 
@@ -301,7 +307,8 @@ def test_a_failed_network_costs_nothing(
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     remote.rename(remote.with_name("away"))
     done = one.mem("sync")
-    assert done.code == 4 and "what is here is committed" in done.err
+    assert done.code == 4
+    assert "what is here is committed" in done.err
     remote.with_name("away").rename(remote)
     in_step(one, two)
     assert "Tuesdays" in two.text()
@@ -314,7 +321,8 @@ def test_a_file_that_is_gone_comes_back(pair: tuple[Machine, Machine]) -> None:
     in_step(one, two)
     (one.home / "MEMORY.md").unlink()
     in_step(one, two)
-    assert one.text() == two.text() and "Tuesdays" in one.text()
+    assert one.text() == two.text()
+    assert "Tuesdays" in one.text()
 
 
 def test_the_users_hooks_run_and_may_refuse(pair: tuple[Machine, Machine]) -> None:
@@ -325,7 +333,8 @@ def test_the_users_hooks_run_and_may_refuse(pair: tuple[Machine, Machine]) -> No
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
     hook.chmod(0o755)
     done = one.mem("sync")
-    assert done.code == 5 and "not today" in done.err
+    assert done.code == 5
+    assert "not today" in done.err
     hook.unlink()
     assert "1 commit sent" in one.mem("sync").out
 
@@ -372,6 +381,7 @@ def test_a_sync_that_was_killed_around_its_write_is_done_again(
         (two.home / "MEMORY.md").write_text(old)
     (two.home / "institutional.md").write_text("# Norms\n\nWritten after it.\n")
     in_step(two, one, two)
-    assert one.text() == two.text() and "A lesson of one" in one.text()
+    assert one.text() == two.text()
+    assert "A lesson of one" in one.text()
     assert "reinforcement_count: 2" in one.text()
     assert one.text("institutional.md") == "# Norms\n\nWritten after it.\n"

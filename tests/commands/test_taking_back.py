@@ -25,15 +25,29 @@ def titles(project: Project) -> list[str]:
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ("Forget what I told you about the port of the gateway.", ["Tabs are four wide"]),
-        ("The rule about tabs is no longer true.", ["The gateway listens on port 8080"]),
-        ("Vergiss, was ich über Tabs gesagt habe.", ["The gateway listens on port 8080"]),
+        (
+            "Forget what I told you about the port of the gateway.",
+            ["Tabs are four wide"],
+        ),
+        (
+            "The rule about tabs is no longer true.",
+            ["The gateway listens on port 8080"],
+        ),
+        (
+            "Vergiss, was ich über Tabs gesagt habe.",
+            ["The gateway listens on port 8080"],
+        ),
         ("忘掉我说的关于 tabs 的规则", ["The gateway listens on port 8080"]),
-        ("Forget it, go on.", ["Tabs are four wide", "The gateway listens on port 8080"]),
-        ("Forget what I said about the weather.",
-         ["Tabs are four wide", "The gateway listens on port 8080"]),
+        (
+            "Forget it, go on.",
+            ["Tabs are four wide", "The gateway listens on port 8080"],
+        ),
+        (
+            "Forget what I said about the weather.",
+            ["Tabs are four wide", "The gateway listens on port 8080"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_meant_is_retired_and_nothing_else(
     project: Project, said: str, kept: list[str]
 ) -> None:
@@ -65,9 +79,11 @@ def test_a_new_value_supersedes_the_old_one(project: Project) -> None:
     )
     session(project, "talk", said)
     told = project.mem("recall", "which port does the gateway listen on").out
-    assert "9090" in told and "8080" not in told
+    assert "9090" in told
+    assert "8080" not in told
     archive = (project.root / "MEMORY.archive.md").read_text()
-    assert "superseded_by:" in archive and "8080" in archive
+    assert "superseded_by:" in archive
+    assert "8080" in archive
 
 
 def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None:
@@ -80,7 +96,9 @@ def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None
         "The  database is ＤＢ-QX71.internal",
     ):
         done = project.mem("add", text)
-        assert done.code == 5 and "moved" in done.err and "--again" in done.err
+        assert done.code == 5
+        assert "moved" in done.err
+        assert "--again" in done.err
     assert project.mem("add", "--again", "The database is db-qx71.internal").code == 0
 
 
@@ -96,7 +114,8 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     entry = next(row["id"] for row in found if row["title"] == WORDS)
     before = (project.root / "MEMORY.md").read_bytes()
     dry = project.mem("forget", entry[:8], "--dry-run")
-    assert dry.code == 0 and (project.root / "MEMORY.md").read_bytes() == before
+    assert dry.code == 0
+    assert (project.root / "MEMORY.md").read_bytes() == before
     done = project.mem("forget", entry[:8])
     assert done.code == 0, done.err
     assert "git filter-repo" in done.out
@@ -104,7 +123,8 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     left = [path for path in files_of(project, world) if has(path, b"zanzibarquokka")]
     assert left == []
     again = project.mem("add", WORDS)
-    assert again.code == 5 and "forgotten" in again.err
+    assert again.code == 5
+    assert "forgotten" in again.err
 
 
 def files_of(project: Project, world: Path) -> list[Path]:

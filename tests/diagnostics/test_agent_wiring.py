@@ -30,9 +30,14 @@ def test_what_codex_does_not_trust_is_said(project: Project) -> None:
     ) in first
     assert any("does not trust these hooks yet" in what for _, what in first)
     events = json.loads(path.read_text())["hooks"]
-    snake = {"SessionStart": "session_start", "SubagentStart": "subagent_start",
-             "UserPromptSubmit": "user_prompt_submit", "PreToolUse": "pre_tool_use",
-             "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # fmt: skip
+    snake = {
+        "SessionStart": "session_start",
+        "SubagentStart": "subagent_start",
+        "UserPromptSubmit": "user_prompt_submit",
+        "PreToolUse": "pre_tool_use",
+        "PreCompact": "pre_compact",
+        "SessionEnd": "session_end",
+    }
     lines = [f'[projects."{project.root}"]', 'trust_level = "trusted"']
     for event in events:
         lines += [
@@ -41,6 +46,23 @@ def test_what_codex_does_not_trust_is_said(project: Project) -> None:
         ]
     project.write("~/.codex/config.toml", "\n".join(lines))
     assert rows(project) == [("PASS", "Codex calls mem")]
+
+
+def test_a_plug_in_that_codex_does_not_trust_is_named(project: Project) -> None:
+    """Each of its events, until a person has approved it."""
+    on = '[plugins."mem@here"]\nenabled = true\n'
+    project.write("~/.codex/config.toml", on)
+    ((status, what), *_) = rows(project)
+    assert status == "WARN" and "plug-in's hooks yet: SessionStart" in what
+    events = ["session_start", "subagent_start", "user_prompt_submit", "pre_tool_use",
+              "pre_compact", "session_end"]  # fmt: skip
+    place = "/home/a/.codex/plugins/cache/here/mem/hooks/codex-hooks.json"
+    states = [
+        f'[hooks.state."{place}:{event}:0:0"]\ntrusted_hash = "sha256:x"\n'
+        for event in events
+    ]
+    project.write("~/.codex/config.toml", on + "".join(states))
+    assert rows(project) == [("PASS", "the plug-in of mem is on in codex")]
 
 
 def test_a_hook_that_sits_twice_is_named(project: Project) -> None:
@@ -69,7 +91,8 @@ def test_wiring_whose_program_is_gone_can_be_taken_back(project: Project) -> Non
         "checks"
     ]
     gone = [row for row in found if "a program that is not there: mem" in row["detail"]]
-    assert gone and "mem init --remove --all" in gone[0]["hint"]
+    assert gone
+    assert "mem init --remove --all" in gone[0]["hint"]
 
 
 def test_a_damaged_state_file_is_mended(project: Project) -> None:

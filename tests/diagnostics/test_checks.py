@@ -147,7 +147,8 @@ def test_institutional_text_is_measured_with_what_stands_above_it() -> None:
     assert (found.name, found.path) == (
         "institutional",
         "institutional.md",
-    ) and "201 tokens" in found.detail
+    )
+    assert "201 tokens" in found.detail
     assert rows(own, above, max_tokens=0) == []
     same = document("x" * 400, "institutional.md", store="institutional")
     assert rows(same, above, max_tokens=200) == []

@@ -61,7 +61,8 @@ def test_freshness_is_the_median_decay() -> None:
     aged = metrics.freshness(
         [item(1), *(item(i, decay=0.1, age=400, stale=True) for i in range(2, 6))]
     )
-    assert fresh.value == 100 and aged.value == pytest.approx(10)
+    assert fresh.value == 100
+    assert aged.value == pytest.approx(10)
     assert (fresh.raise_with.split()[1], aged.raise_with) == (
         "reinforce",
         "mem compact --stale",
@@ -74,11 +75,9 @@ def test_coverage_is_the_indexed_share() -> None:
     some = metrics.coverage(Indexed(6, 10))
     unread = metrics.coverage(Indexed(10, 11, 1))
     assert (full.value, some.value) == (100, 60)
-    assert (
-        unread.value is not None
-        and unread.value < 100
-        and "1 file could not be read" in unread.reason
-    )
+    assert unread.value is not None
+    assert unread.value < 100
+    assert "1 file could not be read" in unread.reason
     assert some.raise_with == "mem index --rebuild"
 
 
@@ -89,7 +88,10 @@ def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
         [*related(20), *(e._replace(id=f"x{e.id}") for e in apart(20))]
     ).value
     assert metrics.coherence(apart(20)).value == 0
-    assert theme is not None and mixed is not None and theme > 50 and mixed < theme
+    assert theme is not None
+    assert mixed is not None
+    assert theme > 50
+    assert mixed < theme
 
 
 def test_duplicates_lower_coherence() -> None:
@@ -99,15 +101,11 @@ def test_duplicates_lower_coherence() -> None:
     copies = [entry._replace(id=f"{entry.id}-{n}") for entry in theme for n in range(3)]
     clean = metrics.coherence(theme)
     copied = metrics.coherence([*theme, *copies])
-    assert (
-        clean.value is not None
-        and copied.value is not None
-        and copied.value < clean.value
-    )
-    assert (
-        copied.raise_with == "mem compact"
-        and "48 of them have a near-duplicate" in copied.reason
-    )
+    assert clean.value is not None
+    assert copied.value is not None
+    assert copied.value < clean.value
+    assert copied.raise_with == "mem compact"
+    assert "48 of them have a near-duplicate" in copied.reason
 
 
 def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
@@ -143,7 +141,9 @@ def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
     ]
     high = metrics.efficiency(good, ())
     low = metrics.efficiency(noise, ())
-    assert high.value is not None and low.value is not None and high.value > low.value
+    assert high.value is not None
+    assert low.value is not None
+    assert high.value > low.value
     assert "--limit" in low.raise_with
 
 
@@ -152,12 +152,16 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     """0 to 100 or None; weights 1 in sum; shuffled entries give the same report."""
     dice = random.Random(seed)
     items = [
-        item(i, " ".join(dice.choices("ab cd é 语 ef".split(), k=dice.randrange(9))))._replace(
-            decay=dice.uniform(0.1, 1), age=dice.randrange(10**6),
-            stale=dice.random() < 0.5, linked=dice.random() < 0.5,
+        item(
+            i, " ".join(dice.choices("ab cd é 语 ef".split(), k=dice.randrange(9)))
+        )._replace(
+            decay=dice.uniform(0.1, 1),
+            age=dice.randrange(10**6),
+            stale=dice.random() < 0.5,
+            linked=dice.random() < 0.5,
         )
         for i in range(dice.randrange(25))
-    ]  # fmt: skip
+    ]
     scores = (None, math.nan, math.inf, -1.0, 0.0, 0.5, 1e300)
     log = [
         LoggedHit(
@@ -178,7 +182,8 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     found = health(items, Indexed(held, held + missing), log, places)
     for metric in found.metrics.values():
         assert metric.value is None or 0 <= metric.value <= 100
-        assert metric.raise_with.startswith("mem ") and metric.reason.endswith(".")
+        assert metric.raise_with.startswith("mem ")
+        assert metric.reason.endswith(".")
         assert (metric.value is None) == (metric.weight == 0)
     assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(
         1, abs=1e-3

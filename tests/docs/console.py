@@ -97,6 +97,7 @@ def world(folder: Path) -> dict[str, str]:
         "HOME": str(folder / "home"),
         "MEM_HOME": "",
         "MEM_NOW": TODAY,
+        "MEM_HOOK_SECONDS": "600",
         # the same with and without the extra; a page says so where it wants vectors
         "MEM_EMBEDDER": "none",
         **{f"XDG_{name.upper()}_HOME": path for name, path in names.items()},

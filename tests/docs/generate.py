@@ -38,6 +38,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "HOW": ("flag", "decay", "resolve"),
     "MODE": ("retrieved", "aligned", "rated"),
     "ENGINE": ("auto", "llm", "rules"),
+    "BINDING": ("ask", "deny", "off"),
     "SCOPE": scopes.NAMES,
     "TARGET": ("claude", "agents-md", "json"),
     "SHELL": ("bash", "zsh", "fish"),
@@ -221,12 +222,10 @@ def configuration() -> None:
     """Every key: default, allowed values, meaning, who may set it."""
     defaults = config.Config()
     rows = []
-    lines = Path(__file__).with_name("keys.txt").read_text("utf-8").splitlines()
-    meanings = dict(line.split(": ", 1) for line in lines)
-    for key, check in keys.KEYS.items():
-        who = "anyone" if key in keys.OF_A_REPOSITORY else "the user"
-        default = _toml(getattr(defaults, key))
-        rows.append((f"`{key}`", default, allowed(check), meanings[key], who))
+    for name, key in keys.KEYS.items():
+        who = "anyone" if key.anyone else "the user"
+        default = _toml(getattr(defaults, name))
+        rows.append((f"`{name}`", default, allowed(key.check), key.meaning, who))
     _say(_table(("key", "default", "allowed", "meaning", "may be set by"), rows))
 
 

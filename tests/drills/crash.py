@@ -12,7 +12,8 @@ run, every second one in its later half. After each kill:
 - every entry there ever was is in a file or in an archive, unless an undo was to take
   it away;
 - the same command run again succeeds and ends where an undisturbed one ends;
-- then there is no temporary file, no journal, no note of a lock, and no text set aside;
+- then there is no temporary file, no journal, no note of a lock, no text set aside,
+  and no undo record of what was forgotten;
 - the index, brought up to date, equals one built from nothing."""
 
 import argparse
@@ -35,6 +36,7 @@ from typing import NamedTuple
 from memcli.app import App, Options
 from memcli.memory.changes import render_entry
 from memcli.memory.parser import parse
+from memcli.storage.inbox import Inbox
 from memcli.storage.state import Spool, Spooled, State
 from tests.drills import forge
 
@@ -68,6 +70,11 @@ class World:
     @property
     def said(self) -> Path:
         return self.base / "said"
+
+    @property
+    def proposal(self) -> Path:
+        """Where the id of what waits for a yes is written down."""
+        return self.base / "world" / "proposal"
 
     @property
     def state(self) -> Path:
@@ -284,6 +291,32 @@ def _shown(world: World) -> None:
     )
 
 
+def _proposed(world: World) -> None:
+    said = (
+        ("user", "Please make the checkout page load faster."),
+        ("assistant", "I installed a package with npm."),
+        ("user", "No, don't use npm. Use pnpm."),
+        ("assistant", "You're right, pnpm it is."),
+    )
+    path = transcript(world.home / "sessions" / "two.jsonl", "s-2", world.root, said)
+    assert world.mem("extract", "--engine", "rules", "-q", path) == 0
+    with App(Options(root=str(world.root)), world.environ, world.root) as app:
+        history = State(world.state, app.project.key)
+        ids = [row.id for row in Inbox(history).every()]
+        history.close()
+    assert len(ids) == 1, ids
+    world.proposal.write_text(ids[0], encoding="utf-8")
+
+
+def _exported(world: World) -> None:
+    (world.root / "AGENTS.md").write_text(PROSE, encoding="utf-8")
+    assert world.mem("export", "--target", "agents-md", "--out", "AGENTS.md", "-q") == 0
+
+
+def _registered(world: World) -> None:
+    assert world.mem("init", "--all", "-q") == 0
+
+
 OLD = tuple(f"f{i}-old" for i in range(8))
 KEPT = tuple(f"f{i}-keep" for i in range(8))
 LESSON = "Always warm the cache of the search service before a deployment."
@@ -302,6 +335,12 @@ VERBS = (
     Verb("export", ("export", "--target", "agents-md", "--out", "AGENTS.md", "-q")),
     Verb("init", ("init", "--all", "-q")),
     Verb("doctor --fix", ("doctor", "--fix", "-q"), _unmarked, codes=(0, 1)),
+    Verb("edit", ("edit", "f0-keep", "--title", "Another title", "--body", LESSON, "-q")),
+    Verb("guard", ("guard", "f1-keep", "--command", "git push --force*", "-q")),
+    Verb("keep", ("keep", "{proposal}", "-q"), _proposed, codes=(0, 2)),
+    Verb("forget", ("forget", *KEPT, "-q"), takes=True, codes=(0, 2)),
+    Verb("export --remove", ("export", "--remove", "--out", "AGENTS.md", "-q"), _exported),
+    Verb("init --remove", ("init", "--remove", "-q"), _registered),
     Verb("merge-driver", ("merge", "-q", "--no-edit", "side"), _branches, own=True),
     Verb("hook worker", ("hook", "worker", "{root}", "go"), _spool),
     Verb("hook session-end", ("hook", "session-end"), _ended, _payload, settle=True),
@@ -374,6 +413,8 @@ class Drill:
         names = {
             "{transcript}": str(self.world.home / "sessions" / "one.jsonl"), "{root}": str(self.world.root),
         }  # fmt: skip
+        if self.world.proposal.exists():
+            names["{proposal}"] = self.world.proposal.read_text(encoding="utf-8")
         return tuple(names.get(argument, argument) for argument in verb.arguments)
 
     def _settle(self) -> None:
@@ -530,6 +571,11 @@ def lost(
 def litter(world: World) -> list[str]:
     paths = [*world.base.joinpath("world").rglob("*.mem-tmp-*")]
     paths += [*(world.state / "pending").glob("*"), *(world.state / "aside").glob("*")]
+    paths += [
+        path
+        for path in (world.state / "undo").rglob("*.json")
+        if '"verb": "forget"' in path.read_text(encoding="utf-8")
+    ]
     lock = world.state / "write.lock"
     paths += [lock] if lock.exists() and lock.stat().st_size else []
     return [f"left {path.relative_to(world.base)}" for path in paths]

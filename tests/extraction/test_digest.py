@@ -98,3 +98,9 @@ def test_a_digest_closes_no_fence_and_holds_no_secret() -> None:
     assert made.text.count("</transcript>") == 1
     assert token[:12] not in made.text
     assert not any(token[:12] in text for text in made.shown.values())
+
+
+def test_what_is_said_again_word_for_word_is_shown_once() -> None:
+    """Where it was said last."""
+    again = (human("Fix the build."), agent("Trying."), human("Fix the build."))
+    assert [*digest.digest((*again, agent("Done."))).shown] == [2, 3, 4]

@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.extraction import rules
-from memcli.extraction.episodes import (
-    DETAIL,
-    KEY,
-    MOST,
-    EpisodeDraft,
-    outcome,
-    segments,
-    surprises_of,
-    told,
-)
+from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
+from memcli.extraction.segments import KEY, MOST, segments, surprises_of
 from memcli.sessions.model import Session, Stretch, Turn
 from tests.extraction.turns import agent, human, ran
 
@@ -133,6 +125,10 @@ def test_detail_is_bounded() -> None:
         ([human("do it"), *ran(error=True), agent("2 passed, 0 failed")], "partial"),
         ([human("do it"), *ran(error=True), agent("3 tests failed")], "failure"),
         ([human("still fails"), *ran(), agent("Fixed now.")], "success"),
+        ([human("do it"), agent("All 20 tests pass.")], "unknown"),
+        ([human("do it"), *ran("ls specs/checklist.md"), agent("Done.")], "unknown"),
+        ([human("do it"), *ran('git commit -m "x"'), agent("Done.")], "unknown"),
+        ([agent("Done."), human("Great, now add the other page too.")], "unknown"),
         ([human("do it"), agent("Done and finished.")], "unknown"),
         ([], "unknown"),
     ],
@@ -140,7 +136,7 @@ def test_detail_is_bounded() -> None:
 def test_the_outcome_is_the_persons_word_else_the_evidence(
     turns: list[Turn], expected: str
 ) -> None:
-    """Tests and commits; what the agent claims is none."""
+    """Tests and builds; what the agent claims is none, nor is a commit."""
     assert outcome(turns) == expected
 
 

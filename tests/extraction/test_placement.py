@@ -6,6 +6,7 @@ import pytest
 
 from memcli.extraction import placement
 from memcli.extraction.drafts import drafts_of, is_tainted
+from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import Place, place
 from memcli.sessions.model import Finding, Session, Turn
@@ -133,14 +134,12 @@ def test_taint_is_seen_without_being_told() -> None:
 def test_bullets_go_to_the_end_of_the_prose() -> None:
     """Entries in an institutional file stay as they are, and line ends too."""
     text = "# Norms\r\n\r\nText.\r\n\r\n" + entry("B.").replace("\n", "\r\n")
-    after = placement.with_bullets(
-        parse(text, "institutional.md"), ["- [2026-11-21] A norm."]
-    )
+    after = with_bullets(parse(text, "institutional.md"), ["- [2026-11-21] A norm."])
     assert after.startswith(
         "# Norms\r\n\r\nText.\r\n\r\n- [2026-11-21] A norm.\r\n\r\n---\r\n"
     )
     assert [e.id for e in parse(after, "institutional.md").entries] == ["e-1"]
-    assert placement.with_bullets(parse("", "x"), ["- a"]) == "- a\n"
+    assert with_bullets(parse("", "x"), ["- a"]) == "- a\n"
 
 
 def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:

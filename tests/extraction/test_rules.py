@@ -32,6 +32,7 @@ def proposed(*turns: Turn) -> list[Finding]:
 
 FOR_GOOD = [
     "Ask me before you run migrations.",
+    "Every public function must have a test with a real file.",
     "We always deploy from the release branch, because the main branch broke production last time.",
     "No, don't use npm in this project. Use pnpm.",
     "The snapshot schema should never be updated, it is a point in time.",

@@ -20,9 +20,10 @@ from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter, importers
 from memcli.exchange.importers import split_front
 from memcli.extraction import drafts, episodes, prompts, rules, scopes
+from memcli.extraction.segments import segments
 from memcli.hooks import before_tool, calls
 from memcli.index import lexical, refresh
-from memcli.index.lexical import quoted
+from memcli.index.fulltext import quoted
 from memcli.install import agent_settings, git_hooks
 from memcli.memory import front_matter
 from memcli.memory.bodies import safe_body
@@ -37,7 +38,8 @@ from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import contradictions, near_duplicate
 from memcli.text import model_output
-from memcli.text.controls import for_display, for_prompt, neutralise
+from memcli.text.controls import for_display, for_prompt
+from memcli.text.injections import neutralise
 from memcli.text.secrets import redact_secrets
 from tests.install import is_installed
 
@@ -127,7 +129,7 @@ def _learned(text: str) -> None:
         said = "\n".join(json.dumps(line) for line in lines)
         session = reader.read_all(io.BytesIO(said.encode()), format="chat")[-1]
         found = rules.find(session).kept
-        for part in episodes.segments(session.turns):
+        for part in segments(session.turns):
             episodes.told(session, part, found)
 
 
@@ -144,9 +146,8 @@ def _fts() -> sqlite3.Connection:
 def _asked(text: str) -> None:
     asked = lexical.build(text, lambda words: [1] * len(words))
     assert len(asked.terms) <= lexical.MAX_TERMS
-    weights = ", ".join(map(str, lexical.COLUMN_WEIGHTS))
     for term in (*asked.terms, *asked.phrases[:32]):
-        sql = f"SELECT bm25(chunks_fts, {weights}) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        sql = "SELECT bm25(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ?"
         _fts().execute(sql, (quoted(term),)).fetchall()
 
 

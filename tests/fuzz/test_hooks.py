@@ -56,8 +56,11 @@ def test_odd_streams_end_in_silence(shop: Project, tmp_path: Path, feed: str) ->
     hooks.checked(done.out, done.err, code=done.code)
 
 
-def test_input_that_never_ends_is_not_waited_for(shop: Project, tmp_path: Path) -> None:
+def test_input_that_never_ends_is_not_waited_for(
+    shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither drops nor a flood of what could be calls keep a process from its end."""
+    monkeypatch.delenv("MEM_HOOK_SECONDS")
     for piece, pause in ((b"{", 0.05), (b'{"a": 1}', 0.0)):
         done = hooks.endlessly(piece, pause, "prompt", tmp_path)
         assert (done.code, done.out, done.err) == (0, b"", b"")
@@ -86,7 +89,7 @@ def test_whatever_breaks_is_no_business_of_the_agent(
 ) -> None:
     """Success and silence; the log says what it was."""
 
-    def broken(verb: str, rest: object) -> str:
+    def broken(*_: object) -> str:
         raise error
 
     monkeypatch.setattr(protocol, "_served", broken)

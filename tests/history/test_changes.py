@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
-from memcli.history.search import search
+from memcli.recall.past import search
 
 CASES: Final = Path(__file__).with_name("changes.txt")
 NEEDED: Final = 38  # of the forty in which something changes, the newer is first

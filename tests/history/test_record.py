@@ -14,9 +14,9 @@ from memcli.errors import DataError
 from memcli.history import backfill
 from memcli.history.backfill import exchanges
 from memcli.history.docs import Doc
-from memcli.history.excerpts import excerpt
 from memcli.history.record import HistoryRecord, opened
-from memcli.history.search import search
+from memcli.recall.excerpts import excerpt
+from memcli.recall.past import search
 from memcli.sessions.reader import read_all
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"

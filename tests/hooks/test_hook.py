@@ -4,10 +4,13 @@ repository."""
 import json
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -194,15 +197,86 @@ def test_after_a_compaction_all_is_told_again(shop: Project, named: bool) -> Non
     asked = {"prompt": "why do the checkout tests fail around midnight?", **known}
     call(shop, "session-start", source="startup", **known)
     assert told(call(shop, "prompt", **asked))
-    assert told(call(shop, "pre-tool", tool_input={"command": "git push"}, **known))
+    pushed = {"tool_input": {"command": "git push"}, **known}
+    assert not told(call(shop, "pre-tool", **pushed))  # the start has told it
     for _ in range(2):
         path.write_text(path.read_text() * 2)
         again = told(call(shop, "session-start", source="compact", **known))
         assert "Money is Decimal" in again and "freeze the clock" in again
         assert not told(call(shop, "prompt", **asked))  # it has just been told
-        assert told(call(shop, "pre-tool", tool_input={"command": "git push"}, **known))
+        assert not told(call(shop, "pre-tool", **pushed))
     if named:
         assert not told(call(shop, "session-start", source="compact", **known))
+
+
+def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
+    """With a prompt, before a tool and when a session goes on; what says the same as
+    before is not."""
+    asked = {"prompt": "why do the checkout tests fail around midnight?"}
+    push = {"tool_input": {"command": "git push"}}
+    call(shop, "session-start", source="startup")
+    assert "changed since" not in told(call(shop, "prompt", **asked))
+    path = shop.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("freeze the clock", "stop the clock"))
+    again = told(call(shop, "prompt", **asked))
+    assert "stop the clock" in again and "changed since it was told" in again
+    assert told(call(shop, "prompt", **asked)) == ""
+    assert told(call(shop, "session-start", source="resume")) == ""
+    path.write_text(path.read_text().replace("push by force", "ever push by force"))
+    path.write_text(
+        path.read_text()
+        + shop.entry(
+            "Sign commits", "With -S.", type="corrective", created_at="2099-01-01"
+        )
+    )
+    since = told(call(shop, "session-start", source="resume"))
+    assert "Sign commits" in since and "ever push by force" in since
+    assert "changed since it was told" in since and "Money is Decimal" not in since
+    assert told(call(shop, "session-start", source="resume")) == ""
+    assert told(call(shop, "pre-tool", **push)) == ""
+
+
+def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
+    """What stands in CLAUDE.md, in what it includes, and in the rules for a file at
+    hand; the opposite of it is told."""
+    asked = {"prompt": "why do the checkout tests fail around midnight?"}
+    assert "freeze the clock" in told(call(shop, "prompt", **asked, session_id="a"))
+    shop.write("CLAUDE.md", "# Shop\n\nSee @docs/tests.md\n")
+    line = "Checkout tests fail at midnight: freeze the clock."
+    shop.write("docs/tests.md", f"- {line}\n- Never push by force\n")
+    assert told(call(shop, "prompt", **asked, session_id="b")) == ""
+    shop.write("docs/tests.md", f"- {line.replace('freeze', 'never freeze')}\n")
+    assert "freeze the clock" in told(call(shop, "prompt", **asked, session_id="c"))
+    bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
+    shop.write(".claude/rules/tax.md", bound)
+    reading = {
+        "tool_name": "Read",
+        "tool_input": {"file_path": f"{shop.root}/src/a.py"},
+    }
+    assert told(call(shop, "pre-tool", **reading, session_id="d")) == ""
+    shop.write(".claude/rules/tax.md", bound.replace("src/", "web/"))
+    assert "Round" in told(call(shop, "pre-tool", **reading, session_id="e"))
+
+
+def test_what_the_agent_says_it_loaded_is_not_told(shop: Project) -> None:
+    """A file that no rule of ours would find, named by the client's own list."""
+    asked = {"prompt": "why do the checkout tests fail around midnight?"}
+    line = "Checkout tests fail at midnight: freeze the clock."
+    path = shop.write("sub/notes/AGENT.md", f"{line}\n")
+    done = call(shop, "instructions-loaded", file_path=str(path), memory_type="Project")
+    assert done.out == ""
+    assert told(call(shop, "prompt", **asked)) == ""
+    assert told(call(shop, "prompt", **asked, session_id="other"))
+
+
+def test_a_sentence_stands_once_in_a_block(shop: Project) -> None:
+    """Where a title says it, the text says the rest."""
+    body = "No, never write a rate as a plain number. Always use Decimal: floats drift."
+    rule = shop.entry("Never write a rate as a plain number", body, type="corrective")
+    shop.write("MEMORY.md", rule)
+    text = told(call(shop, "session-start", source="startup"))
+    assert text.lower().count("never write a rate") == 1
+    assert "Always use Decimal" in text
 
 
 def test_a_sub_agent_is_told_the_standing_rules(shop: Project) -> None:
@@ -226,11 +300,38 @@ def test_the_person_sees_what_was_told(shop: Project) -> None:
 
 
 def test_a_start_stays_within_its_budget(shop: Project) -> None:
-    """However much there is, a start has at most 1,500 tokens and 10,000 characters."""
+    """However much there is, a start has at most 600 tokens."""
     many = [shop.entry(f"Rule {i}", "word " * 60, type="corrective") for i in range(60)]
     shop.write("MEMORY.md", "".join(many))
     shop.write("institutional.md", "- a norm of some length\n" * 900)
-    assert 2_000 < len(told(call(shop, "session-start", source="startup"))) <= 6_000
+    assert 1_800 < len(told(call(shop, "session-start", source="startup"))) <= 2_400
+
+
+def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
+    shop: Project,
+) -> None:
+    """What binds comes first; what a model alone found is left out; what an agent kept
+    of its person is named; an episode by its title alone."""
+    guess = {"scope": "team", "priority": "medium", "session_id": "one",
+             "created_at": "2026-01-01"}  # fmt: skip
+    entries = [
+        shop.entry(f"Rule {at}", "word " * 30, type="corrective", importance=0.9)
+        for at in range(9)
+    ] + [
+        shop.entry("Maybe so", "A guess.", type="corrective", importance=1.0, **guess),
+        shop.entry("No force", "Never.", type="directive", importance=0.1, guard="deny",
+                   commands=["git push --force *"]),
+        shop.entry("Moved the till", "Long story.", kind="episode", type="declarative"),
+    ]  # fmt: skip
+    shop.write("MEMORY.md", "".join(entries))
+    shop.write(
+        "memory/feedback_no_emojis.md", "# No emojis in commits\n\nAsked twice.\n"
+    )
+    text = told(call(shop, "session-start", source="startup"))
+    assert text.index("No force") < text.index("Rule ")
+    assert "Maybe so" not in text
+    assert "No emojis in commits" in text and "Asked twice" not in text
+    assert "Moved the till" in text and "Long story" not in text
 
 
 def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> None:
@@ -556,12 +657,11 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
         assert process.wait() == 0
 
 
-def test_a_hook_that_hangs_ends_with_success(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hook_that_hangs_ends_with_success() -> None:
     """The clock ends a process that is stuck, with status 0, no word, and a line in the
     log."""
-    monkeypatch.setenv("MEM_HOOK_SECONDS", "0.1")
     code = "import time; from memcli.hooks import protocol as p\np.LAST_WORDS = 3\n"
-    code += "with p._expiring(9, ['prompt']): time.sleep(60)"
+    code += "with p._expiring(0.1, ['prompt']): time.sleep(60)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (
@@ -571,13 +671,56 @@ def test_a_hook_that_hangs_ends_with_success(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def test_a_locked_state_means_silence(shop: Project) -> None:
-    """Nothing is said, since it could not be remembered."""
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_no_answer_waits_for_the_disk(shop: Project, tmp_path: Path) -> None:
+    """Once its tables are made, a prompt's hook writes what it told without a sync."""
+    call(shop, "prompt", prompt="go on")
+    said = {"session_id": "other", "cwd": str(shop.root), "prompt": "tests at midnight"}
+    traced = tmp_path / "calls"
+    words = ["strace", "-f", "-e", "trace=fdatasync,fsync,write", "-o", str(traced)]
+    words += [sys.executable, "-m", "memcli", "hook", "prompt"]
+    data = json.dumps(said | {"prompt": "checkout tests fail at midnight"}).encode()
+    done = subprocess.run(words, input=data, capture_output=True, check=True)
+    assert b"freeze the clock" in done.stdout
+    assert "write(1," in traced.read_text() and "sync(" not in traced.read_text()
+    history(shop).close()
+    assert not told(call(shop, "prompt", session_id="other", prompt=said["prompt"]))
+
+
+def test_half_the_time_ends_what_takes_long(shop: Project) -> None:
+    """A prompt is then answered by words alone; a start with what stands."""
+    late = (
+        "import sys, time; from memcli.hooks import events, protocol, standing\n"
+        "def slow(*_): time.sleep(60)\n"
+        "events.history_of = standing._lessons = slow\n"
+        "protocol.main(sys.argv[1:])"
+    )
+    said = {"session_id": "s", "cwd": str(shop.root), "source": "startup"}
+    asked = said | {"prompt": "checkout tests fail at midnight"}
+    for verb, given, word in (
+        ("prompt", asked, b"freeze the clock"),
+        ("session-start", said, b"Money is Decimal"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", late, verb],
+            input=json.dumps(given).encode(),
+            capture_output=True,
+            env={**os.environ, "MEM_HOOK_SECONDS": "16"},
+            timeout=50,
+        )
+        assert word in done.stdout, verb
+
+
+def test_a_locked_state_does_not_silence(shop: Project) -> None:
+    """It is said, and as it could not be remembered, said again."""
     locked = history(shop)
     locked.db.execute("BEGIN EXCLUSIVE")
-    assert call(shop, "prompt", prompt="checkout tests fail at midnight").out == ""
+    for _ in range(2):
+        assert told(call(shop, "prompt", prompt="checkout tests fail at midnight"))
     locked.db.execute("ROLLBACK")
     locked.close()
+    assert told(call(shop, "prompt", prompt="checkout tests fail at midnight"))
+    assert not told(call(shop, "prompt", prompt="checkout tests fail at midnight"))
 
 
 @pytest.mark.parametrize("fault", ["garbage", "short", "torn"])
@@ -586,6 +729,8 @@ def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -
     path = state_dir() / "state.db"
     whole = path.read_bytes() if path.exists() else b""
     call(shop, "prompt", prompt="go on")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole = path.read_bytes()
     torn = whole[:4096] + b"\xff" * (len(whole) - 4096)
     path.write_bytes(
@@ -594,7 +739,7 @@ def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -
     done = call(shop, "prompt", prompt="checkout tests fail at midnight")
     assert "freeze the clock" in told(done)
     assert "the state file was damaged: moved to" in done.json["systemMessage"]
-    assert len(list(state_dir().glob("state.db.damaged-*"))) == 1
+    assert len(list(state_dir().glob("state.db.damaged-*[0-9]"))) == 1
     other = call(
         shop, "prompt", prompt="checkout tests fail at midnight", session_id="b"
     )
@@ -630,7 +775,7 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
 def test_nothing_heavy_is_imported(shop: Project) -> None:
     """A hook imports neither Typer nor anything else that is slow."""
     for verb in ("session-start", "prompt", "pre-tool", "session-end"):
-        said = {"session_id": "s", "cwd": str(shop.root), "prompt": "checkout tests fail at midnight",
+        said = {"session_id": verb, "cwd": str(shop.root), "prompt": "checkout tests fail at midnight",
                 "source": "startup", "tool_input": {"command": "git push"}}  # fmt: skip
         script = (
             f"import sys; from memcli.__main__ import _run; _run(['hook', '{verb}']);"

@@ -7,7 +7,8 @@ import pytest
 
 from memcli.index import anchors, codebase
 from memcli.index.anchors import anchors_of
-from memcli.index.codebase import Anchor
+from memcli.index.fates import Anchor
+from memcli.memory.parser import parse
 from tests.conftest import Project
 
 NAMED = """
@@ -24,7 +25,7 @@ def test_what_an_entry_names() -> None:
         Anchor("glob", "src/**/*.ts"),
         *(Anchor("path", path) for path in (
             "lib/x.py", "scripts/x.py", "src/cart.py", "docs/a.md", "tests/test_a.py")),
-        *(Anchor("script", target) for target in ("make lint", "npm build")),
+        *(Anchor("script", target) for target in ("make lint", "npm run build")),
         *(Anchor("name", name) for name in ("retry", "parse_items")),
     }  # fmt: skip
 
@@ -115,6 +116,60 @@ def test_renames_are_followed_and_undone(project: Project) -> None:
     assert told(project) == {}
     project.mem("undo")
     assert (project.root / "MEMORY.md").read_bytes() == before
+
+
+RENAMED = {
+    "file": ("`src/cart/tax.py` rounds", [], "`src/cart/vat.py` rounds", []),
+    "line": ("See `src/cart/tax.py:12`", [], "See `src/cart/vat.py:12`", []),
+    "twice": ("`sh run.sh && sh ./run.sh`", [], "`sh go.sh && sh go.sh`", []),
+    "base name": ("In `tax.py`", [], "In `src/cart/vat.py`", []),
+    "link": ("See [setup](docs/a/setup.md)", [], "See [setup](docs/install.md)", []),
+    "test": ("`tests/legacy/test_a.py::x`", [], "`tests/old/test_a.py::x`", []),
+    "folder": ("`tests/legacy` is frozen", [], "`tests/old` is frozen", []),
+    "folder/": ("`tests/legacy/` is frozen", [], "`tests/old/` is frozen", []),
+    "in a folder": ("`lib/util/x.ts`", [], "`lib/helpers/x.ts`", []),
+    "paths": ("Here", ["src/cart/tax.py"], "Here", ["src/cart/vat.py"]),
+    "./": ("`./run.sh`", ["./run.sh"], "`go.sh`", ["go.sh"]),
+    "folder in paths": ("Here", ["tests/legacy/"], "Here", ["tests/old"]),
+    "glob": ("Here", ["tests/legacy/**"], "Here", ["tests/old/**"]),
+    "glob of files": ("Here", ["lib/util/*.ts"], "Here", ["lib/helpers/*.ts"]),
+}
+"""A body and `paths` before files moved, and after `mem doctor --fix`."""
+
+
+def test_every_pure_rename_is_followed(project: Project) -> None:
+    """Of files, folders, files in moved folders and globs, before any index is
+    there."""
+    files = (
+        *("src/cart/tax.py", "run.sh", "docs/a/setup.md", "tests/legacy/test_a.py"),
+        *("lib/util/x.ts", "lib/util/y.ts"),
+    )
+    for number, name in enumerate(files):
+        project.write(name, "".join(f"line {number} {i}\n" for i in range(9)))
+    project.write(
+        "MEMORY.md",
+        "".join(
+            project.entry(name, body, id=f"e{number}", **({"paths": paths} if paths else {}))
+            for number, (name, (body, paths, _, _)) in enumerate(RENAMED.items())
+        ),
+    )  # fmt: skip
+    project.commit("start")
+    for old, new in (
+        ("src/cart/tax.py", "src/cart/vat.py"),
+        ("run.sh", "go.sh"),
+        ("docs/a/setup.md", "docs/install.md"),
+        ("tests/legacy", "tests/old"),
+        ("lib/util", "lib/helpers"),
+    ):
+        project.git("mv", old, new)
+    project.commit("moved")
+    project.mem("doctor", "--fix")
+    memory = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md")
+    entries = {entry.title: entry for entry in memory.entries}
+    for name, (_, _, body, paths) in RENAMED.items():
+        assert body in entries[name].body, name
+        assert entries[name].extra.get("paths", []) == paths, name
+    assert told(project) == {}
 
 
 def test_after_a_commit_only_what_changed_is_read(

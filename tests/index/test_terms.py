@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.index.lexical import MAX_TERMS, build, concepts, quoted, widened
+from memcli.index.fulltext import quoted
+from memcli.index.lexical import MAX_TERMS, build, concepts, widened
 
 HOSTILE = [
     "AND NOT NEAR (",

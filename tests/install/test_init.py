@@ -673,21 +673,36 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(
     assert path.read_text() == 'llm = "none"\n'
 
 
-@pytest.mark.parametrize(("answer", "value"), [("y", "claude"), ("", "none")])
+@pytest.mark.parametrize(
+    ("there", "answer", "value", "receiver"),
+    [
+        (("claude", "codex"), "y", "claude", "Anthropic"),
+        (("claude", "codex"), "", "none", "Anthropic"),
+        (("codex",), "y", "codex", "OpenAI"),
+    ],
+)
 def test_a_person_at_a_terminal_is_asked_once(
-    project: Project, monkeypatch: pytest.MonkeyPatch, answer: str, value: str
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    there: tuple[str, ...],
+    answer: str,
+    value: str,
+    receiver: str,
 ) -> None:
-    """The default is no; either answer settles it. Without the command claude nobody is
-    asked."""
+    """The default is no; either answer settles it. The question names who is sent what.
+    Without the command of an agent nobody is asked."""
     asked: list[str] = []
     monkeypatch.setattr(
         setup, "_asked", lambda mem, text: (asked.append(text), answer == "y")[1]
     )
     monkeypatch.setattr("shutil.which", lambda name, *_, **__: None)
     project.mem("init")
-    assert not any("Claude login" in each for each in asked)
-    monkeypatch.setattr("shutil.which", lambda name, *_, **__: f"/bin/{name}")
+    assert not any("login" in each for each in asked)
+    monkeypatch.setattr(
+        "shutil.which", lambda name, *_, **__: name if name in there else None
+    )
     for _ in range(2):
         project.mem("init")
-    assert sum("Claude login" in each for each in asked) == 1
+    (question,) = (each for each in asked if "login" in each)
+    assert "digest" in question and f"goes to {receiver}" in question
     assert f'llm = "{value}"' in user_file(project.home, os.environ).read_text()

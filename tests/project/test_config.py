@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memcli.project import config
-from memcli.project.keys import KEYS, OF_A_REPOSITORY
+from memcli.project.keys import KEYS
 from tests.conftest import Project
 
 
@@ -46,7 +46,7 @@ def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
 def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
     """Every key that is not for the project file is refused there with its line, and
     allowed elsewhere."""
-    private = [name for name in KEYS if name not in OF_A_REPOSITORY]
+    private = [name for name, key in KEYS.items() if not key.anyone]
     project.write("MEMORY.md", project.entry())
     for name in private:
         project.write(".mem.toml", f'# mine\n\n"{name}" = "none"\n')

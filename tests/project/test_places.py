@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memcli.project import config, elsewhere, levels_on_disk
-from memcli.project.listing import Listing
+from memcli.project.listing import PRIVATE, Listing
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(
     listing = look(root)
     (file,) = listing.files
     assert file.name == f"~/.claude/projects/{slug}/memory/MEMORY.md"
-    assert file.tree == levels_on_disk.PRIVATE
+    assert file.tree == PRIVATE
     assert file.base == str(folder)
     assert [problem.path.rpartition("/")[2] for problem in listing.problems] == [
         "out.md"

@@ -34,9 +34,7 @@ signed = st.binary(min_size=arithmetic.DIM, max_size=arithmetic.DIM)
 def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> None:
     """However negative the values are: the same length, the same bytes but for a half
     that is rounded."""
-    weight = sum(weight for weight, _ in parts)
-    total = sum(arithmetic.lanes(*part) for part in parts)
-    length, vector = arithmetic.unlaned(total, weight)
+    length, vector = arithmetic.unlaned(sum(arithmetic.lanes(*part) for part in parts))
     wanted = arithmetic.weighted_sum(parts)
     assert length == pytest.approx(math.hypot(*wanted))
     for got, value in zip(values(vector), wanted, strict=True):

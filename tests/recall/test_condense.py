@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from memcli.providers.llm import anthropic
 from memcli.recall import condense
 from memcli.storage.files import state_dir
 from memcli.storage.state import CONDENSED, State
@@ -27,7 +28,6 @@ def memory(project: Project) -> None:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine the import of the SDK alone may take three seconds."""
-    monkeypatch.setattr(condense, "LIMIT", 60.0)
     monkeypatch.setattr(condense, "ANSWER", 60.0)
 
 
@@ -174,11 +174,22 @@ def test_a_failing_api_costs_nothing(step: Step, project: Project, api: Api) -> 
     assert recall(project, *on).json["query"] == "zebra"
 
 
+def test_who_is_in_a_hurry_asks_once(
+    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within the few seconds of a recall no second try is made."""
+    monkeypatch.setattr(anthropic, "HURRY", 61.0)
+    api.steps += [Step(529), Step(529)]
+    found = recall(project, "--set", "query=llm", "--set", "llm=anthropic")
+    assert found.json["query"] == TASK and "not condensed" in found.err
+    assert len(api.seen) == 1
+
+
 def test_a_slow_api_is_not_waited_for(
     project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither one that answers late nor one that ignores its own limit."""
-    monkeypatch.setattr(condense, "LIMIT", 0.05)
+    monkeypatch.setattr(condense, "ANSWER", 0.05)
     api.thinking = 60.0
     found = recall(project, "--set", "query=llm", "--set", "llm=anthropic")
     assert found.code == 0 and found.json["query"] == TASK

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memcli.recall import evidence
 from memcli.recall.budget import tokens
-from memcli.recall.evidence import best, focus, pieces, strength, terms, wanted, weights
+from memcli.recall.evidence import best, focus, pieces, said_by, strength, terms
 
 pytestmark = pytest.mark.unit
 
@@ -27,19 +27,10 @@ def test_one_shared_word_is_little() -> None:
     assert strength([]) == 0.0
 
 
-def test_words_are_believed_sooner_where_the_vector_agrees() -> None:
-    """Measured by the middle of the hits; where vectors say nothing, words decide
-    alone."""
-    assert wanted([0.6, 0.3, None, 0.2, 0.3]) == [0.5, 1.0, 1.0, 1.5, 1.0]
-    assert wanted([None, None]) == [1.0, 1.0]
-    assert wanted([]) == []
-
-
-def test_words_of_any_conversation_count_little() -> None:
-    """By their own measure, even where they are rare in this memory; what is unknown
-    counts nothing."""
-    found = weights(["midnight", "tests", "unknown", "two words"], [1, 1, 0, 5], 100)
-    assert found == {"midnight": 1.0, "tests": 0.3}
+def test_a_phrase_says_no_more_than_its_words() -> None:
+    """And what stands nowhere says nothing."""
+    found = said_by(["midnight", "unknown", "two words"], [1, 0, 5], 100)
+    assert found == {"midnight": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -62,24 +53,13 @@ def test_the_sentence_that_matters_is_searched() -> None:
     )
 
 
-def test_what_joins_words_in_other_languages_is_no_evidence() -> None:
-    """However rare "tu" and "peux" are in a memory."""
-    for prompt in (
-        "est-ce que tu peux répéter ?",
-        "¿puedes hacer esto, por favor?",
-        "c'est bon",
-    ):
-        assert not any(focus(prompt, counts, 100, 0.0, 0.5)[1].values())
-
-
 LONG = "\n\n".join(
     f"Paragraph {i} says nothing of interest to anybody at all." for i in range(60)
 )
 
 
 def test_what_asks_is_told_from_what_is_ordered() -> None:
-    """By its words where it has no mark; what questions name in a heading answers them
-    sooner."""
+    """By its words where it has no mark."""
     asks = [
         "how do I run it",
         "So, on which port?",
@@ -91,10 +71,6 @@ def test_what_asks_is_told_from_what_is_ordered() -> None:
         evidence.questions("\n".join([*asks, "can you rename it?", "rename it"]))
         == asks
     )
-    shop, late = (
-        evidence.favour(["why is it late?"], t, 1.0) for t in ("Shop", "Shop > Late")
-    )
-    assert late > shop == evidence.AHEAD > evidence.favour(asks, "Shop", 1.0)
 
 
 def test_the_paragraph_that_has_the_words_is_shown() -> None:
@@ -120,6 +96,19 @@ def test_terms_that_stand_together_win() -> None:
         "The cache is warm."
         in best("Filler. " * 40 + "The cache is warm.", asked, 12)[0]
     )
+
+
+def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead() -> None:
+    """So that a reader knows what the figures are, and when the steps are taken."""
+    rows = "".join(f"| tool{n} | {8000 + n} | {'taken ' * 8}|\n" for n in range(30))
+    table = f"Ports:\n\n| service | port | why |\n| --- | --- | --- |\n{rows}"
+    found, _ = best(table, terms({"tool17": 1.0}), 60)
+    assert found.startswith("| service | port | why |\n| --- |")
+    assert "8017" in found and "8003" not in found
+    items = "".join(f"- step {n}: alpha{n} {'and so on ' * 5}\n" for n in range(30))
+    found, _ = best(f"Before each release:\n\n{items}", terms({"alpha12": 1.0}), 60)
+    assert found.startswith("Before each release:\n\n- step")
+    assert "alpha12" in found
 
 
 def test_text_without_blanks_is_found_by_its_pairs() -> None:

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.index import weights
 from memcli.memory.words import stem
 from memcli.recall import fusion
 from memcli.recall.fusion import (
@@ -138,11 +137,11 @@ def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
     half."""
     own = {"a": 1.0, "b": 0.1, "c": 0.1}
     named = {"b": 1.0, "c": 1.0}
-    got = lend(own, {"a": [("b", 1), ("c", 2)]}, {}, named)
+    got = lend(own, {"a": [("b", 1), ("c", 2)]}, named)
     assert got["a"] == 1.0
-    assert got["b"] - 0.1 == pytest.approx(weights.LENT)
+    assert got["b"] - 0.1 == pytest.approx(1.0)
     assert got["c"] - 0.1 == pytest.approx((got["b"] - 0.1) / 2)
-    weak = lend({"a": 0.1, "b": 0.1}, {"a": [("b", 1)]}, {}, named)
+    weak = lend({"a": 0.1, "b": 0.1}, {"a": [("b", 1)]}, named)
     assert weak["b"] - 0.1 == pytest.approx((got["b"] - 0.1) / 100)
 
 
@@ -150,21 +149,10 @@ def test_only_a_named_title_takes_what_is_lent() -> None:
     """As far as the task names it."""
     own = {"a": 1.0, "b": 0.1}
     beside = {"a": [("b", 1)]}
-    half = lend(own, beside, {}, {"b": 0.5})["b"]
-    named = lend(own, beside, {}, {"b": 1.0})["b"]
-    assert lend(own, beside, {}, {}) == own
+    half = lend(own, beside, {"b": 0.5})["b"]
+    named = lend(own, beside, {"b": 1.0})["b"]
+    assert lend(own, beside, {}) == own
     assert named - 0.1 == pytest.approx(2 * (half - 0.1))
-
-
-def test_a_group_of_one_lends_nothing() -> None:
-    """What was written together adds to all of it; alone, nor without a group, nothing
-    changes."""
-    own = {"a": 1.0, "b": 0.5, "c": 0.5}
-    named = dict.fromkeys(own, 1.0)
-    got = lend(own, {}, {"a": "s", "b": "s", "c": "t"}, named)
-    assert got["a"] > 1.0
-    assert got["b"] > 0.5
-    assert got["c"] == 0.5
 
 
 @given(st.dictionaries(st.text(max_size=2), st.floats(0, 1), min_size=1))
@@ -173,11 +161,10 @@ def test_nothing_loses_by_context_and_no_order_matters(own: dict[str, float]) ->
     input."""
     keys = list(own)
     beside = {key: [(keys[i - 1], 1)] for i, key in enumerate(keys) if i}
-    groups = {key: i % 2 for i, key in enumerate(keys)}
     named = dict.fromkeys(own, 0.5)
-    got = lend(own, beside, groups, named)
+    got = lend(own, beside, named)
     assert all(got[key] >= own[key] for key in own)
     assert got == lend(
-        dict(reversed(own.items())), dict(reversed(beside.items())), groups, named
+        dict(reversed(own.items())), dict(reversed(beside.items())), named
     )
-    assert lend(own, beside, groups, named, 0.0) == own
+    assert lend(own, beside, {}) == own

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from memcli.history.docs import Doc
 from memcli.history.record import opened
-from memcli.history.search import search
 from memcli.index.view import Candidate
 from memcli.recall.budget import Shown, write
 from memcli.recall.history_layer import HistoryLayer
+from memcli.recall.past import search
 
 TASK = "which port does the metrics exporter use"
 

@@ -136,6 +136,26 @@ def test_several_sessions_in_one_file() -> None:
     assert read(FIXTURES / "aider.md").started == "2026-03-04T10:00:00Z"
 
 
+def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path: Path) -> None:
+    """What `/ask` asks stands again below it; a command before it hides nothing; said
+    again after an answer it counts again."""
+    question = "why is the cart slow?\n#### On staging only."
+    typed = ("/drop a.py", f"/ask {question}", question)
+    asked = "".join(f"#### {text}  \n\n" for text in typed)
+    chat = f"# aider chat started at 2026-03-04 10:00:00\n\n{asked}One query a row.\n"
+    (tmp_path / "chat.md").write_text(f"{chat}\n#### {question}  \n\nStill that.\n")
+    spoken = [turn for turn in read(tmp_path / "chat.md").turns if turn.text]
+    said_here = [turn.text for turn in spoken if turn.human]
+    asked_once = "why is the cart slow?  \nOn staging only."
+    assert [" ".join(text.split()) for text in said_here] == [
+        " ".join(asked_once.split())
+    ] * 2
+    assert [turn.text for turn in spoken if turn.role == "assistant"] == [
+        "One query a row.",
+        "Still that.",
+    ]
+
+
 def test_what_was_rewound_or_said_better_later_is_gone() -> None:
     """Gemini's JSON lines: the last copy of a message counts; both forms give the same
     words."""

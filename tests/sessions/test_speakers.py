@@ -35,6 +35,21 @@ def test_credentials_leave_text_input_and_names() -> None:
     assert TOKEN not in repr(session)
 
 
+def test_what_an_editor_wraps_around_words_is_not_said() -> None:
+    """The request alone is a person's, and a notice of a task is nobody's."""
+    context = "# Context from my IDE setup:\n\n## Open tabs:\n- app.py: app.py\n\n"
+    stamp = "<timestamp>Saturday, Jun 6, 2026, 7:29 PM (UTC+2)</timestamp>\n"
+    query = "<user_query>\nNever mock the queue.\n</user_query>"
+    asked = [
+        f"{context}## My request for Codex:\nNever mock the queue.\n",
+        f"{stamp}{query}",
+        query,
+    ]
+    assert {speakers.human(text) for text in asked} == {"Never mock the queue."}
+    notice = f"{stamp}<system_notification>\nA task ended.\n</system_notification>"
+    assert speakers.human(f"{notice}\n<user_query>Tell the user.</user_query>") == ""
+
+
 def test_a_cut_leaves_no_half_of_a_credential() -> None:
     """A long text is cut at blanks: what is left of a token at the cut goes as a
     whole."""

@@ -2,8 +2,9 @@
 
 Half of `layouts.txt` and `harmless.txt` was looked at while the rules were made; the
 lists named `once` were written after them. When first scored, the other half missed 15
-of 196 and raised one alarm in 94; `once` missed 15 of 100 and raised 2 in 76. What is
-asserted here is the state after those were mended, too."""
+of 196 and raised one alarm in 94; `once` missed 15 of 100 and raised 2 in 76; `prose`
+(ten languages, a word between the name and the value) missed 6 of 60 and raised none in
+60. What is asserted here is the state after those were mended, too."""
 
 import base64
 import textwrap
@@ -12,21 +13,36 @@ import time
 import pytest
 
 from memcli.text.secrets import find_secrets, redact_secrets
-from tests.text.layouts import layouts, lines
+from tests.text.layouts import half, layouts, lines
 from tests.text.test_secret_forms import BODY, PEM
 
 pytestmark = pytest.mark.unit
 
 
 def test_at_most_one_secret_in_twenty_is_left():
-    rows = [*layouts("layouts.txt"), *layouts("layouts_once.txt")]
+    lists = ("layouts.txt", "layouts_once.txt", "layouts_prose.txt")
+    rows = [row for name in lists for row in layouts(name)]
     missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
     assert len(missed) <= len(rows) / 20, missed
 
 
-def test_no_harmless_line_is_touched():
-    rows = [*lines("harmless.txt"), *lines("harmless_once.txt")]
-    texts = [row.replace("\\n", "\n") for row in rows]
+def test_of_layouts_by_another_hand_most_are_found():
+    """`layouts_third.txt` was written by a hand that had read the code, not the tables of rules. At first
+    27 of its half that was then looked at were missed, of 180, and 26 of 147 of the
+    half that is scored alone; 22 of these after the first half had been mended."""
+    rows = list(layouts("layouts_third.txt"))
+    missed = [row for row in rows if row.secret in redact_secrets(row.text)]
+    scored = [row.frame for row in missed if half(row.frame) == "scored"]
+    assert len(missed) - len(scored) <= 9
+    assert len(scored) <= 22
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["harmless.txt", "harmless_once.txt", "harmless_prose.txt", "harmless_third.txt"],
+)
+def test_no_harmless_line_is_touched(name: str):
+    texts = [row.replace("\\n", "\n") for row in lines(name)]
     assert [text for text in texts if find_secrets(text)] == []
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from memcli.text import secrets
+from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.secrets import find_secrets, redact_secrets
+from memcli.text.token_rules import TOKENS
 
 pytestmark = pytest.mark.unit
 SHAPES = (
@@ -139,3 +141,15 @@ def test_credentials_in_other_forms(text: str) -> None:
 def test_harmless_texts(text: str) -> None:
     """What only names a secret is left word for word."""
     assert redact_secrets(text) == text
+
+
+def test_each_rule_has_one_group_at_most():
+    """Group 1, or the whole match, is the secret: another would be none at all."""
+    rules = (*TOKENS, *PLACES, *PROSE)
+    grouped = [re.compile(rule.pattern, re.VERBOSE).groups for rule in rules]
+    assert max(grouped) == 1
+
+
+@pytest.mark.parametrize("name", ["securestring", "SecureString", "SECURESTRING"])
+def test_a_secure_string_is_found_in_any_case(name: str):
+    assert redact_secrets(f'$it = ConvertTo-{name} "falcon8590"').count("falcon") == 0

@@ -25,9 +25,22 @@ VALUES = st.recursive(
 
 def hit(layer: str = "ranked", **values: object) -> Hit:
     base = Hit(
-        id="id-1", rank=1, layer=layer, score=0.5, title="A title", text="Line one.\nLine two.", type="corrective", kind="pitfall", level="project",
-        store="memory", path="MEMORY.md", line=12, age_days=3, duplicates=(), head="A title (pitfall)",
-    )  # fmt: skip
+        id="id-1",
+        rank=1,
+        layer=layer,
+        score=0.5,
+        title="A title",
+        text="Line one.\nLine two.",
+        type="corrective",
+        kind="pitfall",
+        level="project",
+        store="memory",
+        path="MEMORY.md",
+        line=12,
+        age_days=3,
+        duplicates=(),
+        head="A title (pitfall)",
+    )
     return base._replace(**values)  # type: ignore[arg-type]
 
 

@@ -46,10 +46,18 @@ def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
     """`- `, `1. `, `hint: `; fenced lines may be copied, so they are not folded."""
     text = "- one two three\n10. one two three\nplain words here\n```\ncode code code\n```\nhint: a b c d e f"
     assert list(terminal.fold_text(text, 12)) == [
-        "- one two", "  three", "10. one two", "    three", "plain words", "here",
-        "```", "code code code", "```",
-        "hint: a b c", "      d e f",
-    ]  # fmt: skip
+        "- one two",
+        "  three",
+        "10. one two",
+        "    three",
+        "plain words",
+        "here",
+        "```",
+        "code code code",
+        "```",
+        "hint: a b c",
+        "      d e f",
+    ]
     assert list(terminal.fold_text("plain words here", 12, more=2)) == [
         "plain words",
         "  here",

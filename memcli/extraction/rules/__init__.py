@@ -78,7 +78,7 @@ def find(session: Session) -> RuleFindings:
     found = [*reminders, *sure]
     likely = sorted(
         (one for one in said if not one.is_rule),
-        key=lambda one: (-likeliness(one.shows), -one.turn),
+        key=lambda one: (-likeliness(one.shows), one.turn),
     )
     recovered = commands.recoveries(turns)
     proposed = [*(_finding(one, turns) for one in likely), *recovered]

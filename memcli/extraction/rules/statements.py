@@ -4,7 +4,7 @@ A sentence is a rule for good by what its words show, never by a weight: it spea
 all times or all cases, it is a wish or a must, and it is no question, no complaint and
 no order for this run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
@@ -19,6 +19,9 @@ RULES = 3  # rules of a longer turn
 LINES = 7
 TYPED = 1500
 TAKEN_BACK = 0.5  # share of words from which a later turn takes a statement back
+# Words about something of the shortest statement, of the shortest without any sign.
+SHORTEST = 2
+SHORTEST_PLAIN = 4
 
 _KINDS = (
     "lasting",
@@ -29,19 +32,38 @@ _KINDS = (
     "our rule",
     "our way",
     "ask first",
+    "only",
     "instead",
     "reason",
     "tried",
     "manner",
-    "happened",
+    "reminds",
 )
 _BEGINS = ("corrects", "tasks", "points", "forbids", "prefers")
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule
-_BY_ITSELF = {"for good", "prefers", "our rule", "ask first"}
+_BY_ITSELF = {
+    "for good",
+    "prefers",
+    "our rule",
+    "ask first",
+    "language",
+    "order",
+}
+# What is a rule where two signs come together and nothing is asked for.
+_TOGETHER = (
+    {"lasting", "must"},
+    {"lasting", "forbid"},
+    {"lasting", "forbids"},
+    {"lasting", "our way"},
+    {"lasting", "only"},
+    {"must", "reason"},
+)
 _LIKELY = {
     "forbid",
     "forbids",
     "must",
+    "only",
+    "reminds",
     "instead",
     "tried",
     "corrects",
@@ -70,24 +92,57 @@ class Statement(NamedTuple):
         """Whether it states a rule for good."""
         return is_rule(self.shows)
 
+    @property
+    def is_likely(self) -> bool:
+        """Whether a sign, though no sure one, speaks for it."""
+        return likeliness(self.shows) > 0
+
+
+class _SaidSentence(NamedTuple):
+    """A sentence of a turn, with what it shows."""
+
+    sentence: SpokenSentence
+    shows: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        return self.sentence.text
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it asks for something or tells of the moment."""
+        return bool(self.shows & (_IDLE | {"tasks"})) and not is_rule(self.shows)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may be a statement."""
+        about = _length(self.sentence.low)
+        if about < SHORTEST or self.sentence.mark == "#" or _is_quoted(self.text):
+            return False
+        if is_rule(self.shows) or likeliness(self.shows):
+            return True
+        is_open = "points" in self.shows or self.is_aside
+        return about >= SHORTEST_PLAIN and not is_open
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The surest first."""
+        return not is_rule(self.shows), -likeliness(self.shows)
+
 
 def stated(turns: Sequence[Turn]) -> list[Statement]:
-    """The rules for good and the likely ones, in order; what the person took back later
-    is left out."""
+    """The rules for good, the likely ones and what is stated without any sign, in
+    order; what the person took back later is left out."""
     found: list[Statement] = []
     for at, turn in enumerate(turns):
-        if turn.human and turn.text and taken_back(turn.text) is None:
-            now = list(_of_turn(turns, at))
-            low = words.fold(turn.text[:WHOLE])
+        if not (turn.human and turn.text) or taken_back(turn.text) is not None:
+            continue
+        now = _of_turn(turns, at)
+        low = words.fold(turn.text[:WHOLE])
+        if words.begins("takes back", low):
             said = content(low)
-            back = words.begins("takes back", low)
-            if back:
-                found = [
-                    old
-                    for old in found
-                    if not _shares(content(words.fold(old.text)), said)
-                ]
-            found += now
+            found = [old for old in found if not _shares(old, said)]
+        found += now
     return found
 
 
@@ -97,14 +152,11 @@ def is_rule(shows: frozenset[str]) -> bool:
         return False
     if shows & _BY_ITSELF:
         return True
-    orders = "lasting" in shows and bool(
-        shows & {"must", "forbid", "forbids", "our way"}
-    )
-    return "tasks" not in shows and (orders or "order" in shows)
+    return "tasks" not in shows and any(signs <= shows for signs in _TOGETHER)
 
 
 def likeliness(shows: frozenset[str]) -> int:
-    """How much speaks for a sentence that is no sure rule; 0 for one that is left."""
+    """How much speaks for a sentence that is no sure rule; 0 for one without a sign."""
     if shows & _IDLE or ("tasks" in shows and not shows & {"conceded", "interrupted"}):
         return 0
     signs = shows & _LIKELY
@@ -116,19 +168,26 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     low = sentence.low
     found = {kind for kind in _KINDS if words.says(kind, low)}
     found |= {kind for kind in _BEGINS if words.begins(f"begins: {kind}", low)}
-    if sentence.asks or words.begins("asks", low) or words.holds_letters("asks", low):
-        found.add("asks")
-    if words.says("once", _without("for good", low)):
-        found.add("once")
+    found |= {sign for sign, is_there in _signs(sentence).items() if is_there}
     if words.begins("must", low):  # "make sure that ..."
         found.discard("tasks")
     if _picks(low):
-        found.discard("prefers")
-    if words.says("adverbs", low):
-        found.add("adverb")
-    if _is_lasting_order(low):
-        found.add("order")
+        found = (found - {"prefers"}) | {"points"}
     return frozenset(found)
+
+
+def _signs(sentence: SpokenSentence) -> dict[str, bool]:
+    """What more than one cue shows."""
+    low = sentence.low
+    begins_to_ask = words.begins("asks", low) or words.holds_letters("asks", low)
+    return {
+        "asks": sentence.asks or begins_to_ask,
+        "once": words.says("once", _without("for good", low)),
+        "happened": words.says("happened", _without("is to have", low)),
+        "adverb": words.says("adverbs", low),
+        "order": _is_lasting_order(low),
+        "language": words.says("in a language", low) and words.says("wording", low),
+    }
 
 
 def _picks(low: str) -> bool:
@@ -151,57 +210,78 @@ def _is_lasting_order(low: str) -> bool:
     """Whether a sentence begins with "always" or "never", or, as German and Romance
     imperatives do, with a verb and then one of them."""
     rest = _without("begins: corrects", words.opened(low))
-    if rest.startswith(words.phrases("adverbs")) or rest[1:].startswith(
-        words.phrases("adverbs")
-    ):
+    adverbs = words.phrases("adverbs")
+    if rest.startswith(adverbs) or rest[1:].startswith(adverbs):
         return True
     said = [word for word in rest.split()[:3] if word not in ("n", "ne")]
     second = len(said) > 1 and said[1] in words.listed("second adverbs")
     return second and said[0] not in words.listed("subjects")
 
 
-def _of_turn(turns: Sequence[Turn], at: int) -> Iterator[Statement]:
+def _of_turn(turns: Sequence[Turn], at: int) -> list[Statement]:
     """The statements of one turn: a short one whole, of a longer one the sentences with
     their neighbours."""
-    turn = turns[at]
-    said = [one for one in sentences(turn.text, typed=True) if not one.reminds]
-    if any(one.mark == "#" for one in said):
-        return
-    around = _around(turns, at)
-    marks = [shown(one) for one in said]
-    marks = [each | around if n == 0 else each for n, each in enumerate(marks)]
-    if turn.text.strip().count("\n") > LINES or len(turn.text) > TYPED:
-        marks = [each | {"composed"} if is_rule(each) else _LEFT for each in marks]
-    told = [
-        n
-        for n, one in enumerate(said)
-        if len(content(one.low)) >= 2 and _counts(one, marks[n])
-    ]
-    if not told:
-        return
+    said = _said(turns, at)
+    told = [n for n, one in enumerate(said) if one.counts]
     text = " ".join(one.text for one in said)
-    aside = any(each & (_IDLE | {"tasks"}) and not is_rule(each) for each in marks)
-    if len(text) <= WHOLE and not aside:
-        best = max(told, key=lambda n: (is_rule(marks[n]), likeliness(marks[n]), -n))
-        shows = frozenset().union(*(marks[n] for n in told)) - {"tasks"}
-        shows = shows if is_rule(marks[best]) else marks[best]
-        yield Statement(turn=at, text=said[best].text, body=text, shows=shows)
-        return
-    rules = [n for n in told if is_rule(marks[n])]
-    likely = sorted(told, key=lambda n: -likeliness(marks[n]))
-    for n in rules[:RULES] or likely[:1]:
-        yield Statement(
+    is_all = len(text) <= WHOLE and not any(one.is_aside for one in said)
+    if told and is_all:
+        return [_whole(said, told, text, at)]
+    return [
+        Statement(
             turn=at,
             text=said[n].text,
-            body=_with_neighbours(said, marks, n),
-            shows=marks[n],
+            body=_with_neighbours(said, n),
+            shows=said[n].shows,
         )
+        for n in _best(said, told)
+    ]
 
 
-def _counts(sentence: SpokenSentence, shows: frozenset[str]) -> bool:
-    if sentence.mark == "#" or _is_quoted(sentence.text):
-        return False
-    return is_rule(shows) or likeliness(shows) > 0
+def _best(said: Sequence[_SaidSentence], told: Sequence[int]) -> list[int]:
+    """The first rules; without one, the likeliest sentence."""
+    rules = [n for n in told if is_rule(said[n].shows)]
+    return rules[:RULES] or sorted(told, key=lambda n: said[n].rank)[:1]
+
+
+def _whole(
+    said: Sequence[_SaidSentence], told: Sequence[int], text: str, at: int
+) -> Statement:
+    """A whole turn, called by its surest sentence."""
+    best = min((said[n] for n in told), key=lambda one: one.rank)
+    shows = best.shows
+    if is_rule(shows):
+        together = frozenset[str]().union(*(said[n].shows for n in told))
+        shows = together - {"tasks"}
+    return Statement(turn=at, text=best.text, body=text, shows=shows)
+
+
+def _said(turns: Sequence[Turn], at: int) -> list[_SaidSentence]:
+    """The sentences of a turn that is no document, with what they show."""
+    text = turns[at].text
+    said = [one for one in sentences(text, typed=True) if not one.reminds]
+    if any(one.mark == "#" for one in said):
+        return []
+    marks = [shown(one) for one in said]
+    if marks:
+        marks[0] |= _around(turns, at)
+    if _is_composed(text):
+        marks = [each | {"composed"} if is_rule(each) else _LEFT for each in marks]
+    return [
+        _SaidSentence(sentence=one, shows=shows)
+        for one, shows in zip(said, marks, strict=True)
+    ]
+
+
+def _is_composed(text: str) -> bool:
+    return text.strip().count("\n") > LINES or len(text) > TYPED
+
+
+def _length(low: str) -> float:
+    """Words about something; of scripts without spaces, where they are pairs of
+    letters, half as many."""
+    about = content(low)
+    return len(about) / 2 if words.is_spaceless(low) else len(about)
 
 
 def _is_quoted(text: str) -> bool:
@@ -211,38 +291,47 @@ def _is_quoted(text: str) -> bool:
 def _around(turns: Sequence[Turn], at: int) -> frozenset[str]:
     """What stands around a turn: a question with alternatives or an interruption
     before it, an agent that concedes after it."""
-    found = set()
-    before = next((t for t in reversed(turns[:at]) if t.human or words.spoken(t)), None)
     near = turns[max(0, at - 3) : at]
-    if any("interrupted by user" in turn.text[:60] for turn in near):
-        found.add("interrupted")
-    if before is not None and not before.human:
-        tail = before.text[-400:].rstrip("*_ \n")
-        if tail.endswith(("?", "？")) and words.says("alternatives", words.fold(tail)):
-            found.add("chosen")
     after = next((turn for turn in turns[at + 1 :] if words.spoken(turn)), None)
-    if after is not None and words.says("conceding", words.fold(after.text[:300])):
-        found.add("conceded")
-    return frozenset(found)
+    is_conceded = after is not None and words.says(
+        "conceding", words.fold(after.text[:300])
+    )
+    signs = {
+        "interrupted": any("interrupted by user" in turn.text[:60] for turn in near),
+        "chosen": _answers_a_choice(turns[:at]),
+        "conceded": is_conceded,
+    }
+    return frozenset(sign for sign, is_there in signs.items() if is_there)
 
 
-def _with_neighbours(
-    said: Sequence[SpokenSentence], marks: Sequence[frozenset[str]], n: int
-) -> str:
+def _answers_a_choice(before: Sequence[Turn]) -> bool:
+    """Whether what was said last is an agent's question with alternatives."""
+    heard = (turn for turn in reversed(before) if turn.human or words.spoken(turn))
+    last = next(heard, None)
+    if last is None or last.human:
+        return False
+    tail = last.text[-400:].rstrip("*_ \n")
+    return tail.endswith(("?", "？")) and words.says("alternatives", words.fold(tail))
+
+
+def _with_neighbours(said: Sequence[_SaidSentence], n: int) -> str:
     """A sentence with the ones beside it that go on about it, within the same
     paragraph."""
     first = last = n
-    if n and _goes_on(said[n - 1], said[n], marks[n - 1]) and "points" in marks[n]:
+    if n and "points" in said[n].shows and _goes_on(said[n - 1], said[n]):
         first -= 1
-    if n + 1 < len(said) and _goes_on(said[n + 1], said[n], marks[n + 1]):
+    if n + 1 < len(said) and _goes_on(said[n + 1], said[n]):
         last += 1
     return " ".join(one.text for one in said[first : last + 1])[:WHOLE]
 
 
-def _goes_on(one: SpokenSentence, other: SpokenSentence, shows: frozenset[str]) -> bool:
-    return one.mark == other.mark == "" and not shows & (_IDLE | {"tasks"})
+def _goes_on(one: _SaidSentence, other: _SaidSentence) -> bool:
+    is_prose = one.sentence.mark == other.sentence.mark == ""
+    return is_prose and not one.shows & (_IDLE | {"tasks"})
 
 
-def _shares(about: frozenset[str], said: frozenset[str]) -> bool:
+def _shares(old: Statement, said: frozenset[str]) -> bool:
+    """Whether a statement is about what is said now."""
+    about = content(words.fold(old.text))
     least = TAKEN_BACK * min(len(about), len(said) or 1)
     return bool(about) and len(about & said) >= least

@@ -29,12 +29,14 @@ _MARK = r"""
     \s* (?: (?:[-*•+] | \d{1,2}[.)]) \s+ | (\#{1,6}) \s+ ) (?: \[[ xX]\] \s+ )?
 """
 # A line that no person types: a table, a quotation, a shell line, a diff, a time stamp,
-# a level of a log, a trace, a bracket alone.
+# a level of a log, a trace, a bracket alone, the prompt of a shell.
 _LOGGED = r"""(?xi)
     \s* (?: [|>] | <[/a-z!] | \$[ ] | >>>[ ] | diff[ ]--git | @@[ ] | \+\+\+[ ]
     | ---[ ] | ---+\s*$ | ===+ | \d{4}-\d\d-\d\d | \d\d:\d\d:\d\d
     | \[? (?:warn|warning|error|err|info|debug|fatal|trace) \]? \s* [:\s] \s
-    | traceback\b | file[ ]" | at[ ]\S+[ ]?\( | [+}{]\s*$ )
+    | traceback\b | file[ ]" | at[ ]\S+[ ]?\( | [+}{]\s*$
+    | (?:\(\w+\)[ ])? [\w.-]+@[\w.-]+ (?:[:][^\s$\#%]* | [ ][~/][^\s$\#%]*)? [ ]? [$\#%] [ ]
+    | (?:ps[ ])? [a-z]:\\[^>\n]{0,200}> | (?:\(\w+\)[ ])? ➜ | \[[\w.-]+:[\w.:-]+\][ ] )
 """
 # A line that announces what the person pasted below it: "here is the log:".
 _ANNOUNCED = r"""(?xi)
@@ -62,6 +64,7 @@ _CONTRACTION = re.compile(r"['’](?=(?:t|s|m|d|re|ve|ll)\b)")
 _BETWEEN = r"[^\w`?/.@-]+ | [.-](?=\s|$) | (?<=\s)[.-]"
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"\w{3,}")
+_ROUGH_WORD = re.compile(r"[a-z0-9_\u00c0-\u04ff]{3,}|[\u2e80-\uffff]")
 
 
 class SpokenSentence(NamedTuple):
@@ -188,12 +191,23 @@ def opened(low: str) -> str:
     return f" {' '.join(said[at:])} "
 
 
+def is_spaceless(text: str) -> bool:
+    """Whether a text is in a script without spaces between words, in part at least."""
+    return not text.isascii() and _SPACELESS.search(text) is not None
+
+
 def content(low: str) -> frozenset[str]:
     """The words of a folded text that say what it is about; of scripts without spaces,
     pairs."""
     stop = listed("stop")
     found = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
-    if not low.isascii() and _SPACELESS.search(low):
+    if is_spaceless(low):
         run = "".join(_SPACELESS.findall(low))
         found |= {run[i : i + 2] for i in range(len(run) - 1)}
     return frozenset(found)
+
+
+def rough(text: str) -> frozenset[str]:
+    """The words of a text for a quick comparison; of scripts without spaces, the
+    characters."""
+    return frozenset(_ROUGH_WORD.findall(text.casefold()))

@@ -39,6 +39,7 @@ K = TypeVar("K")
 SCALE = 127
 DIM = 256  # the dimension of static word vectors, and of the sums of them
 LANE = 8  # bytes
+ABOVE = LANE * DIM  # the byte above the last value
 BITS = 40  # of a fraction; the byte above them is a value
 _ONES = int.from_bytes((b"\1" + bytes(LANE - 1)) * DIM, "little")
 SPREADS = 6  # standard deviations by which sign bits may mislead
@@ -109,22 +110,23 @@ def nearest(distance: Mapping[K, float], most: int) -> list[K]:
 
 
 def lanes(weight: int, vector: bytes) -> int:
-    """A weighted vector as one number, 64 bits for each value raised by 128: the sum of
-    such numbers is the vectors' sum."""
-    spread = bytearray(LANE * len(vector))
-    spread[::LANE] = vector.translate(_RAISED)
+    """A weighted vector as one number, 64 bits for each value raised by 128 and, above
+    them, for the weight: the sum of such numbers is that of vectors and weights."""
+    spread = bytearray(LANE * (DIM + 1))
+    spread[:ABOVE:LANE] = vector.translate(_RAISED)
+    spread[ABOVE] = 1
     return int.from_bytes(spread, "little") * weight
 
 
-def unlaned(total: int, weight: int) -> tuple[float, bytes]:
-    """(length, unit vector in signed bytes) of a sum of `lanes` of `DIM` values whose
-    weights add up to `weight`. All values are scaled at once: a byte of each lane of a
-    product is the value, rounded."""
+def unlaned(total: int) -> tuple[float, bytes]:
+    """(length, unit vector in signed bytes) of a sum of `lanes`. All values are scaled
+    at once: a byte of each lane of a product is the value, rounded."""
+    *sums, weight = unpack(f"<{DIM + 1}Q", total.to_bytes(LANE * (DIM + 1), "little"))
     raised = 128 * weight
-    sums = unpack(f"<{DIM}Q", total.to_bytes(LANE * DIM, "little"))
     length = math.dist(sums, (raised,) * DIM)
     if not length:
         return 0.0, bytes(DIM)
+    total -= weight << 8 * ABOVE
     factor = round(SCALE * (1 << BITS) / length)
     half = 1 << (BITS - 1)
     positive = 1 << (BITS + 8)  # beyond the byte that is read, so that no lane borrows

@@ -17,7 +17,7 @@ from memcli.providers import within
 from memcli.providers.embed import Matrix
 from memcli.providers.embed.wire import Wire, shown
 from memcli.text.controls import strip_controls, strip_private
-from memcli.text.matching import pattern
+from memcli.text.matching import verbose
 from memcli.text.secrets import redact_secrets
 
 TRIES = 5
@@ -28,10 +28,29 @@ BIGGEST_REPLY = 64_000_000
 SHORTEST = 250  # bytes of a text that is not shortened any more
 BLANK = "-"  # sent for an empty text, which providers refuse
 _PASSING = frozenset((0, 408, 409, 425, 429))
-_pattern = partial(pattern, "providers/embed/http")
 _NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
 _Answer = tuple[int, Mapping[str, str], Any]
 """(status, headers, reply) of what came back; status 0: the connection was lost."""
+
+
+@verbose(ignore_case=True)
+def _too_long() -> str:
+    """How servers say that a text has too many tokens."""
+    return r"""
+        context[ ](?: length | window | size )
+      | max\w* [^.]{0,40} \b tokens? \b
+      | too[ ](?: long | large | many[ ]tokens )
+      | token[ ]limit | input[ ]length | less[ ]than[ ]\d+[ ]tokens
+    """
+
+
+@verbose
+def _out_of_quota() -> str:
+    """How servers say that no more may be spent, so that waiting does not help."""
+    return r"""
+        insufficient_quota | billing_(?: hard_limit | not_active )
+      | credit[ ]balance | PerDay
+    """
 
 
 class _TooLongError(Exception):
@@ -119,10 +138,10 @@ class HttpEmbedder:
             if status == 200 and reply is not None:
                 return reply
             said = self._said(reply)
-            if status in (400, 413, 422, 500) and _pattern("too long").search(said):
+            if status in (400, 413, 422, 500) and _too_long().search(said):
                 raise _TooLongError(said)
             spent = status == 402 or (
-                status == 429 and _pattern("quota").search(json.dumps(reply))
+                status == 429 and _out_of_quota().search(json.dumps(reply))
             )
             passes = (status in _PASSING or status >= 500) and not spent
             told = headers.get("retry-after", "")

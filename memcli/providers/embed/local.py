@@ -4,7 +4,6 @@
 weight and a vector of 4 bits a value. A word is cut into the longest known pieces from
 its beginning; its vector is their weighted sum. `tests/bench/vectors` makes the table."""
 
-import hashlib
 import json
 import math
 import sqlite3
@@ -147,6 +146,7 @@ class Local:
         needed = {piece for pieces in pieces_of.values() for piece in pieces}
         rows = self._rows("piece, weight, vector", needed)
         known = {piece: (weight, data) for piece, weight, data in rows}
+        numbers = dict[str, int]()  # the pieces as `lanes`: many words share one
         whole = dict[str, WordVector]()
         found = {}
         for word, pieces in pieces_of.items():
@@ -156,7 +156,11 @@ class Local:
                     whole[piece] = _of_piece(*known[piece])
                 found[word] = whole[piece]
             else:
-                found[word] = _of_pieces([known[piece] for piece in pieces])
+                for piece in pieces:
+                    if piece not in numbers:
+                        weight, data = known[piece]
+                        numbers[piece] = lanes(weight, unpacked(data))
+                found[word] = _of_pieces([numbers[piece] for piece in pieces])
         return found
 
 
@@ -172,9 +176,8 @@ def _of_piece(weight: int, data: bytes) -> WordVector:
     return WordVector(weight=heavy, vector=nibbles.translate(table))
 
 
-def _of_pieces(pieces: Sequence[tuple[int, bytes]]) -> WordVector:
-    total = sum([lanes(weight, unpacked(data)) for weight, data in pieces])
-    length, vector = unlaned(total, sum([weight for weight, _ in pieces]))
+def _of_pieces(numbers: Sequence[int]) -> WordVector:
+    length, vector = unlaned(sum(numbers))
     weight = min(round(length / SCALE), MOST_WEIGHT)
     return WordVector(weight=weight, vector=vector)
 
@@ -215,6 +218,8 @@ def unpacked(data: bytes) -> bytes:
 
 def digest_of(rows: Iterable[tuple[str, int, bytes]]) -> str:
     """The digest of rows of a table (piece, weight, vector), in the order of pieces."""
+    import hashlib  # it loads OpenSSL, which no start needs
+
     digest = hashlib.sha256()
     for piece, weight, data in rows:
         digest.update(f"{piece} {weight} ".encode() + data)

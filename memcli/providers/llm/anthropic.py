@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import anthropic
 
 URL = "https://api.anthropic.com"
+TRIES = 4  # more, after the first that failed
+HURRY = 10.0  # seconds; who waits for less wants no second try
 _HINTS = {
     **dict.fromkeys((401, 403), "check ANTHROPIC_API_KEY and what it may be used for"),
     404: "check the model with --set model=…",
@@ -44,7 +46,10 @@ class Anthropic:
         token = None if self._key else self._token
         try:
             return anthropic.Anthropic(
-                api_key=self._key, auth_token=token, base_url=self._url, max_retries=4
+                api_key=self._key,
+                auth_token=token,
+                base_url=self._url,
+                max_retries=TRIES,
             )
         except Exception as error:
             what = f"ANTHROPIC_BASE_URL cannot be used: {excerpt(str(error))}"
@@ -61,6 +66,8 @@ class Anthropic:
             self._client
         )  # made before the time runs: it takes long on a busy machine
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
+        if ask.timeout < HURRY:
+            client = client.with_options(max_retries=0)
         send = partial(client.messages.create, timeout=limit)
         try:
             return within(

@@ -79,8 +79,8 @@ class AgentCommand:
 
     def __init__(self, model: str, environ: Mapping[str, str]) -> None:
         self.model = model
-        kept = {key: value for key, value in environ.items() if key not in INSIDE}
-        self._environ = kept | SET
+        remaining = {key: value for key, value in environ.items() if key not in INSIDE}
+        self._environ = remaining | SET
         self._running: subprocess.Popen[str] | None = None
 
     def close(self) -> None:
@@ -120,8 +120,8 @@ class AgentCommand:
             raise ProviderError(what, f"try: {self.name} --version") from None
         with process:
             try:
-                out, err = process.communicate(text, timeout=seconds)
-                return process.returncode, out, err
+                output, errors = process.communicate(text, timeout=seconds)
+                return process.returncode, output, errors
             except subprocess.TimeoutExpired:
                 raise TimeoutError from None
             finally:
@@ -141,8 +141,8 @@ class Claude(AgentCommand):
         """The options that leave out all that is the user's own, as this version has
         them."""
         with _folder() as folder:
-            _, out, _ = self._run([self._program(), "--help"], "", folder, 20)
-        return SAFE if "--safe-mode" in out else OLDER
+            _, output, _ = self._run([self._program(), "--help"], "", folder, 20)
+        return SAFE if "--safe-mode" in output else OLDER
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
         """The result that the command prints as JSON."""
@@ -151,8 +151,8 @@ class Claude(AgentCommand):
             command += ["--max-budget-usd", f"{ask.budget:.4f}"]
         if ask.system.strip():
             command += ["--system-prompt", ask.system]
-        status, out, err = self._run(command, question(ask), folder, ask.timeout)
-        return _reply(status, out, err)
+        status, output, errors = self._run(command, question(ask), folder, ask.timeout)
+        return _reply(status, output, errors)
 
 
 class Codex(AgentCommand):
@@ -176,16 +176,20 @@ class Codex(AgentCommand):
             command += ["-m", self.model]
         command.append("-")
         try:
-            status, out, err = self._run(command, question(ask), folder, ask.timeout)
+            status, output, errors = self._run(
+                command, question(ask), folder, ask.timeout
+            )
         finally:
             # A login that was renewed is no link any more: it goes back to its home.
             if login.is_file() and not login.is_symlink():
                 shutil.copyfile(login, self._home / login.name)
         if status or not answer.is_file():
-            why = excerpt(err) or excerpt(out)
-            what = f"the codex command failed ({status}): {why}"
+            reason = excerpt(errors) or excerpt(output)
+            what = f"the codex command failed ({status}): {reason}"
             raise ProviderError(what, "try it by hand: codex exec hello")
-        return Reply(text=_unfenced(_text(answer)), usage=_used_by_codex(out), cost=0.0)
+        return Reply(
+            text=_unfenced(_text(answer)), usage=_used_by_codex(output), cost=0.0
+        )
 
     @cached_property
     def _home(self) -> Path:
@@ -195,11 +199,11 @@ class Codex(AgentCommand):
         """A home with the login and the settings alone: AGENTS.md and skills stay
         out."""
         paths = (self._home / "auth.json", self._home / "config.toml")
-        kept = [path for path in paths if path.exists()]
+        remaining = [path for path in paths if path.exists()]
         to.mkdir()
         # A login that is kept in a keyring is found by the name of the home.
-        if not any(_keyring().search(_text(path)) for path in kept):
-            for path in kept:
+        if not any(_keyring().search(_text(path)) for path in remaining):
+            for path in remaining:
                 (to / path.name).symlink_to(path)
             self._environ["CODEX_HOME"] = str(to)
         return to
@@ -214,9 +218,9 @@ def _text(path: Path) -> str:
     return read_file(path).data.decode("utf-8", "replace")
 
 
-def _used_by_codex(out: str) -> Usage:
+def _used_by_codex(output: str) -> Usage:
     """The tokens that the last event with a count of them tells."""
-    events = re.findall(r'"usage": ?(\{[^{}]*\})', out)
+    events = re.findall(r'"usage": ?(\{[^{}]*\})', output)
     counts = json.loads(events[-1]) if events else {}
     cached = counts.get("cached_input_tokens", 0)
     return Usage(
@@ -237,13 +241,13 @@ def question(ask: Ask) -> str:
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def _reply(status: int, out: str, err: str) -> Reply:
-    result = _result(out)
+def _reply(status: int, output: str, errors: str) -> Reply:
+    result = _result(output)
     if result is None:
         what = f"failed ({status})" if status else "gave no result"
-        why = excerpt(err) or excerpt(out) or "it said nothing"
+        reason = excerpt(errors) or excerpt(output) or "it said nothing"
         hint = "try it by hand: claude -p hello"
-        raise ProviderError(f"the claude command {what}: {why}", hint)
+        raise ProviderError(f"the claude command {what}: {reason}", hint)
     text = result.get("result")
     stop = ""
     if status or result.get("is_error") or not isinstance(text, str):
@@ -268,7 +272,11 @@ def _usage(counts: object) -> Usage:
         return Usage()
     numbers = {name: counts.get(theirs) for name, theirs in COUNTS.items()}
     return Usage(
-        **{name: n for name, n in numbers.items() if isinstance(n, int) and n > 0}
+        **{
+            name: number
+            for name, number in numbers.items()
+            if isinstance(number, int) and number > 0
+        }
     )
 
 
@@ -278,10 +286,10 @@ def _unfenced(text: str) -> str:
     return fenced[1] if fenced and "```" not in fenced[1] else text
 
 
-def _result(out: str) -> Mapping[str, Any] | None:
+def _result(output: str) -> Mapping[str, Any] | None:
     """The last result among the events that were printed."""
     try:
-        found = json.loads(out)
+        found = json.loads(output)
     except (ValueError, RecursionError):
         return None
     events = found if isinstance(found, list) else [found]

@@ -43,17 +43,16 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
 def read_items(
     text: str, schema: Mapping[str, Any], key: str = "items"
 ) -> tuple[list[Any], tuple[str, ...]]:
-    """The items under `key` that are as the schema says, and what was wrong with the
-    others."""
+    """The items under `key` that fit the schema, and what was wrong with the others."""
     good = []
-    odd = []
-    for at, row in enumerate(parse_json(text, by_item(schema))[key]):
+    unusual = []
+    for place, row in enumerate(parse_json(text, by_item(schema))[key]):
         try:
-            _check(row, schema["properties"][key].get("items", {}), f"{key}[{at}]")
+            _check(row, schema["properties"][key].get("items", {}), f"{key}[{place}]")
             good.append(row)
         except ReplyError as error:
-            odd.append(error.what)
-    return good, tuple(odd)
+            unusual.append(error.what)
+    return good, tuple(unusual)
 
 
 def by_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -79,18 +78,18 @@ def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
-    if odd := _oddity(value, schema):
-        raise ReplyError(f"the model's reply is not as asked: {where} {odd}")
+    if unusual := _oddity(value, schema):
+        raise ReplyError(f"the model's reply is not as asked: {where} {unusual}")
     if isinstance(value, list) and "items" in schema:
-        for at, item in enumerate(value):
-            _check(item, schema["items"], f"{where}[{at}]")
+        for place, item in enumerate(value):
+            _check(item, schema["items"], f"{where}[{place}]")
     if isinstance(value, dict):
         for key in value.keys() & schema.get("properties", {}).keys():
             _check(value[key], schema["properties"][key], f"{where}.{key}")
 
 
 def _oddity(value: Any, schema: Mapping[str, Any]) -> str:
-    """In what a value is not as its schema says; "" when it is."""
+    """How a value differs from its schema; "" when it does not."""
     wanted = schema.get("type")
     if wanted and not _is_of_type(value, wanted):
         return f"is no {wanted}"
@@ -145,7 +144,7 @@ class Ledger(NamedTuple):
 
 
 def cost(model: str, usage: Usage) -> float:
-    """What a call did cost, never less than the bill."""
+    """What a call cost, never less than the bill."""
     prices = (price for name, price in PRICES.items() if name in model)
     read, written = next(prices, HIGHEST)
     cached = usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ

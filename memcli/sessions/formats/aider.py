@@ -1,5 +1,6 @@
 """aider's history, in Markdown: `#### ` is the person, `> ` a tool, all else the
-agent; in a code fence nothing is a mark."""
+agent; in a code fence nothing is a mark. Behind an empty line a person types anew, and
+what `/ask` asks is written down twice."""
 
 import re
 from typing import Final
@@ -27,6 +28,8 @@ def read(lines: Lines, into: Gather) -> None:
 
 class _History(Page):
     started = ""
+    is_paused = False  # whether an empty line stands behind what the person typed
+    unanswered = ""  # what the person asked last, while the agent has said nothing
 
     def line(self, line: Line, text: str) -> None:
         if text.startswith(START) and not self.fence:
@@ -37,7 +40,9 @@ class _History(Page):
         mark = "".join(marks)
         words = text.removeprefix(mark)
         speaker = MARKS.get(mark, "assistant")
-        changes = self.place is None or speaker != self.speaker
+        is_new = speaker == "user" and self.is_paused
+        changes = self.place is None or speaker != self.speaker or is_new
+        self.is_paused = self.speaker == "user" and not text.strip()
         if changes and (words.strip() or mark):
             self.flush()
             self.speaker = speaker
@@ -56,13 +61,20 @@ class _History(Page):
         if self.speaker == "tool":
             self.into.result("aider", text, place)
         elif self.speaker == "assistant":
+            self.unanswered = ""
             self.into.said("assistant", text, place)
-        elif asked := _asked().match(text):
-            self.into.said("user", text[asked.end() :], place)
-        elif text.startswith(("/", "!")):
-            self.into.put_in(text, place)
         else:
-            self.into.said("user", text, place)
+            self._typed(text, place)
+
+    def _typed(self, text: str, place: TurnPlace) -> None:
+        asked = _asked().match(text)
+        if asked is None and text.startswith(("/", "!")):
+            self.into.put_in(text, place)
+            return
+        words = text[asked.end() :] if asked else text
+        if words != self.unanswered:
+            self.into.said("user", words, place)
+        self.unanswered = words
 
 
 FORMAT: Final = Format(name="aider", title="aider", read=read)

@@ -28,11 +28,11 @@ class Blocks:
         if isinstance(content, list):
             content = [part for part in content if _is_spoken(part)]
         if text := speakers.texts(content):
-            at = place.nth(len(results))
+            where = place.nth(len(results))
             if typed:
-                self.into.said("user", text, at)
+                self.into.said("user", text, where)
             else:
-                self.into.put_in(text, at)
+                self.into.put_in(text, where)
 
     def assistant(self, content: Any, place: TurnPlace, answer: Any = "") -> None:
         """A message of the agent. Text after text of the same `answer` is more of that
@@ -46,9 +46,9 @@ class Blocks:
                     number += 1
             elif _kind(block) in CALLS:
                 self._answer = ""
-                at = place.nth(number)
+                where = place.nth(number)
                 call = block.get("id")
-                self.into.called(block.get("name"), block.get("input"), at, call)
+                self.into.called(block.get("name"), block.get("input"), where, call)
                 number += 1
 
     def _result(self, block: Record, place: TurnPlace) -> None:

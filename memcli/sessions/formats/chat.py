@@ -102,8 +102,8 @@ def _calls(message: Record, place: TurnPlace, into: Gather) -> None:
     for number, call in enumerate(mappings(message.get("tool_calls"))):
         if function := mapping(call.get("function")):
             given = decoded(function.get("arguments"))
-            at = place.nth(f"call{number}")
-            into.called(function.get("name"), given, at, call.get("id"))
+            where = place.nth(f"call{number}")
+            into.called(function.get("name"), given, where, call.get("id"))
 
 
 FORMAT: Final = Format(

@@ -63,7 +63,7 @@ class _Rollout:
         """Role -> keys of turns that items said; none once an event says them."""
 
     def begin(self, about: Record, place: TurnPlace) -> None:
-        """The first one is the file's own; others came along when a session was
+        """The first record is the file's own; others came along when a session was
         forked."""
         name = speakers.name(about.get("id") or about.get("session_id"))
         if not self.into.turns:
@@ -120,8 +120,8 @@ class _Rollout:
         text, failed = _result(item.get("output"))
         key = f"{call}/1" if call else self._key("output", text[:KEPT_OF_KEY])
         if self.into.new(key):
-            at = place._replace(key=key)
-            self.into.result("", text, at, error=failed, call=call)
+            where = place._replace(key=key)
+            self.into.result("", text, where, error=failed, call=call)
 
     def _forget(self, keys: set[str]) -> None:
         if keys:

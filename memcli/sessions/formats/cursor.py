@@ -44,7 +44,7 @@ def read(lines: Lines, into: Gather) -> None:
 
 
 def _owner(path: Path, store: Path, wanted: Sequence[str]) -> Owner:
-    """The store has a folder for each folder, named by its path with dashes."""
+    """The store has a folder for each working folder, named by its path with dashes."""
     names = {re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"): path for path in wanted}
     folder = path.relative_to(store).parts[0].strip("-")
     return Owner(path.stem, names.get(folder, ""))

@@ -97,8 +97,8 @@ def _call(call: Record, place: TurnPlace, into: Gather) -> None:
     into.called(tool, call.get("args"), place, place.key)
     if status in ("success", "error", "cancelled"):
         failed = status == "error"
-        at = place.nth("result")
-        into.result(tool, _output(call), at, error=failed, call=place.key)
+        where = place.nth("result")
+        into.result(tool, _output(call), where, error=failed, call=place.key)
 
 
 def _output(call: Record) -> str:

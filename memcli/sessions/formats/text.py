@@ -319,16 +319,16 @@ class Marked(Page):
     def _answer(self, text: str, place: TurnPlace) -> None:
         self.echo = None
         for number, part in enumerate(_blocks().split(text)):
-            at = place.nth(number)
+            where = place.nth(number)
             if part.startswith("<tool-use"):
-                self._tool(part, at)
+                self._tool(part, where)
             elif part.startswith("<think>") or not part.strip():
                 continue
             elif summary := _summary().match(part.strip()):
                 given = {"file_path": summary["file"]} if summary["file"] else {}
-                self.into.called(summary["tool"], given, at)
+                self.into.called(summary["tool"], given, where)
             else:
-                self.into.said("assistant", part, at)
+                self.into.said("assistant", part, where)
 
     def _tool(self, text: str, place: TurnPlace) -> None:
         call = _call().match(text)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PARTS = ("look", "choose", "score")
+PARTS = ("look", "choose", "score", "fresh")
+LATER = "fresh"  # of repositories that were collected after the rules of the others
 HOST = "https://github.com"
 
 

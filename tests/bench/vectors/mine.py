@@ -17,16 +17,27 @@ import sys
 import tarfile
 import tempfile
 import tomllib
+import warnings
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "de", "es", "fr", "ja", "ko", "pt", "ru", "zh")
 LONGEST = 1200  # characters of a text
+LEAST_SAID = 16  # characters of a docstring that says something
+LEAST_PARAGRAPH = 80
+MOST_NAMES = 60  # of a function
+TONGUES = {
+    "chinese": "zh", "english": "en", "french": "fr", "german": "de", "japanese": "ja",
+    "korean": "ko", "portuguese": "pt", "russian": "ru", "spanish": "es",
+}  # fmt: skip
 NAMES = {
     "en-us": "en", "en-gb": "en", "es-es": "es", "pt-br": "pt", "zh-cn": "zh",
     "zh-hans": "zh", "zh-hans-cn": "zh", "cn": "zh", "ja-jp": "ja", "ko-kr": "ko",
@@ -512,7 +523,108 @@ def wordnet(paths: list[Path]) -> Iterator[Record]:
             }
 
 
+def pair(document: str, key: str, kind: str, first: str, second: str) -> Record:
+    """Two English texts that belong together."""
+    return {
+        "document": document, "key": key, "kind": kind, "texts": {"en": [first, second]},
+    }  # fmt: skip
+
+
+def docstrings(paths: list[Path]) -> Iterator[Record]:
+    """What a function does with its name, its names, and what else is said of it."""
+    for path in paths:
+        package = re.split(r"-\d", path.name)[0]
+        for name, data in opened(path, "*.py"):
+            if re.search(r"(^|/)(tests?|testing|_vendor|vendored|examples)/", name):
+                continue
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    tree = ast.parse(data)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    yield from docstring_pairs(f"{package}/{name}", node)
+
+
+def docstring_pairs(
+    document: str, node: ast.FunctionDef | ast.ClassDef
+) -> Iterator[Record]:
+    """A docstring's first sentence with the name and names within, and with its rest."""
+    said = [
+        SPACES.sub(" ", part) for part in (ast.get_docstring(node) or "").split("\n\n")
+    ]
+    first, _, more = said[0].partition(". ")
+    if len(first) < LEAST_SAID or not first.isascii():
+        return
+    names = [node.name]
+    for inner_node in ast.walk(node):
+        if isinstance(inner_node, ast.Name):
+            names.append(inner_node.id)
+        elif isinstance(inner_node, ast.Attribute):
+            names.append(inner_node.attr)
+        elif isinstance(inner_node, ast.arg):
+            names.append(inner_node.arg)
+    distinct = [name for name in dict.fromkeys(names) if name not in ("self", "cls")]
+    key = f"{node.name}:{node.lineno}"
+    yield pair(document, key, "code", first, " ".join(distinct[:MOST_NAMES]))
+    rest = plain(" ".join([more, *said[1:]]))
+    if len(rest) > LEAST_SAID:
+        yield pair(document, key, "docstring", first, f"{node.name}: {rest}")
+
+
+def readmes(paths: list[Path]) -> Iterator[Record]:
+    """The sections of the descriptions of packages."""
+    for path in paths:
+        for name, data in opened(path, "*.dist-info/METADATA"):
+            text = data.decode("utf-8", "replace").partition("\n\n")[2]
+            text = re.sub(r"```.*?```|!\[.*?\]\(.*?\)", " ", text, flags=re.S)
+            text = re.sub(r"(?m)^(.+)\n[=~\-]{3,}\s*$", r"# \1", text)
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+            for number, section in enumerate(re.split(r"(?m)^#+ ", text)[1:]):
+                title, _, body = section.partition("\n")
+                parts = [plain(part) for part in body.split("\n\n")]
+                kept = [part for part in parts if len(part) > LEAST_SAID]
+                if kept:
+                    texts = {"en": [plain(title), kept]}
+                    yield {
+                        "document": name, "key": str(number), "kind": "section",
+                        "texts": texts,
+                    }  # fmt: skip
+
+
+def dialogues(paths: list[Path]) -> Iterator[Record]:
+    """What is said, and what is answered."""
+    for name, data in opened(paths[0], "*/data/*/*.yml"):
+        tongue = TONGUES.get(name.split("/")[-2], "")
+        conversations = yaml.safe_load(data).get("conversations", []) if tongue else []
+        for number, conversation in enumerate(conversations):
+            texts = [plain(str(text)) for text in conversation]
+            for first, second in pairwise(texts):
+                yield {
+                    "document": name, "key": str(number), "kind": "dialogue",
+                    "texts": {tongue: [first, second]},
+                }  # fmt: skip
+
+
+def novel(paths: list[Path]) -> Iterator[Record]:
+    """A paragraph with the next."""
+    for name, data in opened(paths[0], "*/data/data.txt"):
+        text = data.decode("utf-8", "replace")
+        parts = [SPACES.sub(" ", part) for part in re.split(r"\n\s*\n", text)]
+        kept = [part[:LONGEST] for part in parts if len(part) > LEAST_PARAGRAPH]
+        for number, (first, second) in enumerate(pairwise(kept)):
+            yield pair(name, str(number), "next", first, second)
+
+
 READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
+    "docstrings": docstrings,
+    "readmes": readmes,
+    "dialogues": dialogues,
+    "novel": novel,
+    "libreoffice-help": pages(
+        r"help/(?P<language>[\w-]+)/(?P<file>text/.*)\.html$", "*/help/*/text/*.html"
+    ),
     "gettext": gettext_catalogues,
     "typescript": typescript,
     "vscode": vscode,

@@ -29,9 +29,11 @@ def main() -> None:
     sources = tomllib.loads((HERE / "sources.toml").read_text())
     for name, source in sources.items():
         files = [f for glob in source["files"].split() for f in folder.glob(glob)]
-        versions = sorted({version_of(file.name) for file in files})
         where = next(kind for kind in ("debian", "pypi", "npm") if kind in source)
         packages = f"{where}: {source[where]}"
+        # Those of other registries are named with their versions.
+        found = {version_of(file.name) for file in files}
+        versions = sorted(found) if where == "debian" else []
         said = "for scoring alone" if source.get("held") else f"{pairs.get(name, 0):,}"
         row = (name, packages, ", ".join(versions), source["licence"], said)
         print(f"| {' | '.join(row)} |")

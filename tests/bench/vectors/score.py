@@ -22,6 +22,8 @@ from tests.bench.vectors.train import is_held, records, sentences
 from tests.bench.vectors.vocabulary import cut
 
 POOL = 600
+MOST_DOCS = 2000
+MOST_ASKED = 400
 LEAST = 25  # bytes of a first sentence that is asked for
 SHARED = 0.5  # a translation has at most so many of its words from the English
 
@@ -134,7 +136,7 @@ def translated(first: str, english: str, language: str) -> bool:
 
 
 def question_set(table: Table, folder: Path) -> None:
-    """Print nDCG@10 of the vectors alone, of BM25 and of half each."""
+    """Score a folder of questions and texts."""
 
     def lines(name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (folder / name).read_text().splitlines()]
@@ -146,6 +148,43 @@ def question_set(table: Table, folder: Path) -> None:
     for query in lines("queries.jsonl"):
         if query.get("category") != "adversarial":
             asked[query["group"]].append(query)
+    questions(table, folder.name, groups, asked)
+
+
+def english(table: Table, mined: Path) -> None:
+    """Score pairs and headings of held-out English: the first finds the second."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for record in records(mined):
+        texts = record["texts"].get("en")
+        if not texts or record["kind"] == "message" or not is_held(record):
+            continue
+        if record["kind"] != "section":
+            found[f"{record['source']} {record['kind']}"].append(tuple(texts))
+        elif texts[0] and texts[1]:
+            text = " ".join(texts[1])[:1500]
+            found[f"{record['source']} heading"].append((texts[0], text))
+    for name, pairs in found.items():
+        if len(pairs) < 30:
+            continue
+        random.Random(1).shuffle(pairs)
+        docs = [
+            {"id": str(number), "title": "", "text": second}
+            for number, (_, second) in enumerate(pairs[:MOST_DOCS])
+        ]
+        asked = [
+            {"query": first, "relevant": [str(number)]}
+            for number, (first, _) in enumerate(pairs[:MOST_ASKED])
+        ]
+        questions(table, name, {"": docs}, {"": asked})
+
+
+def questions(
+    table: Table,
+    name: str,
+    groups: dict[str, list[dict[str, Any]]],
+    asked: dict[str, list[dict[str, Any]]],
+) -> None:
+    """Print nDCG@10 of the vectors alone, of BM25 and of half each."""
     scores: dict[str, list[float]] = defaultdict(list)
     for group, docs in groups.items():
         texts = [f"{doc['title']}\n{doc['text']}" for doc in docs]
@@ -157,7 +196,7 @@ def question_set(table: Table, folder: Path) -> None:
         queries = asked[group]
         near = table.embed([query["query"] for query in queries], idf) @ vectors.T
         for query, row in zip(queries, near, strict=True):
-            words = re.findall(r"\w+", query["query"])
+            words = re.findall(r"\w+", query["query"]) or ["-"]
             match = " OR ".join(f'"{word}"' for word in words)
             bm25 = np.zeros(len(docs))
             for rowid, rank in db.execute(
@@ -165,17 +204,17 @@ def question_set(table: Table, folder: Path) -> None:
             ):
                 bm25[rowid] = rank
             both = row / max(row.max(), 1e-9) / 2 + bm25 / max(bm25.max(), 1e-9) / 2
-            for name, values in (("alone", row), ("bm25", bm25), ("both", both)):
+            for way, values in (("alone", row), ("bm25", bm25), ("both", both)):
                 got = [docs[i]["id"] for i in np.argsort(-values)[:10]]
                 relevant = set(query["relevant"])
                 gain = sum(
                     1 / math.log2(i + 2) for i, own in enumerate(got) if own in relevant
                 )
                 best = sum(1 / math.log2(i + 2) for i in range(min(10, len(relevant))))
-                scores[name].append(gain / best if best else 0.0)
+                scores[way].append(gain / best if best else 0.0)
     print(
-        f"{folder.name:16}",
-        {name: round(100 * float(np.mean(v)), 1) for name, v in scores.items()},
+        f"{name:28}",
+        {way: round(100 * float(np.mean(v)), 1) for way, v in scores.items()},
         flush=True,
     )
 
@@ -189,6 +228,7 @@ def main() -> None:
     table = Table(arguments[0])
     if len(arguments) > 1:
         across(table, Path(arguments[1]), arguments[2:])
+        english(table, Path(arguments[1]))
     for folder in sets:
         question_set(table, Path(folder))
 

@@ -1,0 +1,144 @@
+"""Exchange: with your other machines, with other tools, and with the branch that a
+change goes to."""
+
+from collections.abc import Sequence
+
+from memcli.app import App
+from memcli.cli.options import argument, command, flag, option, wrote
+from memcli.errors import DataError, UsageError, one_of
+from memcli.memory.values import Problem
+from memcli.views import exchange as view
+from memcli.views import json
+from memcli.views.text import (
+    count_problems,
+    how_to_begin,
+    name_problems,
+    put,
+    safe,
+    say,
+)
+
+
+@command("diff")
+def diff(
+    mem: App,
+    revisions: str = argument(
+        "[BASE..HEAD]", "Without: where this branch began, and the files.", ""
+    ),
+    format: str = option("FORMAT", "text, markdown or json.", default="text"),
+    exit_code: bool = flag("--exit-code", "Exit 1 when something changes."),
+) -> int:
+    """Say what a branch adds to and takes from memory."""
+    from memcli.exchange.branch_diff import diff
+
+    forms = {"text": view.diff_text, "markdown": view.diff_markdown, "json": json.of}
+    one_of("--format", format, tuple(forms))
+    report = diff(mem, revisions)
+    code = name_problems(report.problems)
+    if mem.options.json or format == "json":
+        put(json.of(report))
+    else:
+        put(safe(forms[format](report)))
+    if exit_code and not report.empty:
+        return code or 1
+    return code
+
+
+@command("sync", dry=True)
+def sync_(mem: App) -> None:
+    """Bring your own memory in step with your other machines.
+
+    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches,
+    merges by entry, and pushes; a secret is refused. sync = "session" in the user's
+    file does it by itself."""
+    from memcli.commands.sync import HomeRepository
+
+    report = HomeRepository(mem.project).sync(
+        dry_run=mem.options.dry_run, taken_back=mem.taken_back()
+    )
+    wrote(mem, report, view.sync_text)
+
+
+@command("import", dry=True)
+def import_(
+    mem: App,
+    paths: list[str] = argument("PATH...", "Files or folders to read."),
+    form: str = option("FORMAT", "claude or agents-md; found out without.", "--from"),
+    level: str = option("LEVEL", "project, job, task or global.", default="project"),
+    again: bool = flag("--again", "What was taken back before, too."),
+) -> int:
+    """Take over what other memories know.
+
+    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what
+    is known already is not added, so running it twice is running it once."""
+    from memcli.commands.import_ import ImportRequest, run
+
+    request = ImportRequest(paths=tuple(paths), form=form, level=level, again=again)
+    report = run(mem, request, dry_run=mem.options.dry_run)
+    name_problems(report.skipped, hint="")
+    wrote(mem, report, view.import_text, view.import_keys)
+    if mem.options.dry_run and not mem.options.json:
+        say(view.import_text(report), quiet=mem.options.quiet)
+    left_out = report.refused or report.injected or report.skipped
+    return DataError.code if left_out else 0
+
+
+@command("export")
+def export(
+    mem: App,
+    target: str = option("TARGET", "claude, agents-md or json."),
+    out: str = option(
+        "FILE", "Write there; of a file that exists only our section changes."
+    ),
+    raw: bool = flag(
+        "--raw", "With json: what looks like a secret, or is private, too."
+    ),
+    remove: bool = flag("--remove", "With --out: take our section out of FILE again."),
+) -> None:
+    """Hand the memory to tools that read a file.
+
+    For claude and agents-md a marked section with norms, rules and the strongest
+    lessons; for json every live entry. The proxy store is never exported."""
+    from memcli.commands.export import TARGETS, export, save
+
+    target = "json" if mem.options.json else target
+    if remove:
+        _take_out(mem, out)
+        return
+    if not target:
+        hint = f"mem export --target {' | '.join(TARGETS)}"
+        raise UsageError("export: no target is named", hint)
+    quiet = mem.options.quiet
+    report = export(mem, target)
+    written = view.export_text(report, raw=raw)
+    count_problems(report.problems, quiet=quiet)
+    if out:
+        _require_all_read(report.problems, out)
+    say("" if report.kept else how_to_begin(report.problems), quiet=quiet)
+    if out:
+        changed = save(mem, out, written, whole=target == "json")
+        put(f"wrote {out}" if changed else f"{out} is up to date")
+    else:
+        put(written)
+    if more := report.handout.more:
+        room = "200 lines and 25,000 bytes"
+        say(f"mem: {more} more found no room in {room}", quiet=quiet)
+
+
+def _take_out(mem: App, out: str) -> None:
+    from memcli.commands.export import save
+
+    if not out:
+        raise UsageError("export: --remove goes with --out FILE", "mem export --help")
+    if save(mem, out, None):
+        put(f"took our section out of {out}")
+    else:
+        put(f"no section of ours stands in {out}")
+
+
+def _require_all_read(problems: Sequence[Problem], out: str) -> None:
+    """A file that cannot be read would leave the export without a word."""
+    for problem in problems:
+        if problem.severity == "unreadable":
+            what = f"{problem.path}: {problem.message}; {out} is not written"
+            raise DataError(what, "mem doctor")

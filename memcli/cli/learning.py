@@ -1,0 +1,273 @@
+"""Learning: from sessions, before and in the work, and what waits for a yes."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memcli.app import App
+from memcli.cli import boundary
+from memcli.cli.options import (
+    JOB_NAME,
+    Names,
+    argument,
+    command,
+    flag,
+    many,
+    option,
+    show,
+    wrote,
+)
+from memcli.cli.progress import Progress
+from memcli.errors import ProviderError, RefusedError, UsageError, one_of
+from memcli.project.context import need_root, write_blocker
+from memcli.views import learning as view
+from memcli.views.text import name_problems, put, say
+
+if TYPE_CHECKING:
+    from memcli.extraction.extract import ExtractReport, ExtractRequest
+    from memcli.extraction.job_files import Checkpoint
+    from memcli.sessions.model import Session
+
+MOMENTS = "Before and in the work"  # a panel of options
+PROPOSALS = argument("ID...", "Proposals, by the beginning of their ids.")
+
+
+@command("extract", dry=True, trees=True)
+def extract(
+    mem: App,
+    progress: Progress,
+    transcripts: Names = argument(
+        "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", []
+    ),
+    scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
+    moment: str = option(
+        "MOMENT", "prospective, in-flight, corrective or retrospective."
+    ),
+    engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
+    all: bool = flag("--all", "Every session not read yet, not only the latest."),
+    finished: bool = flag("--finished", "Leave out what was written to just now."),
+    again: bool = flag("--again", "Ask the model anew about what left entries."),
+    job: str = JOB_NAME,
+    format: str = option("FORMAT", "The transcript's format, if it does not tell."),
+    show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
+    list_sessions: bool = flag(
+        "--list", "Where sessions are looked for, and what is there."
+    ),
+    show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
+    no_reinforce: bool = flag(
+        "--no-reinforce", "Do not strengthen what the sessions recalled."
+    ),
+    premortem: str = option(
+        "TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS
+    ),
+    checkpoint: str = option(
+        "MILESTONE", "Note assumptions; - reads JSON from stdin.", panel=MOMENTS
+    ),
+    assume: Names = many(
+        "KEY=VALUE", "An assumption at --checkpoint: scope, ...", panel=MOMENTS
+    ),
+    recommend: str = option(
+        "TEXT", "At --checkpoint: what to do about it.", panel=MOMENTS
+    ),
+) -> int:
+    """Learn from finished sessions.
+
+    Corrections, preferences, pitfalls and an episode of each session, by rules or by
+    the language model that your own configuration enables. Secrets are taken out first.
+    Nothing is learned twice."""
+    from memcli.commands.extract import ExtractRequest
+
+    # Options that exclude each other, before any work.
+    if (assume or recommend) and not checkpoint:
+        what = "--assume and --recommend belong to a checkpoint"
+        raise UsageError(what, "name it with --checkpoint MILESTONE")
+    if sum(map(bool, (transcripts, premortem, checkpoint))) > 1:
+        what = "one at a time: transcripts, --premortem or --checkpoint"
+        raise UsageError(what, "mem extract --help")
+    named = tuple(transcripts)
+    request = ExtractRequest(
+        transcripts=named,
+        scopes=(*scope, *_scopes_of(moment)),
+        engine=engine,
+        all=all,
+        finished=finished,
+        job=job,
+        task="".join(mem.options.tasks[-1:]),
+        again=again,
+        format=format,
+        show_prompt=show_prompt,
+    )
+    _require_known(engine, format)
+
+    # Looking, noting, or learning.
+    if list_sessions:
+        return _list_sessions(mem)
+    if show_turns:
+        return _show_turns(mem, named, format)
+    if premortem:
+        return _premortem(mem, premortem, job, engine)
+    if checkpoint:
+        return _checkpoint(mem, _noted(checkpoint, assume, recommend), job)
+    if "-" in named:
+        request = request._replace(text=boundary.read_stdin())
+    if finished:
+        _require_calm(mem)
+    return _learn(mem, progress, request, strengthen=not no_reinforce)
+
+
+def _require_known(engine: str, format: str) -> None:
+    from memcli.sessions.reader import FORMATS
+
+    one_of("--engine", engine, ("auto", "llm", "rules"))
+    one_of("--format", format, ("", *FORMATS))
+
+
+def _scopes_of(moment: str) -> Sequence[str]:
+    from memcli.extraction.scopes import MOMENTS as scopes_of
+
+    one_of("--moment", moment, ("", *scopes_of))
+    return scopes_of.get(moment, ())
+
+
+def _require_calm(mem: App) -> None:
+    """Hooks learn by themselves: not while git or a person is at work on the files."""
+    writes = mem.project.root is not None and not mem.options.dry_run
+    if why := write_blocker(mem.project) if writes else "":
+        raise RefusedError(
+            f"{why}: nothing is written", "it is learned from in the next run"
+        )
+
+
+def _learn(
+    mem: App, progress: Progress, request: "ExtractRequest", *, strengthen: bool
+) -> int:
+    from memcli.hooks import pipeline
+
+    dry_run = mem.options.dry_run
+    with progress:
+        done = pipeline.run(mem, request, dry_run=dry_run, strengthen=strengthen)
+    report = done.extract
+    code = name_problems(report.problems, hint="")
+    any_failed = _name_failures(report)
+    if request.show_prompt and not mem.options.json:
+        put("\n".join(report.prompts))
+        nothing = "" if report.prompts else "mem: nothing would be sent"
+        say(nothing, quiet=mem.options.quiet)
+    else:
+        wrote(mem, done, view.extract_text, view.extract_keys)
+    return ProviderError.code if any_failed else code
+
+
+def _name_failures(report: "ExtractReport") -> bool:
+    """Say which scopes of which sessions failed; whether any did."""
+    any_failed = False
+    for session in report.sessions:
+        for scope, why in session.failed:
+            any_failed = True
+            say(f"mem: {session.name}: scope {scope} failed: {why}")
+    return any_failed
+
+
+def _list_sessions(mem: App) -> int:
+    from memcli.sessions.discover import discover
+
+    found = discover(mem.project.environ, [need_root(mem.project)])
+    show(mem, found, view.looked_text, view.looked_keys)
+    return 0
+
+
+def _show_turns(mem: App, transcripts: Sequence[str], format: str) -> int:
+    from memcli.sessions.reader import read_all
+
+    if not transcripts:
+        raise UsageError(
+            "--show-turns needs a session", "mem extract --show-turns FILE"
+        )
+    sessions: list[Session] = []
+    for name in transcripts:
+        sessions += boundary.opened_file(name, partial(read_all, format=format))
+    show(mem, sessions, view.turns_text, view.turns_keys)
+    return 0
+
+
+def _premortem(mem: App, task: str, job: str, engine: str) -> int:
+    from memcli.commands.extract import premortem
+
+    is_enabled = engine == "auto" and mem.project.config.llm != "none"
+    asks_model = engine == "llm" or is_enabled
+    dry_run = mem.options.dry_run
+    report = premortem(mem, task, job=job, llm=asks_model, dry_run=dry_run)
+    say(f"mem: premortem: {report.failed}" if report.failed else "")
+    wrote(mem, report, view.moment_text)
+    return ProviderError.code if report.failed else 0
+
+
+def _checkpoint(mem: App, noted: "Checkpoint", job: str) -> int:
+    from memcli.commands.extract import checkpoint
+
+    report = checkpoint(mem, noted, job=job, dry_run=mem.options.dry_run)
+    wrote(mem, report, view.moment_text)
+    return 0
+
+
+def _noted(milestone: str, assume: Sequence[str], recommend: str) -> "Checkpoint":
+    """The checkpoint of the options, or the JSON of standard input."""
+    from memcli.extraction import job_files
+
+    if assume or recommend:
+        assumptions = job_files.parse_assumptions(assume)
+        return job_files.Checkpoint(milestone, assumptions, recommend)
+    text = boundary.read_stdin().decode("utf-8", "replace")
+    return job_files.parse_checkpoint(text, "" if milestone == "-" else milestone)
+
+
+@command("inbox")
+def inbox(mem: App) -> None:
+    """What sessions proposed and waits for a yes.
+
+    What rules find likely but not sure lies here, on this machine, for 30 days; mem
+    keep writes one, mem drop forgets it. What a person says again in another session is
+    kept by itself."""
+    from memcli.commands.inbox import inbox
+
+    show(mem, inbox(mem), view.inbox_text, view.inbox_keys)
+
+
+@command("keep", dry=True)
+def keep(
+    mem: App,
+    ids: list[str] = PROPOSALS,
+    title: str = option("TEXT", "Its title in your words."),
+    kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
+    level: str = option("LEVEL", "global, project, job or task."),
+) -> None:
+    """Write proposals as entries.
+
+    Each says which session and turn it is from; your yes confirms it."""
+    from memcli.commands.keep import KeepRequest, keep
+
+    request = KeepRequest(ids=tuple(ids), title=title, kind=kind, level=level)
+    wrote(mem, keep(mem, request, dry_run=mem.options.dry_run), view.keep_text)
+
+
+@command("drop", dry=True)
+def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
+    """Forget proposals; none of them comes back by itself."""
+    from memcli.commands.drop import drop
+
+    wrote(mem, drop(mem, ids, dry_run=mem.options.dry_run), view.drop_text)
+
+
+@command("eval")
+def eval_(mem: App, progress: Progress) -> int:
+    """Say what memory was worth: replay the sessions in which a person corrected the
+    agent.
+
+    Was what would have prevented a correction there before that session began, and
+    would a hook have told it? Nothing is written."""
+    from memcli.hooks import replay
+
+    with progress:
+        report = replay.replay(mem, partial(progress.count, "sessions"))
+    show(mem, report, view.eval_text)
+    return 0

@@ -1,0 +1,137 @@
+"""mem retire and mem restore: take entries out of recall, and bring them back."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memcli.app import App
+from memcli.commands.add import retire_echoes
+from memcli.commands.edit import refresh_found, refuse_secrets, writable
+from memcli.compaction.reinforce import adopt_hint
+from memcli.errors import RefusedError, UsageError
+from memcli.index.upkeep import Located
+from memcli.memory.changes import ChangeSet, Spot
+from memcli.memory.values import ARCHIVE, Entry, Patch, plain_id, source_of
+from memcli.project.context import hold, nothing_written, patches_of
+from memcli.similarity.taken_back import TakenBackDoor
+
+LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
+
+
+class RetireReport(NamedTuple):
+    """The entries changed, as (id, path, title), those that were so already, and the
+    patches."""
+
+    verb: str
+    changed: tuple[tuple[str, str, str], ...]
+    already: tuple[str, ...]
+    patches: tuple[Patch, ...]
+
+
+def retire(
+    app: App, ids: Sequence[str], because: str = "", *, dry_run: bool = False
+) -> RetireReport:
+    """Set the status of entries to retired; `mem compact` moves them to the archive."""
+    reason = " ".join(because.split()) or "by hand"
+    refuse_secrets(reason)
+    return app.write(lambda: _plan_retire(app, ids, reason), "retire", dry_run=dry_run)
+
+
+def restore(
+    app: App, ids: Sequence[str], *, again: bool = False, dry_run: bool = False
+) -> RetireReport:
+    """Make retired entries active again, and bring archived ones back into their file.
+    Raises RefusedError for one whose words were taken back in another entry, too,
+    unless `again`."""
+    return app.write(
+        lambda: _plan_restore(app, ids, again=again), "restore", dry_run=dry_run
+    )
+
+
+def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:
+    refresh_found(app)
+    changes = ChangeSet(today=app.project.now.isoformat())
+    changed: list[tuple[str, str, str]] = []
+    already: list[str] = []
+    for prefix in dict.fromkeys(ids):
+        key, spot = _spot_of(app, changes, prefix, archived=False)
+        entry = changes.original(spot)
+        if entry.status == "retired":
+            already.append(key)
+        else:
+            changes.set(spot, status="retired", retired_because=reason)
+            retire_echoes(app, changes, entry)
+            changed.append((key, spot[0], entry.title + _extent(entry)))
+    return RetireReport(
+        verb="retired",
+        changed=tuple(changed),
+        already=tuple(already),
+        patches=patches_of(app.project, changes),
+    )
+
+
+def _extent(entry: Entry) -> str:
+    """Of an entry whose end only headings tell: which lines are meant."""
+    if not entry.touched:
+        return ""
+    last = entry.line + len(entry.body.splitlines()) - 1
+    return f" (edited by hand: lines {entry.line} to {last})"
+
+
+def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
+    refresh_found(app)
+    taken_back = TakenBackDoor(()) if again else app.taken_back()
+    changes = ChangeSet(today=app.project.now.isoformat())
+    changed: list[tuple[str, str, str]] = []
+    already: list[str] = []
+    for prefix in dict.fromkeys(ids):
+        key, spot = _spot_of(app, changes, prefix, archived=None)
+        entry = changes.original(spot)
+        if refusal := taken_back.of(entry.body, but=entry.id):
+            what = f"{prefix}: {refusal}; nothing is written"
+            raise RefusedError(what, f"mem restore {prefix} --again")
+        path = spot[0]
+        is_retired = entry.status == "retired"
+        if path.endswith(ARCHIVE):
+            home = source_of(path)
+            with nothing_written(home):
+                hold(app.project, changes, home)
+            path = changes.restore(spot, **(LIVE if is_retired else {}))
+        elif is_retired:
+            changes.set(spot, **LIVE)
+        else:
+            already.append(key)
+            continue
+        changed.append((key, path, entry.title))
+    return RetireReport(
+        verb="restored",
+        changed=tuple(changed),
+        already=tuple(already),
+        patches=patches_of(app.project, changes),
+    )
+
+
+def _spot_of(
+    app: App, changes: ChangeSet, prefix: str, *, archived: bool | None
+) -> tuple[str, Spot]:
+    """The id of the one entry meant, and where it stands in `changes`."""
+    place = writable(app, prefix, archived=archived)
+    with nothing_written(place.path):
+        memory = hold(app.project, changes, place.path)
+    name = plain_id(place.entry)
+    spots = [number for number, each in enumerate(memory.entries) if each.id == name]
+    if not spots:
+        raise UsageError(
+            f"{prefix}: is a section of prose, not an entry",
+            _prose_hint(app, prefix, place),
+        )
+    # what stands twice in an archive came there twice: the later one is meant
+    number = spots[-1] if place.path.endswith(ARCHIVE) else spots[0]
+    return place.entry, (place.path, number)
+
+
+def _prose_hint(app: App, prefix: str, place: Located) -> str:
+    file = app.project.found(place.path)
+    if file and file.found:
+        # another tool's file: an entry would be a copy
+        return f"mem edit {prefix} opens it in an editor: what you empty there is gone"
+    return adopt_hint(place)

@@ -1,0 +1,140 @@
+"""The values of an entry that both sides of a merge have changed, key by key."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from memcli.memory.changes import ARCHIVE_KEYS
+from memcli.memory.entry_values import read_values
+from memcli.memory.words import is_day
+
+COUNTS = ("reinforcement_count", "success_count")
+
+LATER_WINS = (
+    "last_reinforced",
+    "promoted_at",
+    "archived_at",
+    "consolidated_at",
+    "ended_at",
+)
+
+EARLIER_WINS = ("created_at", "started_at")
+
+GUARD_RANK = {"deny": 2, "ask": 1}
+
+STATUS_RANK = {"retired": 2, "compacted": 1}
+
+Values = Mapping[str, Any]
+
+
+def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
+    """Front matter of both sides; without a base, two insertions of one entry."""
+    base = _counted_by_both(ours, theirs) if base is None else base
+    preferred = _reinforced_later(ours, theirs)
+    merged = {
+        key: _merge_value(key, base.get(key), ours.get(key), theirs.get(key), preferred)
+        for key in dict.fromkeys([*ours, *theirs])
+    }
+    merged |= _reasons(ours, theirs, merged)
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _counted_by_both(ours: Values, theirs: Values) -> Values:
+    """What both sides already counted before they parted, say because of a squashed
+    merge."""
+    return {
+        key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
+        for key in COUNTS
+        if key in ours and key in theirs
+    }
+
+
+def _reinforced_later(ours: Values, theirs: Values) -> str:
+    """The side with the later `last_reinforced`, "" where they are equal."""
+    mine = _date_rank(ours.get("last_reinforced"))
+    other = _date_rank(theirs.get("last_reinforced"))
+    if mine == other:
+        return ""
+    return "ours" if mine > other else "theirs"
+
+
+def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
+    """The values that explain another, from the side that has it: why an entry is
+    retired, and why it was archived then."""
+    reasons: dict[str, Any] = {}
+    sides = [side for side in (ours, theirs) if _agrees(side, merged, "status")]
+    if len(sides) == 1:
+        reasons["retired_because"] = sides[0].get("retired_because")
+    sides = [side for side in (ours, theirs) if _agrees(side, merged, "archived_at")]
+    if len(sides) == 1:
+        reasons |= {key: sides[0][key] for key in ARCHIVE_KEYS if key in sides[0]}
+    return reasons
+
+
+def _agrees(side: Values, merged: Values, key: str) -> bool:
+    return same(side.get(key), merged.get(key))
+
+
+def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:
+    if key == "guard":  # the stricter stays, whoever changed it
+        return max(ours, theirs, key=lambda value: GUARD_RANK.get(str(value), 0))
+    if same(theirs, base):
+        return ours
+    if same(ours, base):
+        return theirs
+    if key in COUNTS:
+        parted, mine, other = (_counted(key, value) for value in (base, ours, theirs))
+        return max(0, mine + other - parted)
+    if ours is None or theirs is None:
+        return theirs if ours is None else ours
+    if same(ours, theirs):
+        return ours
+    return _merge_both_changed(key, ours, theirs, preferred)
+
+
+def _merge_both_changed(key: str, ours: Any, theirs: Any, preferred: str) -> Any:
+    if key in RANKS:
+        return max(ours, theirs, key=RANKS[key])
+    if key in EARLIER_WINS:
+        return min(ours, theirs, key=_early_rank)
+    mine = as_list(key, ours)
+    other = as_list(key, theirs)
+    if mine is not None and other is not None:
+        return [*mine, *(item for item in other if item not in mine)]
+    if {type(ours), type(theirs)} <= {int, float}:
+        return max(ours, theirs, key=lambda value: (value == value, value, str(value)))
+    if preferred:
+        return ours if preferred == "ours" else theirs
+    return max(ours, theirs, key=lambda value: (str(value), repr(value)))
+
+
+def _counted(key: str, value: Any) -> int:
+    effective, _ = read_values({key: value})
+    return int(effective.get(key, effective["extra"].get(key, 0)))
+
+
+def _date_rank(value: Any) -> tuple[bool, str]:
+    text = "" if value is None else str(value)
+    return is_day(text[:10]), text
+
+
+def _early_rank(value: Any) -> tuple[bool, str]:
+    """Days come before values that are no day."""
+    return not is_day(str(value)[:10]), str(value)
+
+
+RANKS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(LATER_WINS, _date_rank),
+    "status": lambda value: (STATUS_RANK.get(str(value), 0), str(value)),
+}
+"""By key how values are ranked of which the higher stays."""
+
+
+def as_list(key: str, value: Any) -> list[Any] | None:
+    """The value of a key as an entry has it, where that is a list."""
+    effective = read_values({key: value})[0]["extra"].get(key)
+    return effective if isinstance(effective, list) else None
+
+
+def same(value: Any, other: Any) -> bool:
+    """Whether two values are alike: 1 is neither true nor 1.0, but NaN is NaN."""
+    return repr(value) == repr(other)

@@ -1,0 +1,124 @@
+"""The index: whether it can be used, is up to date, and has the embedder's vectors."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from memcli.app import App
+from memcli.diagnostics.scene import (
+    Check,
+    IndexState,
+    Scene,
+    failure,
+    passed,
+    remark,
+    text_of,
+    warning,
+)
+from memcli.errors import MemError
+from memcli.index.database import Index
+from memcli.memory.words import count
+from memcli.providers.embed import Embedder
+from memcli.providers.embed.wire import shown
+
+ASKED_FOR = 3.0  # seconds that an embedder has to answer
+NAMED = 5  # files that changed
+BY_RECALL = "mem index (recall does it by itself)"
+
+
+def check_index(scene: Scene) -> Iterator[Check]:
+    """Whether the index can be used and is up to date."""
+    state = scene.index
+    path = str(state.path)
+    if not state.there:
+        hint = "mem index" if scene.app.project.listing.files else ""
+        yield remark("index", "no index yet: the first recall builds it", hint=hint)
+    elif state.broken:
+        yield _broken(state)
+    elif state.busy:
+        detail = "the index is locked by another process"
+        yield warning("index", detail, hint="run mem doctor again later", path=path)
+    elif state.behind and not _just_written(scene.app, state.behind):
+        names = ", ".join(state.behind[:NAMED])
+        if len(state.behind) > NAMED:
+            names += " …"
+        changed = f"{count(len(state.behind), 'file')} changed since it was built"
+        yield warning("index", f"{changed}: {names}", hint=BY_RECALL, path=path)
+    else:
+        yield passed("index", "up to date", path=path)
+
+
+def _broken(state: IndexState) -> Check:
+    detail = f"the index cannot be used: {state.broken}"
+    folder = state.path.parent
+    path = str(state.path)
+    if os.access(folder, os.W_OK):
+        return warning("index", detail, hint="mem doctor --fix", path=path)
+    hint = f"make {folder} writable, or name another file with MEM_DB"
+    return failure("index", detail, hint=hint, path=path)
+
+
+def _just_written(app: App, behind: Sequence[str]) -> bool:
+    """Whether all that is behind is as it was before the last write: what mem itself
+    takes back is no news."""
+    last = app.workspace.last_write()
+    patches = last.patches if last else ()
+    before = {os.path.realpath(patch.path): patch.before for patch in patches}
+    paths = [os.path.realpath(app.project.path_of(name)) for name in behind]
+    return all(path in before and text_of(Path(path)) == before[path] for path in paths)
+
+
+def _vectors(scene: Scene, name: str) -> Iterator[Check]:
+    app = scene.app
+    state = scene.index
+    is_usable = state.there and not state.broken and not state.busy
+    if not is_usable or not app.project.listing.files:
+        return
+    path = str(state.path)
+    with closing(Index(state.path, [], look=True)) as index:
+        made = index.vectors.state()
+        have, should = index.vectors.count(app.chosen)
+    if made is not None and made.name != name:
+        detail = f"the vectors in the index are of another model ({made.name})"
+        yield failure("vectors", detail, hint="mem index makes them anew", path=path)
+    elif have == should:
+        yield passed("vectors", f"all of {count(should, 'chunk')}")
+    else:
+        detail = f"{should - have} of {should} chunks have no vector"
+        if app.embeds_here:
+            yield remark("vectors", detail, hint=BY_RECALL, path=path)
+        else:
+            yield warning("vectors", detail, hint="mem index", path=path)
+
+
+def check_embedder(scene: Scene) -> Iterator[Check]:
+    """Which embedder there is, whether it answers, and whether the index has its
+    vectors."""
+    embedder = scene.app.providers.embedder
+    config = scene.app.project.config
+    if embedder is None:
+        yield remark(
+            "embedder", "switched off (embedder = none): words alone are searched"
+        )
+    else:
+        yield _answers(embedder, config.embed_url)
+        yield from _vectors(scene, f"{embedder.provider}/{embedder.model}")
+
+
+def _answers(embedder: Embedder, url: str) -> Check:
+    from memcli.providers.embed.local import Local
+
+    where = f"{embedder.provider}/{embedder.model}"
+    if url:
+        where += f" at {shown(url)}"
+    try:
+        if isinstance(embedder, Local):
+            embedder.check()
+        else:
+            embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
+    except MemError as error:
+        return failure(
+            "embedder", f"{where} does not answer: {error.what}", hint=error.hint
+        )
+    return passed("embedder", where)

@@ -1,0 +1,73 @@
+"""What `mem doctor` says of entries that cannot both hold, and of such as came back."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from memcli.diagnostics.scene import Check, Scene, passed, warning
+from memcli.memory.parser import KnownFile
+from memcli.memory.values import Entry
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import contradictions
+from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
+
+Found = tuple[KnownFile, Entry]
+
+
+def check_opposites(scene: Scene) -> Iterator[Check]:
+    """A row for each pair that says the opposite, and for each entry that a merge
+    brought back."""
+    documents, _ = scene.read
+    live = [
+        (document, entry)
+        for document in documents
+        if document.place.store == "memory"
+        for entry in document.memory.entries
+        if entry.status != "retired" and entry.kind != "episode"
+    ]
+    rows = [*_opposed(live), *_came_back(live, tombstones_of(documents))]
+    yield from rows
+    if live and not rows:
+        yield passed("contradictions", "nothing found")
+
+
+def _opposed(live: Sequence[Found]) -> Iterator[Check]:
+    by_type = defaultdict[str, list[Found]](list)
+    for document, entry in live:
+        by_type[entry.type].append((document, entry))
+    for found in by_type.values():
+        claims = [claim(entry.body) for _, entry in found]
+        for one, other in contradictions(claims):
+            first, mine = found[one]
+            second, theirs = found[other]
+            where = f"{second.path}:{theirs.line}"
+            if mine.id == theirs.id:
+                continue
+            yield warning(
+                "contradictions",
+                f"{mine.title!r} says the opposite of {theirs.title!r} ({where})",
+                hint=f"mem retire {mine.id[:8]}, or the other: mem retire {theirs.id[:8]}",
+                path=first.path,
+                line=mine.line,
+            )
+
+
+def _came_back(live: Sequence[Found], stones: Sequence[Entry]) -> Iterator[Check]:
+    """Live entries of an earlier day than that on which another entry of their words
+    was taken back: a merge brought them."""
+    for document, entry in live if stones else ():
+        last = max(entry.created_at, entry.last_reinforced)
+        later = [
+            stone
+            for stone in stones
+            if str(stone.extra.get("archived_at") or "") > last
+        ]
+        refusal = TakenBackDoor(later).of(entry.body) if later else None
+        if refusal is not None:
+            yield warning(
+                "taken-back",
+                f"{entry.title!r} is live, but {refusal}",
+                hint=f"mem retire {entry.id[:8]}; where it holds:"
+                f" mem edit {entry.id[:8]} --confirm",
+                path=document.path,
+                line=entry.line,
+            )

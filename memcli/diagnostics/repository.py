@@ -1,0 +1,186 @@
+"""Git: what must not be tracked, what is ignored, how memory merges, and what stands
+only in another work tree."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.diagnostics.scene import (
+    TEMPORARY,
+    Check,
+    Repository,
+    Scene,
+    failure,
+    passed,
+    remark,
+    warning,
+)
+from memcli.memory.parser import KnownFile
+from memcli.memory.values import listed
+from memcli.memory.words import count
+from memcli.project import git, levels_on_disk
+from memcli.project.context import read_known
+
+
+def check_git(scene: Scene) -> Iterator[Check]:
+    """The work tree: what must not be tracked, what should be ignored, how memory
+    merges."""
+    repository = scene.repository
+    if repository.top is None:
+        detail = "no git repository: what is remembered is not versioned"
+        yield remark("git", detail, hint="git init")
+    elif repository.fault:
+        hint = "git status says more; recall works without git"
+        yield warning("git", repository.fault, hint=hint, path=str(repository.top))
+    else:
+        yield passed("git", f"work tree {repository.top}")
+        yield from _tracked(scene)
+        for name in repository.bare:
+            is_temporary = name == TEMPORARY
+            detail = "temporary files are" if is_temporary else "is"
+            path = "" if is_temporary else name
+            yield warning(
+                "ignored",
+                f"{detail} not ignored by git",
+                hint="mem doctor --fix",
+                path=path,
+            )
+        if not repository.bare:
+            yield passed("ignored", "derived and private files are ignored")
+        yield from _merge_driver(scene)
+
+
+def _tracked(scene: Scene) -> Iterator[Check]:
+    files = scene.app.project.listing.files
+    bad: dict[str, str] = {}
+    private = {file.name for file in files if file.place.of == "proxy"}
+    private |= {"proxy.md", "proxy.archive.md"}
+    for name in sorted(scene.repository.tracked):
+        if os.path.basename(name).startswith(".memory.db"):
+            bad[name] = "the index is tracked"
+        elif name in private or name.startswith("proxy-tasks/"):
+            bad[name] = "a proxy file, which is private, is tracked"
+    for name, what in bad.items():
+        yield failure(
+            "tracked", what, hint=f"git rm --cached {shlex.quote(name)}", path=name
+        )
+    if not bad:
+        yield passed("tracked", "neither the index nor a proxy file is tracked")
+
+
+def _merge_driver(scene: Scene) -> Iterator[Check]:
+    repository = scene.repository
+    why = driver_fault(repository)
+    own = {file.name for file in scene.app.project.listing.files if not file.tree}
+    if why:
+        yield warning("merge-driver", why, hint="mem init, or mem doctor --fix")
+    elif not repository.attribute and not own.isdisjoint(repository.tracked):
+        detail = "git merges the memory files line by line: .gitattributes does not name the driver"
+        yield warning("merge-driver", detail, hint="mem init")
+    else:
+        none = "no memory file is tracked yet"
+        detail = "memory files merge by entry" if repository.attribute else none
+        yield passed("merge-driver", detail)
+
+
+def driver_fault(repository: Repository) -> str:
+    """Why the driver that .gitattributes names cannot run, "" when it can or none is
+    named."""
+    if not repository.attribute:
+        return ""
+    if not repository.driver:
+        return ".gitattributes names the merge driver, the git configuration does not know it"
+    if repository.driver != git.DRIVER_COMMAND:  # which without mem is git's own merge
+        return "the merge driver is not that of this mem: it may leave no markers"
+    if not shutil.which("mem"):
+        return "the merge driver does not find mem on your PATH"
+    return ""
+
+
+def check_worktrees(scene: Scene) -> Iterator[Check]:
+    """Memory that stands only in another work tree of this repository."""
+    trees = list(_other_trees(scene))
+    rows: list[Check] = []
+    for tree in trees:
+        rows += _only_there(scene, tree)
+    yield from rows
+    if trees and not rows:
+        detail = f"no memory stands only in {count(len(trees), 'other work tree')}"
+        yield passed("worktrees", detail)
+
+
+class _WorkTree(NamedTuple):
+    top: Path
+    branch: str
+
+
+def _other_trees(scene: Scene) -> Iterator[_WorkTree]:
+    """Work trees of the repository that are not in view."""
+    root = scene.app.project.root
+    top = scene.repository.top
+    if root is None or top is None or scene.repository.fault:
+        return
+    common = git.common_dir(top)
+    if common is None or not (common / "worktrees").is_dir():
+        return
+    files = scene.app.project.listing.files
+    in_view = {os.path.realpath(root / file.tree) for file in files}
+    in_view.add(os.path.realpath(top))
+    listed = git.run(["worktree", "list", "--porcelain"], root).stdout
+    for block in listed.split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
+        path = os.path.realpath(fields.get("worktree", ""))
+        is_tree = "bare" not in fields and os.path.isdir(path)
+        if is_tree and path not in in_view:
+            branch = fields.get("branch", fields.get("HEAD", "")[:12])
+            yield _WorkTree(Path(path), branch.removeprefix("refs/heads/"))
+
+
+def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:
+    """A row where entries stand in that work tree alone."""
+    project = scene.app.project
+    here = os.path.relpath(str(project.root), str(scene.repository.top))
+    root = tree.top / here
+    known = _known_ids(scene)
+    lost = [
+        (document.path, entry.line)
+        for document in _documents(scene, root)
+        for entry in document.memory.entries
+        if entry.identified and entry.id not in known
+    ]
+    if lost:
+        number = count(len(lost), "entry stands", "entries stand")
+        names = ", ".join(dict.fromkeys(path for path, _ in lost))
+        path, line = lost[0]
+        yield warning(
+            "worktrees",
+            f"{number} only in that work tree: {names}",
+            hint=f"git merge {shlex.quote(tree.branch)}, before it is removed",
+            path=str(root / path),
+            line=line,
+        )
+
+
+def _known_ids(scene: Scene) -> set[str]:
+    """The ids of entries here, and of those that were merged into them."""
+    known = set()
+    for document in scene.documents:
+        for entry in document.memory.entries:
+            known |= {entry.id, *listed(entry, "merged_from")}
+    return known
+
+
+def _documents(scene: Scene, root: Path) -> Iterable[KnownFile]:
+    """The memory files of another work tree."""
+    project = scene.app.project
+    globs = project.config.memory_files
+    listing = levels_on_disk.list_files(root, project.home, project.jobs_dirs, globs)
+    files = [
+        file
+        for file in listing.files
+        if file.place.store in ("memory", "institutional") and not file.tree
+    ]
+    return read_known(project, files, [])

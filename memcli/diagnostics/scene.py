@@ -1,0 +1,251 @@
+"""What mem doctor examines, each thing read once, and the rows it says."""
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from memcli.app import App
+from memcli.index.database import IN_MEMORY, Index
+from memcli.index.refresh import differing
+from memcli.memory.parser import KnownFile
+from memcli.memory.values import Patch, Problem, place
+from memcli.project import git
+from memcli.project.context import base_of, read_known
+from memcli.project.listing import FoundFile, shown
+from memcli.storage import durable, sqlite
+from memcli.storage.files import Unreadable, read_text
+
+Status = Literal["PASS", "WARN", "FAIL", "INFO"]
+
+
+TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
+
+
+TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
+
+
+# the word, SQLite's own, for damage that opening a file does not show
+MALFORMED = "malformed"
+
+
+class Check(NamedTuple):
+    """One row: what was looked at, how it stands, what was found, the command that
+    mends it."""
+
+    name: str
+    status: Status
+    detail: str
+    hint: str = ""
+    path: str = ""
+    line: int = 0
+
+
+def passed(name: str, detail: str, *, path: str = "") -> Check:
+    """What is in order."""
+    return Check(name=name, status="PASS", detail=detail, path=path)
+
+
+def remark(
+    name: str, detail: str, *, hint: str = "", path: str = "", line: int = 0
+) -> Check:
+    """What is worth knowing."""
+    return Check(
+        name=name, status="INFO", detail=detail, hint=hint, path=path, line=line
+    )
+
+
+def warning(
+    name: str, detail: str, *, hint: str, path: str = "", line: int = 0
+) -> Check:
+    """What should be mended."""
+    return Check(
+        name=name, status="WARN", detail=detail, hint=hint, path=path, line=line
+    )
+
+
+def failure(
+    name: str, detail: str, *, hint: str, path: str = "", line: int = 0
+) -> Check:
+    """What is broken."""
+    return Check(
+        name=name, status="FAIL", detail=detail, hint=hint, path=path, line=line
+    )
+
+
+class Repository(NamedTuple):
+    """What git knows here; `bare` are derived or private files that it would offer to
+    add."""
+
+    top: Path | None = None
+    fault: str = ""
+    tracked: frozenset[str] = frozenset()
+    bare: tuple[str, ...] = ()
+    attribute: bool = False
+    driver: str = ""
+
+
+def _known(app: App, root: Path, known: Repository) -> Repository:
+    """With what git ignores and how it merges, of a work tree that git can read."""
+    asked = ["check-attr", "merge", "--", "MEMORY.md"]
+    merge = git.run(asked, root, timeout=3).stdout.strip()
+    driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
+    files = app.project.listing.files
+    private = [file.name for file in files if file.place.of == "proxy"]
+    names = [
+        name
+        for name in (".memory.db", *private)
+        if name not in known.tracked and os.path.lexists(root / name)
+    ]
+    if driver:
+        names += TO_COME
+    bare = [name for name in dict.fromkeys(names) if not _is_ignored(root, name)]
+    return known._replace(
+        bare=tuple(bare), attribute=merge.endswith(": mem"), driver=driver
+    )
+
+
+def _is_ignored(root: Path, name: str) -> bool:
+    asked = ["check-ignore", "-q", "--no-index", "--", name]
+    return git.run(asked, root).returncode != 1
+
+
+class IndexState(NamedTuple):
+    """How the index file stands: why it cannot be used, and which files it has not
+    seen."""
+
+    path: Path
+    there: bool = False
+    broken: str = ""
+    busy: bool = False
+    behind: tuple[str, ...] = ()
+
+
+class Scene:
+    """What is examined, read once on first use."""
+
+    def __init__(
+        self, app: App, files: Sequence[str] = (), *, online: bool = False
+    ) -> None:
+        self.app = app
+        self.files = files
+        self.online = online
+
+    @cached_property
+    def read(self) -> tuple[list[KnownFile], list[Problem]]:
+        """The documents, and the problems of files that cannot be read."""
+        listing = self.app.project.listing
+        named = named_files(self.app, self.files)
+        problems = [] if named else list(listing.problems)
+        files = named or listing.files
+        return list(read_known(self.app.project, files, problems)), problems
+
+    @property
+    def documents(self) -> list[KnownFile]:
+        """The files as they were read."""
+        return self.read[0]
+
+    @cached_property
+    def repository(self) -> Repository:
+        """What git knows of the root."""
+        root = self.app.project.root
+        top = git.work_tree(root) if root is not None else None
+        if root is None or top is None:
+            return Repository()
+        folder = git.git_dir(top)
+        if folder is None or not (folder / "HEAD").is_file():
+            return Repository(top, "its .git names no git directory")
+        try:
+            listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            return Repository(top, f"git cannot be run: {why}")
+        if listed.returncode:
+            why = listed.stderr.strip() or "git ls-files failed"
+            return Repository(top, why.splitlines()[0])
+        tracked = frozenset(map(shown, filter(None, listed.stdout.split("\0"))))
+        return _known(self.app, root, Repository(top, tracked=tracked))
+
+    @cached_property
+    def index(self) -> IndexState:
+        """How the index file stands; it is looked at, not brought up."""
+        path = self.app.kept.path(make=False)
+        if path == IN_MEMORY or not os.path.lexists(path):
+            return IndexState(path)
+        try:
+            with closing(Index(path, [], look=True)) as index:
+                if fault := sqlite.fault(index.db):
+                    what = f"{MALFORMED}: {fault}"
+                    return IndexState(path, there=True, broken=what)
+                changed, gone = differing(index, self.app.project.listing.files)
+                return IndexState(path, there=True, behind=(*changed, *gone))
+        except Exception as error:
+            # whatever SQLite says of a file: it can be built anew
+            busy = bool(re.search("locked|busy", str(error)))
+            return IndexState(
+                path=path, there=True, broken="" if busy else str(error), busy=busy
+            )
+
+
+def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
+    """The files named on the command line, memory files or not, each once."""
+    listed = {file.path: file for file in app.project.listing.files}
+    paths = dict.fromkeys(absolute(app, name) for name in names)
+    return [listed.get(path) or _unlisted(app, path) for path in paths]
+
+
+def absolute(app: App, name: str) -> str:
+    """The path of a file that was named, its folder resolved, itself not."""
+    folder, base = os.path.split(os.path.normpath(app.project.cwd / name))
+    return os.path.join(os.path.realpath(folder), base)
+
+
+def _unlisted(app: App, path: str) -> FoundFile:
+    """A file that was named and is no memory file in view."""
+    folder, name = os.path.split(path)
+    inside = os.path.basename(folder)
+    inside = inside if inside in ("tasks", "proxy-tasks") else ""
+    root = app.project.root
+    top = git.work_tree(Path(folder))
+    own = git.work_tree(root) if root is not None else None
+    return FoundFile(
+        path=path,
+        name=shown_name(app, path),
+        place=place("project", name, folder=inside),
+        tree="" if top == own else str(top),
+        mtime=0,
+        size=0,
+        base=base_of(app.project, path) or "/",
+    )
+
+
+def shown_name(app: App, path: str) -> str:
+    """The name of a file: relative to the root, below `~`, else absolute."""
+    return shown(app.project.name_of(path))
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a file, None where it cannot be read."""
+    with suppress(Unreadable):
+        return read_text(path)
+    return None
+
+
+class Mended(NamedTuple):
+    """What was mended, one line each, the patches of it, and a row for each attempt
+    that failed."""
+
+    done: Sequence[str] = ()
+    patches: Sequence[Patch] = ()
+    failed: Sequence[Check] = ()
+
+
+class Remedy(Protocol):
+    """Mends one thing, or says what it would mend."""
+
+    def __call__(self, scene: Scene, *, dry_run: bool) -> Mended:
+        """What was mended, or would be."""
+        ...

@@ -1,0 +1,126 @@
+"""Memory held against the code: entries that name what is gone, moved or rewritten."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+
+from memcli.compaction.plan import Compaction, CompactRequest, read_files
+from memcli.compaction.steps import follow_renames
+from memcli.diagnostics.scene import Check, Mended, Scene, passed, remark, warning
+from memcli.index import anchors, codebase
+from memcli.index.fates import Anchor, Fate, gone_text
+from memcli.memory.values import LEVELS
+from memcli.memory.words import count
+from memcli.storage.files import ONE_OF
+
+REWRITTEN = 0.5
+"""From this share of new lines on, a file is another than the entry was written
+about."""
+
+
+_Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
+
+
+def check_names(scene: Scene) -> Iterator[Check]:
+    """One row for all, as part of the whole report."""
+    found = _gone(scene)
+    if found:
+        detail = f"{count(len(found), 'entry names', 'entries name')} what the code has no more"
+        yield warning("stale", detail, hint="mem doctor --stale")
+    elif found is not None:
+        yield passed("stale", "no entry names what the code has no more")
+
+
+def check_stale(scene: Scene) -> Iterator[Check]:
+    """A row for each entry that names what is gone or moved, or a file that was
+    rewritten since."""
+    found = _gone(scene, update=True)
+    if found is None:
+        yield remark("stale", "there is no git history here to hold memory against")
+        return
+    moves = anchors.moves(found)
+    for entry, path, line, title, _ in _standing(scene, found):
+        fates = [
+            gone_text(anchor.kind, anchor.text, fate.commit, fate.now)
+            for anchor, fate in found[entry]
+        ]
+        detail = f"{title}: {'; '.join(fates)}"
+        hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
+        yield warning("stale", detail, hint=hint, path=path, line=line)
+    for path, reason in anchors.unread(scene.app.index):
+        detail = f"{path} cannot be read, so its targets are not known: {reason}"
+        yield remark("stale", detail, hint=f"mend {path}")
+    untold = "SELECT count(*) FROM anchors WHERE state = 'untold'"
+    number = scene.app.index.db.execute(untold).fetchone()[0]
+    if number:
+        names = f"what became of {count(number, 'name')} could not be told"
+        why = "git took too long, or has only a part of the history"
+        yield remark("stale", f"{names}: {why}", hint="git fetch --unshallow")
+    elif not found:
+        yield passed("stale", "no entry names what the code has no more")
+    yield from _rewritten(scene, found)
+
+
+def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
+    """By entry, what it names that is gone, as the index has it or brought up; None
+    without git."""
+    app = scene.app
+    root = scene.app.project.root
+    if scene.repository.top is None or root is None or not app.project.listing.files:
+        return None
+    if not update:
+        if not app.kept.exists:
+            return None
+        return app.kept.looked(lambda: anchors.gone(app.index))
+    app.refresh(embed=False)
+    app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
+    return anchors.gone(app.index)
+
+
+def _standing(
+    scene: Scene, entries: Iterable[str]
+) -> Iterator[tuple[str, str, int, str, str]]:
+    yield from scene.app.index.db.execute(
+        "SELECT entry, path, line, title, json_extract(metadata, '$.created') FROM chunks"
+        f" JOIN file_meta ON file_meta.id = source WHERE part = 0 AND live = 1 AND entry"
+        f" {ONE_OF} GROUP BY entry ORDER BY path, line",
+        (json.dumps(list(entries)),),
+    )
+
+
+def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
+    """Entries about files of which most lines are new since they were written."""
+    assert scene.repository.top is not None
+    shares = cache(partial(codebase.rewritten, scene.repository.top))
+    named = defaultdict[str, set[str]](set)
+    for entry, name in scene.app.index.db.execute(
+        "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
+        " WHERE kind = 'path' AND state = 'here'"
+    ):
+        named[entry].add(f"/{name}")
+    for entry, path, line, title, day in _standing(scene, named.keys() - set(told)):
+        endings = tuple(named[entry])
+        for file, share in sorted(shares(day).items()) if day else ():
+            if share >= REWRITTEN and f"/{file}".endswith(endings):
+                detail = (
+                    f"{title}: {file} is new in {share:.0%} of its lines since {day}"
+                )
+                hint = f"mem edit {entry[:8]}"
+                yield remark("stale", detail, hint=hint, path=path, line=line)
+
+
+def mend_names(scene: Scene, *, dry_run: bool) -> Mended:
+    """Write the new name of a renamed file into `paths` and the code spans of what mem
+    wrote."""
+    app = scene.app
+    moves = anchors.moves(_gone(scene, update=True) or {})
+
+    def plan() -> Mended:
+        read = read_files(app.project, CompactRequest(levels=LEVELS))
+        work = Compaction(read.sources, read.archives, app.project.now)
+        follow_renames(work, moves)
+        done = [f"{event.path}: {event.detail}" for event in work.changes.done]
+        return Mended(done, read.patches(work.changes.texts()))
+
+    return app.write(plan, "doctor", dry_run=dry_run) if moves else Mended()

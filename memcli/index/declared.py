@@ -1,0 +1,222 @@
+"""The targets that the manifests of a work tree declare, and once did."""
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+from memcli.index import targets
+from memcli.index.fates import GONE, HERE, MOVED, NEVER, Anchor, Fate
+from memcli.index.stated import KEYS, Reader, agrees, parse_statement
+from memcli.project import git
+from memcli.project.git import Logged
+from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
+from memcli.text.controls import named
+
+MOST_COMMITS: Final = 2000  # of manifests
+BATCH: Final = 50  # commits whose manifests are read at once
+
+
+class Tree(Protocol):
+    """What is asked of a code base; its own module has the meaning of each."""
+
+    top: Path
+    revision: str
+    deadline: float
+
+    @property
+    def files(self) -> frozenset[str]: ...  # noqa: D102
+
+    @property
+    def ends(self) -> Mapping[str, Sequence[str]]: ...  # noqa: D102
+
+    def has_path(self, path: str) -> bool: ...  # noqa: D102
+
+    def git(self, *arguments: str, given: str | None = None) -> str | None: ...  # noqa: D102
+
+    def removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]: ...  # noqa: D102
+
+
+class Declared:
+    """The manifests of a code base."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.unread = dict[str, str]()
+        """Manifests that cannot be read, and why."""
+        self._known = dict[tuple[str, str], frozenset[str]]()
+
+    def has(self, anchor: Anchor) -> bool:
+        """Whether a target can be called today."""
+        tool, name = targets.split(anchor.text)
+        return any(
+            name in self._targets(tool, path) for path in self._manifests(tool)
+        ) or any(map(self.tree.has_path, _places(anchor)))
+
+    def compared(self, text: str) -> Fate:
+        """What the manifests say of a value that an entry states."""
+        statement = parse_statement(text)
+        other = ""
+        for name, read in KEYS[statement.key].sources.items():
+            for path in self._files((name,)):
+                for value in self._values(read, path):
+                    agreed = agrees(statement, value)
+                    if agreed:
+                        return Fate(HERE, witness=path)
+                    if agreed is False:
+                        other = other or f"{named(path)} says {_plain(value)}"
+        return Fate(GONE, now=other) if other else Fate(NEVER)
+
+    def _values(self, read: Reader, path: str) -> list[str]:
+        with self._noting(path):
+            return list(read(self._text(path)))
+        return []
+
+    @contextmanager
+    def _noting(self, path: str) -> Iterator[None]:
+        """Note a manifest that cannot be read; what a parser says may quote it."""
+        try:
+            yield
+        except Unreadable as error:
+            self.unread[path] = str(error)
+        except (ValueError, RecursionError):
+            self.unread[path] = "it is not valid"
+
+    def _manifests(self, tool: str) -> list[str]:
+        return self._files(targets.TOOLS[tool].files)
+
+    def _files(self, names: Iterable[str]) -> list[str]:
+        """The tracked files of these names, or endings after `*`, from the top down."""
+        found: list[str] = []
+        for name in names:
+            if name.startswith("*"):
+                ending = name.removeprefix("*")
+                found += [path for path in self.tree.files if path.endswith(ending)]
+            else:
+                found += self.tree.ends.get(name, ())
+        return sorted(found, key=lambda path: (path.count("/"), path))
+
+    def _targets(self, tool: str, path: str) -> frozenset[str]:
+        """What a manifest declares; nothing where it cannot be read, which is noted."""
+        if (tool, path) not in self._known:
+            self._known[tool, path] = frozenset()
+            with self._noting(path):
+                self._known[tool, path] = targets.declared(tool, self._text(path))
+        return self._known[tool, path]
+
+    def _text(self, path: str) -> str:
+        if self.tree.revision:
+            return self.tree.git("show", f"{self.tree.revision}:{path}") or ""
+        data = read_file(self.tree.top / path, self.tree.top, most=SMALL_BYTES).data
+        return data.decode(errors="replace")
+
+    def removed(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
+        """The last commits that took these targets out of a manifest, or the file
+        that was one."""
+        by_place = {Anchor("path", place): a for a in missing for place in _places(a)}
+        files = self.tree.removed_files(list(by_place))
+        fates = {
+            by_place[place]: fate
+            for place, fate in files.items()
+            if fate.state in (GONE, MOVED)
+        }
+        by_tool = defaultdict[str, dict[str, Anchor]](dict)
+        for anchor in missing:
+            tool, name = targets.split(anchor.text)
+            by_tool[tool][name] = anchor
+        for tool, wanted in by_tool.items():
+            if set(self._manifests(tool)) & self.unread.keys():
+                continue  # what it declares now is not known
+            left = {name: a for name, a in wanted.items() if a not in fates}
+            fates |= self._last_declared(tool, left)
+        return fates
+
+    def _last_declared(
+        self, tool: str, wanted: Mapping[str, Anchor]
+    ) -> dict[Anchor, Fate]:
+        """What the history of a tool's manifests says of targets that none has now."""
+        specs = [_deep(name) for name in targets.TOOLS[tool].files]
+        left = dict(wanted)
+        if not left:
+            return {}
+        if not specs:
+            return {anchor: Fate(NEVER) for anchor in left.values()}
+        how = "-m", "--first-parent", "--no-renames", "--diff-filter=DM", "--raw"
+        ending, _, shape = git.log_format("%h", "%cs")
+        out = self.tree.git(
+            *("log", *how, "--no-abbrev", f"--max-count={MOST_COMMITS}"),
+            *(ending, shape),
+            *("--", *specs),
+        )
+        if out is None:
+            return {}
+        commits = list(git.parse_log(out, 2))
+        fates = dict[Anchor, Fate]()
+        for start in range(0, len(commits), BATCH):
+            some = commits[start : start + BATCH]
+            texts = self._blobs(blob for each in some for blob in _changed(each))
+            for logged in some:
+                commit, day = logged.fields
+                for name in _lost(tool, logged, texts) & left.keys():
+                    fates[left.pop(name)] = Fate(GONE, commit=commit, day=day)
+            if not left or time.monotonic() > self.tree.deadline:
+                break
+        ended = time.monotonic() > self.tree.deadline or len(commits) == MOST_COMMITS
+        never = {} if ended else {a: Fate(NEVER) for a in left.values()}
+        return fates | never
+
+    def _blobs(self, wanted: Iterable[str]) -> dict[str, str]:
+        """The texts of blobs by their name; none of one that is too large."""
+        names = "".join(f"{name}\n" for name in dict.fromkeys(wanted))
+        sizes = self.tree.git("cat-file", "--batch-check", given=names) or ""
+        rows = [row.split() for row in sizes.splitlines()]
+        small = [
+            row[0]
+            for row in rows
+            if row[1:2] == ["blob"] and int(row[2]) <= SMALL_BYTES
+        ]
+        out = self.tree.git("cat-file", "--batch", given="\n".join([*small, ""])) or ""
+        data = out.encode("utf-8", "surrogateescape")
+        texts: dict[str, str] = {}
+        at = 0
+        while (end := data.find(b"\n", at)) > 0:
+            name, _, size = data[at:end].decode().split(" ")
+            texts[name] = data[end + 1 : end + 1 + int(size)].decode(errors="replace")
+            at = end + int(size) + 2
+        return texts
+
+
+def _plain(value: str) -> str:
+    """A manifest's value without anything that no version holds."""
+    return " ".join(re.sub(r"[^\w.<>=^~|*+-]", " ", value).split())[:40]
+
+
+def _places(anchor: Anchor) -> list[str]:
+    """The files that a target may be, by the custom of its tool."""
+    tool, name = targets.split(anchor.text)
+    return [place.format(name) for place in targets.TOOLS[tool].places]
+
+
+def _deep(name: str) -> str:
+    """A pathspec for a manifest's name or ending in any folder."""
+    return f":(glob)**/{name}" if "/" not in name else f":(glob)**/{name[1:]}"
+
+
+def _changed(logged: Logged) -> Iterator[str]:
+    """The names of the blobs before and after, of each file of a commit in raw form."""
+    for row in logged.names[::2]:
+        yield from row.split(" ")[2:4]
+
+
+def _lost(tool: str, logged: Logged, texts: Mapping[str, str]) -> set[str]:
+    """The targets that a commit took out of some manifest."""
+    lost = set[str]()
+    for row in logged.names[::2]:
+        _, _, old, new, *_ = row.split(" ")
+        with suppress(ValueError):
+            before = targets.declared(tool, texts.get(old, ""))
+            lost |= before - targets.declared(tool, texts.get(new, ""))
+    return lost

@@ -1,0 +1,223 @@
+"""One search by words, for memory files and for history: a full-text table is asked
+term by term, so that the idf stays positive however common a word is."""
+
+import json
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from heapq import nlargest
+from typing import Final, TypeVar
+
+from memcli.index import weights
+from memcli.index.lexical import EITHER
+from memcli.named import NamedTuple
+from memcli.storage.files import ONE_OF
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+SCORED: Final = 2000  # so many matches are all scored; beyond, the `LEADERS`
+LEADERS: Final = 1000  # rows that cover most of the query
+POOL: Final = 200  # how many best-matching rows are weighed
+MOST_WEIGHT: Final = 20
+
+
+class Passing(NamedTuple):
+    """The rows that may be hits: the `allowed` (None: all) that are not `denied`."""
+
+    allowed: frozenset[int] | None = None
+    denied: frozenset[int] = frozenset()
+
+    def only(self, rows: Iterable[tuple[int, Value]]) -> list[tuple[int, Value]]:
+        """Those of some rows, each with a value, that may be hits."""
+        denied = self.denied
+        kept = [pair for pair in rows if pair[0] not in denied]
+        if self.allowed is None:
+            return kept
+        return [pair for pair in kept if pair[0] in self.allowed]
+
+
+ALL: Final = Passing()
+
+
+class TermMatches(NamedTuple):
+    """A term, its idf, and its BM25 in each row that is scored."""
+
+    term: str
+    rarity: float
+    points: list[tuple[int, float]]
+
+
+class _Counted(NamedTuple):
+    """A term, in how many texts it stands, and its idf."""
+
+    term: str
+    texts: int
+    rarity: float
+
+
+class FullText:
+    """One full-text table, its columns weighted."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        table: str,
+        columns: Sequence[float],
+        most: int = -1,
+    ) -> None:
+        self.db = db
+        self.most = most  # rows of a term that are looked at; -1: all
+        matching = f"FROM {table} WHERE {table} MATCH ?"
+        each = ", ".join(map(str, columns))
+        self._count = f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)"
+        newest = f"SELECT rowid {matching} ORDER BY rowid DESC LIMIT ?"
+        self._rowids = f"SELECT json_group_array(rowid) FROM ({newest})"
+        self._scores = f"SELECT rowid, -bm25({table}, {each}) {matching}"
+        self._number = cache(
+            lambda sql, *values: int(db.execute(sql, values).fetchone()[0])
+        )
+
+    def size(self) -> int:
+        """How many texts there are, by which a word is rare."""
+        return self.rows()
+
+    def rows(self) -> int:
+        """How many rows the table has."""
+        raise NotImplementedError
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """In how many texts each word stands."""
+        return [self.matching(quoted(word)) for word in words]
+
+    def matching(self, expression: str) -> int:
+        """In how many rows an expression is met."""
+        return self._number(self._count, expression, self.most)
+
+    def idf(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is: see `idf`."""
+        total = self.size()
+        return [idf(count, total) for count in self.counts(words)]
+
+    def matches(
+        self, terms: Iterable[str], passing: Passing = ALL
+    ) -> Iterator[TermMatches]:
+        """The matches of each term that stands anywhere, the rarest term first."""
+        terms = list(dict.fromkeys(terms))
+        total = self.size()
+        counted = [
+            _Counted(term=term, texts=count, rarity=idf(count, total))
+            for count, term in sorted(zip(self.counts(terms), terms, strict=True))
+            if count
+        ]
+        many = sum(each.texts for each in counted) > SCORED
+        among = [json.dumps(self._leaders(counted, passing))] if many else []
+        # The plus keeps SQLite from asking FTS5 anew for each row.
+        scores = self._scores + f" AND +rowid {ONE_OF}" * many
+        here = self.rows()
+        for each in counted:
+            own = self.matching(quoted(each.term))
+            # FTS5's own idf is floored where a term stands in more than half of all.
+            its_own = math.log(max((here - own + 0.5) / (own + 0.5), 1.0)) or 1e-6
+            factor = each.rarity / its_own
+            found = self.db.execute(scores, (quoted(each.term), *among))
+            points = [(row, score * factor) for row, score in passing.only(found)]
+            yield TermMatches(term=each.term, rarity=each.rarity, points=points)
+
+    def _leaders(self, counted: Sequence[_Counted], passing: Passing) -> list[int]:
+        """The rows that cover most of the query, where common words match very many."""
+        covered: Counter[int] = Counter()
+        for each in counted:
+            newest = self.db.execute(self._rowids, (quoted(each.term), self.most))
+            found = json.loads(newest.fetchone()[0])
+            weight = min(round(each.rarity / counted[-1].rarity), MOST_WEIGHT)
+            for _ in range(weight):
+                covered.update(found)  # counting whole numbers is done in C
+        seen: Mapping[int, int] = covered
+        if passing != ALL:
+            seen = dict(passing.only(covered.items()))
+        if len(seen) <= LEADERS:
+            return list(seen)
+        last = nlargest(LEADERS, seen.values())[-1]
+        above = [row for row, count in seen.items() if count > last]
+        if len(above) >= POOL:
+            return above
+        return [row for row, count in seen.items() if count >= last]
+
+
+class Lexical(FullText):
+    """The words of an index as it is; what was counted is known."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        columns = (weights.TITLE, 1.0, 1.0, 1.0, weights.SUB_WORDS, 1.0)
+        super().__init__(db, "chunks_fts", columns)
+
+    def rows(self) -> int:
+        """How many chunks there are."""
+        return self._number("SELECT count(*) FROM chunks")
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """In how many chunks each word stands, not counting where it stands beside
+        them."""
+        where = "- around : " if self._has_passages else ""
+        return [self.matching(f"{where}({quoted(word)})") for word in words]
+
+    @cached_property
+    def _has_passages(self) -> bool:
+        found = "SELECT 1 FROM chunks WHERE around != '' LIMIT 1"
+        return self.db.execute(found).fetchone() is not None
+
+    def best(
+        self, terms: Sequence[str], passing: Passing = ALL, pool: int = POOL
+    ) -> dict[int, float]:
+        """BM25 of the best-matching chunks, and of all that tie with the last of them;
+        less where the terms that are met make up little of the idf of all."""
+        scores = dict[int, float]()
+        covered = dict[int, float]()
+        every = 0.0
+        for match in self.matches(terms, passing):
+            every += match.rarity
+            for row, points in match.points:
+                scores[row] = scores.get(row, 0.0) + points
+                covered[row] = covered.get(row, 0.0) + match.rarity
+        share = {row: met / every for row, met in covered.items()}
+        whole = weights.COVERAGE
+        fair = {
+            row: points * (1 - whole + whole * share[row])
+            for row, points in scores.items()
+        }
+        return top(fair, pool)
+
+    def shown(self, hidden: Iterable[int]) -> Passing:
+        """The chunks that a plain search shows: live, and of no hidden file."""
+        rows = self.db.execute(
+            "SELECT id FROM chunks WHERE live = 0 UNION ALL"
+            f" SELECT id FROM chunks WHERE live = 1 AND source {ONE_OF}",
+            (json.dumps(list(hidden)),),
+        )
+        return Passing(denied=frozenset(row[0] for row in rows))
+
+
+def idf(count: int, total: int) -> float:
+    """How rare a term is that so many of `total` texts have:
+    ln(1 + (N - n + .5)/(n + .5)), above 0."""
+    return math.log(1 + max(total - count + 0.5, 0.0) / (count + 0.5)) or 1e-6
+
+
+def top(scores: Mapping[Key, float], pool: int) -> dict[Key, float]:
+    """The `pool` best, best first, and all that tie with the last of them."""
+    kept = dict(scores)
+    if len(kept) > pool:
+        last = nlargest(pool, kept.values())[-1] * (1 - 1e-9)
+        kept = {key: score for key, score in kept.items() if score >= last}
+    return dict(sorted(kept.items(), key=lambda item: -item[1]))
+
+
+def quoted(term: str) -> str:
+    """A term or phrase as FTS5 takes it, or any of some; a trailing `*` asks for a
+    prefix."""
+    if EITHER in term:
+        return " OR ".join(map(quoted, term.split(EITHER)))
+    whole = '"' + term.removesuffix("*").replace('"', '""') + '"'
+    return whole + "*" if term.endswith("*") else whole

@@ -1,0 +1,293 @@
+"""What the manifests of build tools declare.
+
+A reader takes a manifest's text and returns the names that can be called. A manifest is
+untrusted: a reader may raise ValueError, and nothing in it is run."""
+
+import ast
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice, product
+from typing import Any, Final
+
+from memcli.text.matching import verbose
+
+MOST_NAMES: Final = 2000  # of one manifest, and of one list of environments
+
+
+def matches(pattern: Callable[[], re.Pattern[str]]) -> Callable[[str], list[str]]:
+    """A reader that takes the first group that took part in each match."""
+
+    def read(text: str) -> list[str]:
+        found = pattern().finditer(text)
+        return [next(filter(None, match.groups())) for match in found]
+
+    return read
+
+
+def _table(value: object, *keys: str) -> Mapping[str, Any]:
+    """The table at the end of a path of keys, an empty one where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def json_at(*keys: str) -> Callable[[str], Iterable[str]]:
+    """A reader of the keys of a table in JSON."""
+    return lambda text: _table(json.loads(text), *keys)
+
+
+def toml_at(*keys: str) -> Callable[[str], Iterable[str]]:
+    """A reader of the keys of a table in TOML."""
+    return lambda text: _table(tomllib.loads(text), *keys)
+
+
+@verbose(lines=True)
+def _rules() -> str:
+    """The targets of a rule of make, several of which may share one."""
+    return r"^ ([\w][^:=\#\n$%]*) : (?![=:])"
+
+
+def make(text: str) -> list[str]:
+    """The targets of make; those with a variable or a pattern are left out."""
+    return [name for rule in _rules().findall(text) for name in rule.split()]
+
+
+@verbose(lines=True)
+def recipe() -> str:
+    """A recipe of just with its parameters, or an alias."""
+    return r"""
+        ^ @? ([\w-]+) (?: [ \t] [^:=\n]* )? : (?!=)
+      | ^ alias [ \t]+ ([\w-]+) [ \t]* :=
+    """
+
+
+def taskfile(text: str) -> Iterator[str]:
+    """The keys right below `tasks:`; read by lines, since aliases of YAML can grow
+    without end."""
+    inside = False
+    depth = ""
+    for line in text.splitlines():
+        if re.match(r"[^\s#]", line):
+            inside = line.startswith("tasks:")
+            depth = ""
+        key = re.match(r"([ \t]+)[\"']?([\w:.*-]+)[\"']?:", line) if inside else None
+        if key is None:
+            continue
+        depth = depth or key[1]
+        if key[1] == depth:
+            yield key[2]
+
+
+@verbose(lines=True)
+def gradle() -> str:
+    """A task of gradle, declared in Groovy or Kotlin."""
+    return r"""
+        \b tasks? \. (?: register | create | registering | creating | named )
+            (?: < [^>\n]{1,80} > )? \( [ ]* ["'] ([\w-]+)
+      | ^ [ \t]* task [ (]+ ["']? ([\w-]+)
+      | \b val [ ] (\w+) [ ] by [ ] tasks \. (?: registering | creating )
+    """
+
+
+@verbose
+def maven_profile() -> str:
+    """The id of a profile of Maven."""
+    return r"<profile> \s* <id> \s* ([\w.-]+)"
+
+
+@verbose(lines=True)
+def _dotted_task() -> str:
+    """A module of a task of mix."""
+    return r"^ \s* defmodule \s+ Mix\.Tasks\. ([\w.]+) \s+ do"
+
+
+def _mix_modules(text: str) -> Iterator[str]:
+    for name in _dotted_task().findall(text):
+        parts = (re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", p) for p in name.split("."))
+        yield ".".join(parts).lower()
+
+
+@verbose(lines=True)
+def _alias_of_mix() -> str:
+    return r"""^ \s* (?: "([\w.]+)" : | (\w+) : ) \s* (?: [\["&] | fn\b )"""
+
+
+def _mix_aliases(text: str) -> list[str]:
+    body = re.search(r"(?ms)^ *defp? aliases\b.*?^  end$", text)
+    return matches(_alias_of_mix)(body[0]) if body else []
+
+
+def mix(text: str) -> list[str]:
+    """The aliases of mix, and the modules that are tasks."""
+    return [*_mix_aliases(text), *_mix_modules(text)]
+
+
+@verbose
+def _rake_line() -> str:
+    """A namespace or a task of rake: its indentation, which it is, and its name."""
+    return r"""
+        ([ \t]*) (namespace | task | multitask | file) [ (]+ :? ["']? ([\w:.-]+)
+    """
+
+
+def rake(text: str) -> Iterator[str]:
+    """Tasks with the namespaces that they stand in, as the indentation tells."""
+    around: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        found = _rake_line().match(line)
+        if found is None:
+            continue
+        depth = len(found[1])
+        around = [outer for outer in around if outer[0] < depth]
+        name = found[3].rstrip(":")
+        if found[2] == "namespace":
+            around.append((depth, name))
+        else:
+            yield ":".join([*(outer for _, outer in around), name])
+
+
+def functions(*decorators: str) -> Callable[[str], Iterator[str]]:
+    """A reader of the functions of a Python file that carry one of these decorators,
+    by their name or the one that the decorator gives."""
+
+    def read(text: str) -> Iterator[str]:
+        for node in ast.parse(text).body:
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for decorator in node.decorator_list:
+                called = (
+                    decorator.func if isinstance(decorator, ast.Call) else decorator
+                )
+                if ast.unparse(called) in decorators:
+                    yield from _names_of(node, decorator)
+
+    return read
+
+
+def _names_of(node: ast.FunctionDef, decorator: ast.expr) -> Iterator[str]:
+    given = decorator.keywords if isinstance(decorator, ast.Call) else []
+    named = [each.value for each in given if each.arg == "name"]
+    if not named:
+        yield node.name
+        yield node.name.replace("_", "-")
+    for value in named:
+        if isinstance(value, ast.Constant):
+            yield str(value.value)
+
+
+def _environments(text: str) -> Iterator[str]:
+    """The names in a list of environments of tox; `py{310,311}-a` is two."""
+    for word in re.split(r"[\s,]+(?![^{]*\})", text):
+        parts = re.split(r"\{([^{}]*)\}", word)
+        choices = [re.split(r"\s*,\s*", part) for part in parts]
+        yield from map("".join, islice(product(*choices), MOST_NAMES))
+
+
+def _tox_ini(text: str) -> Iterator[str]:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(str(error)) from error
+    for section in parser.sections():
+        if section.startswith("testenv:"):
+            yield from _environments(section.removeprefix("testenv:"))
+        for key in ("envlist", "env_list") if section in ("tox", "tox:tox") else ():
+            yield from _environments(parser.get(section, key, fallback=""))
+
+
+def _tox_table(given: Mapping[str, Any]) -> Iterator[str]:
+    yield from _table(given, "env")
+    listed = given.get("env_list")
+    yield from (str(each) for each in listed) if isinstance(listed, list) else ()
+    if isinstance(given.get("legacy_tox_ini"), str):
+        yield from _tox_ini(given["legacy_tox_ini"])
+
+
+def tox(text: str) -> Iterator[str]:
+    """All four files of tox: an INI file begins with a section that TOML has not."""
+    try:
+        settings = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        yield from _tox_ini(text)
+        return
+    yield from _tox_table(settings)
+    yield from _tox_table(_table(settings, "tool", "tox"))
+
+
+_SCRIPT_TABLES = (
+    ("project", "scripts"),
+    ("project", "gui-scripts"),
+    ("tool", "poetry", "scripts"),
+    ("tool", "pdm", "scripts"),
+    ("tool", "rye", "scripts"),
+    ("tool", "poe", "tasks"),
+    ("tool", "taskipy", "tasks"),
+    ("tool", "pixi", "tasks"),
+)
+
+
+def python_scripts(text: str) -> Iterator[str]:
+    """The scripts of pyproject.toml, whoever runs them; those of hatch also with their
+    environment."""
+    settings = tomllib.loads(text)
+    for keys in _SCRIPT_TABLES:
+        yield from _table(settings, *keys)
+    environments = _table(settings, "tool", "hatch", "envs")
+    for name in environments:
+        for script in _table(environments, name, "scripts"):
+            yield script
+            yield f"{name}:{script}"
+
+
+def cargo_names(part: str) -> Callable[[str], Iterator[str]]:
+    """A reader of the names in `[[bin]]` and the like; a package is one of its own."""
+
+    def read(text: str) -> Iterator[str]:
+        settings = tomllib.loads(text)
+        rows = settings.get(part)
+        for row in rows if isinstance(rows, list) else []:
+            yield str(_table(row).get("name", ""))
+        if part in ("bin", "package"):
+            yield str(_table(settings, "package").get("name", ""))
+
+    return read
+
+
+def dotnet_tools(text: str) -> Iterator[str]:
+    """The commands of local tools of .NET."""
+    tools = _table(json.loads(text), "tools")
+    for name in tools:
+        commands = _table(tools, name).get("commands")
+        yield from map(str, commands) if isinstance(commands, list) else (name,)
+
+
+def turbo(text: str) -> Iterator[str]:
+    """The tasks of Turborepo, as it calls them now and once did."""
+    settings = json.loads(text)
+    yield from _table(settings, "tasks")
+    yield from _table(settings, "pipeline")
+
+
+@verbose(lines=True)
+def _published() -> str:
+    """A port of a compose file: `- "8080:80"`, `published: 8080` or `target: 80`."""
+    return r"""
+        ^ \s* (?: - \s* ["']? (?: \d+ \. [\d.]+ : )? (\d{2,5}) (?: : (\d{2,5}) )? (?: /\w+ )?
+                    ["']? \s* (?: \#.* )? $
+               | (?: published | target ): \s* ["']? (\d{2,5}) )
+    """
+
+
+def ports(text: str) -> Iterator[str]:
+    """The ports that services of a compose file have on either side."""
+    for found in _published().findall(text):
+        yield from filter(None, found)
+
+
+def nothing(_: str) -> tuple[str, ...]:
+    """What a tool without manifests declares."""
+    return ()

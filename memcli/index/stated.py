@@ -1,0 +1,258 @@
+"""Values of manifests that entries state ("Node 18", "minimum SDK 26"), held against
+what the manifests say.
+
+A new key is a row of KEYS. Only exact keys are compared: a manifest that says nothing
+of a key, or in a form that is no version, contradicts nothing."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from memcli.text.matching import verbose
+
+Reader = Callable[[str], Iterable[str]]
+
+
+class ManifestKey(NamedTuple):
+    """A key that several manifests may have: how prose names it (a pattern), and the
+    files, by base name or ending, with what reads its value there."""
+
+    said: str
+    sources: Mapping[str, Reader]
+
+
+class StatedValue(NamedTuple):
+    """A value that prose states for a key; `least`: as the least that will do."""
+
+    key: str
+    version: str
+    least: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.version}{'+' if self.least else ''}"
+
+
+def parse_statement(text: str) -> StatedValue:
+    """The statement that was written as text."""
+    key, _, version = text.rpartition(" ")
+    return StatedValue(
+        key=key, version=version.removesuffix("+"), least=version.endswith("+")
+    )
+
+
+def _at(settings: object, *keys: str) -> Iterator[str]:
+    """The text at the end of a path of keys."""
+    for key in keys:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    if isinstance(settings, str | int | float):
+        yield str(settings)
+
+
+def _json(*keys: str) -> Reader:
+    return lambda text: _at(json.loads(text), *keys)
+
+
+def _toml(*paths: tuple[str, ...]) -> Reader:
+    def read(text: str) -> Iterator[str]:
+        settings = tomllib.loads(text)
+        for keys in paths:
+            yield from _at(settings, *keys)
+
+    return read
+
+
+def _first_line(text: str) -> list[str]:
+    return text.split()[:1]
+
+
+def _found(pattern: str) -> Reader:
+    """A reader of the first group of a pattern, line by line."""
+    return lambda text: re.findall(rf"(?m){pattern}", text)
+
+
+def _package_manager(name: str) -> Reader:
+    def read(text: str) -> Iterator[str]:
+        settings = json.loads(text)
+        yield from _at(settings, "engines", name)
+        for given in _at(settings, "packageManager"):
+            if given.startswith(f"{name}@"):
+                yield given.removeprefix(f"{name}@").partition("+")[0]
+
+    return read
+
+
+def _image(*names: str) -> dict[str, Reader]:
+    """Tags of images in Dockerfiles and compose files."""
+    image = rf"(?:[\w.-]+/)*(?:{'|'.join(names)}):([\w.-]+)"
+    from_line = _found(rf"(?i)^\s*FROM\s+(?:--\S+\s+)?{image}")
+    service = _found(rf"^\s*image:\s*[\"']?{image}")
+    compose = ("compose.yaml", "compose.yml", "*compose.yaml", "*compose.yml")
+    return {
+        **dict.fromkeys(("Dockerfile", "*.Dockerfile", "*.dockerfile"), from_line),
+        **dict.fromkeys(compose, service),
+    }
+
+
+def _sdk(name: str) -> dict[str, Reader]:
+    """A level of Android's SDK in a build file of gradle or in its catalogue."""
+    build = _found(rf"\b{name}(?:Version)?\s*(?:=|\(|\s)\s*(\d+)\b")
+    dashed = name.replace("Sdk", "-?sdk")
+    catalogue = _found(rf"^\s*(?i:android-?)?(?i:{dashed})\s*=\s*\"(\d+)\"")
+    return {
+        **dict.fromkeys(("build.gradle", "build.gradle.kts"), build),
+        "libs.versions.toml": catalogue,
+    }
+
+
+_SDK_WORD = r"[\s_-]?sdk(?:[\s_-]?(?:version|level))?"
+_IMAGES = (
+    *("postgres", "mysql", "mariadb", "redis", "valkey", "mongo", "nginx"),
+    *("alpine", "debian", "ubuntu", "elasticsearch", "rabbitmq", "kafka"),
+)
+
+KEYS: Final[Mapping[str, ManifestKey]] = {
+    "Node": ManifestKey(
+        # a node with a small number is one of a cluster
+        r"node(?:\.?js)?(?=[^\d\n]{0,20}[1-9]\d)",
+        {
+            "package.json": _json("engines", "node"),
+            **dict.fromkeys((".nvmrc", ".node-version"), _first_line),
+            **_image("node"),
+        },
+    ),
+    "npm": ManifestKey("npm", {"package.json": _package_manager("npm")}),
+    "pnpm": ManifestKey("pnpm", {"package.json": _package_manager("pnpm")}),
+    "Yarn": ManifestKey("yarn", {"package.json": _package_manager("yarn")}),
+    "Bun": ManifestKey("bun", {"package.json": _package_manager("bun")}),
+    "VS Code": ManifestKey(r"vs\s?code", {"package.json": _json("engines", "vscode")}),
+    "Python": ManifestKey(
+        r"python(?=[^\d\n]{0,20}3\.\d)",
+        {
+            "pyproject.toml": _toml(
+                ("project", "requires-python"),
+                ("tool", "poetry", "dependencies", "python"),
+            ),
+            "setup.cfg": _found(r"^\s*python_requires\s*=\s*(.+)$"),
+            ".python-version": _first_line,
+            **_image("python"),
+        },
+    ),
+    "Go": ManifestKey(
+        r"go(?:lang)?(?=[^\d\n]{0,12}1\.\d)",
+        {"go.mod": _found(r"^go\s+(\S+)"), **_image("golang")},
+    ),
+    "Rust": ManifestKey(
+        r"rust|msrv",
+        {
+            "Cargo.toml": _toml(
+                ("package", "rust-version"), ("workspace", "package", "rust-version")
+            ),
+            "rust-toolchain.toml": _toml(("toolchain", "channel")),
+            "rust-toolchain": _first_line,
+            **_image("rust"),
+        },
+    ),
+    "minSdk": ManifestKey(rf"min(?:imum)?{_SDK_WORD}", _sdk("minSdk")),
+    "compileSdk": ManifestKey(rf"compile{_SDK_WORD}", _sdk("compileSdk")),
+    "targetSdk": ManifestKey(rf"target{_SDK_WORD}", _sdk("targetSdk")),
+    **{
+        name.capitalize(): ManifestKey(
+            f"{name}(?:ql|db)?" if name in ("postgres", "mongo") else name, _image(name)
+        )
+        for name in _IMAGES
+    },
+}
+
+_LEAST = r">=|≥|at\ least|minimum|min\.?|requires?|needs?"
+
+
+@verbose(ignore_case=True)
+def _statement() -> str:
+    """A key with a version right behind it."""
+    names = "|".join(
+        f"(?P<key{number}>{key.said})" for number, key in enumerate(KEYS.values())
+    )
+    return rf"""
+        (?P<before> \b (?: {_LEAST} ) \s+ )?
+        (?<![\w./@-]) (?: {names} )
+        (?: \s+ (?: versions? | image | api | lts ) )?
+        \s* (?: \b(?: is | stays\ at | of ) \b | = | : | (?P<least> {_LEAST} ) )? \s*
+        v? (?P<version> \d{{1,4}} (?: \.\d{{1,4}} ){{0,2}} )
+        (?P<more> \+ | \s+ or\ (?: newer | later | higher | above ) )?
+        (?! [\w-] | \.\d | \s* (?: → | -> | to\ v?\d ) )
+    """
+
+
+@verbose(ignore_case=True)
+def _other_time() -> str:
+    """Words right before a version that make it one of another time or place."""
+    return r"""
+        \b (?: since | until | before | after | from | old(?:er)? | unlike | than
+           | instead\ of | was | were | not | dropp?(?:ed|ing)? | without | for
+           | upgrad\w+ | moved? | leave | left | to ) \s* $
+    """
+
+
+def statements(text: str) -> Iterator[StatedValue]:
+    """The values that prose states, without those of another time."""
+    for found in _statement().finditer(text):
+        if _other_time().search(text, max(0, found.start() - 24), found.start()):
+            continue
+        groups = found.groupdict()
+        number = next(n for n in range(len(KEYS)) if groups[f"key{n}"])
+        least = bool(groups["before"] or groups["least"] or groups["more"])
+        yield StatedValue(key=list(KEYS)[number], version=found["version"], least=least)
+
+
+@verbose
+def _clause() -> str:
+    """A bound of a range of versions, or a version alone."""
+    return r"""
+        (?<![\w.]) ( >= | <= | > | < | \^ | ~= | ~ | == | = | != )? \s*
+        v? ( \d+ (?: \. (?: \d+ | [*x] ) )* )
+    """
+
+
+def agrees(statement: StatedValue, given: str) -> bool | None:
+    """Whether a manifest's value allows what was stated; None where it is no version
+    or range."""
+    ranges = [_clause().findall(part) for part in re.split(r"\|\|", given)]
+    if not any(ranges):
+        return None
+    stated = _numbers(statement.version)
+    return any(
+        _begins(bounds, stated) or (not statement.least and _keeps_all(bounds, stated))
+        for bounds in ranges
+        if bounds
+    )
+
+
+_Bounds = list[tuple[str, str]]  # signs with their versions
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _begins(bounds: _Bounds, stated: tuple[int, ...]) -> bool:
+    """Whether a stated version begins a bound, or a bound begins it."""
+    for sign, version in bounds:
+        given = _numbers(version)
+        both = min(len(given), len(stated))
+        if sign not in ("<", "!=") and given[:both] == stated[:both]:
+            return True
+    return False
+
+
+def _keeps_all(bounds: _Bounds, stated: tuple[int, ...]) -> bool:
+    return all(_keeps(stated, sign, _numbers(version)) for sign, version in bounds)
+
+
+def _keeps(stated: tuple[int, ...], sign: str, version: tuple[int, ...]) -> bool:
+    if sign in (">=", ">"):
+        return stated > version
+    if sign in ("<", "<="):
+        return stated < version
+    return sign == "!=" and stated != version

@@ -1,0 +1,273 @@
+"""The targets of build tools: how a command names one, and which files declare it.
+
+A new tool is a row of TOOLS and a row of CALLS."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile, islice
+from typing import Final, NamedTuple
+
+from memcli.index import manifests
+from memcli.index.manifests import MOST_NAMES
+
+_NAME = r"[\w@][\w:.@/-]*"
+
+
+class Tool(NamedTuple):
+    """`files` are base names, or endings of paths that begin with `*`; `targets` reads
+    one of them; a target may also be a file: `places` with the target for `{}`."""
+
+    files: tuple[str, ...]
+    targets: Callable[[str], Iterable[str]]
+    places: tuple[str, ...] = ()
+
+
+class CommandForm(NamedTuple):
+    """How a command line of a program names targets of a tool.
+
+    `before` are words that lead to the target (with `bare`, none need stand there),
+    `itself` words that are one; `option` is the option that carries it instead;
+    `valued` options take a word; `several`: every word that follows is a target."""
+
+    tool: str
+    before: tuple[str, ...] = ()
+    itself: tuple[str, ...] = ()
+    bare: bool = False
+    option: tuple[str, ...] = ()
+    valued: tuple[str, ...] = ()
+    several: bool = False
+
+
+_PACKAGE = ("package.json",)
+_GRADLE_FILES = ("build.gradle", "build.gradle.kts", "*.gradle")
+_CARGO = ("Cargo.toml",)
+
+TOOLS: Final[Mapping[str, Tool]] = {
+    "npm run": Tool(_PACKAGE, manifests.json_at("scripts")),
+    "turbo run": Tool(("turbo.json",), manifests.turbo),
+    "deno task": Tool(("deno.json", "deno.jsonc"), manifests.json_at("tasks")),
+    "composer": Tool(("composer.json",), manifests.json_at("scripts")),
+    "make": Tool(("Makefile", "makefile", "GNUmakefile", "*.mk"), manifests.make),
+    "just": Tool(
+        ("justfile", "Justfile", ".justfile", "*.just"),
+        manifests.matches(manifests.recipe),
+    ),
+    "task": Tool(
+        ("Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"),
+        manifests.taskfile,
+    ),
+    "mise run": Tool(("mise.toml", ".mise.toml"), manifests.toml_at("tasks")),
+    "pixi run": Tool(("pixi.toml",), manifests.toml_at("tasks")),
+    "cargo": Tool(
+        ("*.cargo/config.toml", "*.cargo/config"), manifests.toml_at("alias")
+    ),
+    "cargo --bin": Tool(
+        _CARGO, manifests.cargo_names("bin"), ("src/bin/{}.rs", "src/bin/{}/main.rs")
+    ),
+    "cargo --example": Tool(
+        _CARGO,
+        manifests.cargo_names("example"),
+        ("examples/{}.rs", "examples/{}/main.rs"),
+    ),
+    "cargo --bench": Tool(_CARGO, manifests.cargo_names("bench"), ("benches/{}.rs",)),
+    "cargo --test": Tool(
+        _CARGO, manifests.cargo_names("test"), ("tests/{}.rs", "tests/{}/main.rs")
+    ),
+    "cargo -p": Tool(_CARGO, manifests.cargo_names("package")),
+    "gradle": Tool(_GRADLE_FILES, manifests.matches(manifests.gradle)),
+    "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
+    "script": Tool(("pyproject.toml",), manifests.python_scripts),
+    "pipenv run": Tool(("Pipfile",), manifests.toml_at("scripts")),
+    "tox -e": Tool(
+        ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), manifests.tox
+    ),
+    "nox -s": Tool(("noxfile.py",), manifests.functions("nox.session", "session")),
+    "invoke": Tool(("tasks.py",), manifests.functions("task", "invoke.task")),
+    "rake": Tool(("Rakefile", "rakefile", "*.rake"), manifests.rake),
+    "mix": Tool(("mix.exs", "*.ex"), manifests.mix),
+    "dotnet": Tool(("dotnet-tools.json",), manifests.dotnet_tools),
+    "port": Tool(
+        ("compose.yaml", "compose.yml", "*compose.yaml", "*compose.yml"),
+        manifests.ports,
+    ),
+    "python -m": Tool((), manifests.nothing, ("{}.py", "{}/__main__.py")),
+}
+"""The tool, as it stands before a target in what is told, and what declares one."""
+
+_NPM_VALUED = (
+    *("--prefix", "-C", "--dir", "--cwd", "--filter", "-F"),
+    *("-w", "--workspace", "-c", "--config"),
+)
+_NPM = ("run", "run-script")
+_YARN = (*_NPM, "workspace")
+_UV_VALUED = ("--with", "--extra", "--group", "--project", "-p", "--python", "--env")
+_CARGO_VALUED = ("--features", "-F", "--manifest-path", "--target", "--profile")
+_CARGO_CALLS = tuple(
+    CommandForm(f"cargo {option}", option=(option, *more))
+    for option, *more in (
+        ("--bin",),
+        ("--example",),
+        ("--bench",),
+        ("--test",),
+        ("-p", "--package"),
+    )
+)
+
+CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
+    "npm": (
+        CommandForm(
+            "npm run", before=_NPM, itself=("test", "start"), valued=_NPM_VALUED
+        ),
+    ),
+    "pnpm": (CommandForm("npm run", before=_NPM, bare=True, valued=_NPM_VALUED),),
+    "yarn": (
+        CommandForm(
+            "npm run", before=_YARN, bare=True, valued=(*_NPM_VALUED, "workspace")
+        ),
+    ),
+    "bun": (CommandForm("npm run", before=("run",), valued=_NPM_VALUED),),
+    "turbo": (CommandForm("turbo run", before=("run",), bare=True, several=True),),
+    "deno": (
+        CommandForm("deno task", before=("task",), valued=("--cwd", "--config", "-c")),
+    ),
+    "composer": (
+        CommandForm("composer", before=_NPM, bare=True, valued=("-d", "--working-dir")),
+    ),
+    "make": (
+        CommandForm(
+            "make", bare=True, valued=("-C", "-f", "-j", "-I", "-o"), several=True
+        ),
+    ),
+    "just": (
+        CommandForm("just", bare=True, valued=("-f", "--justfile", "-d", "--set")),
+    ),
+    "task": (
+        CommandForm("task", bare=True, valued=("-t", "-d", "--dir"), several=True),
+        CommandForm("script", bare=True),
+    ),
+    "mise": (CommandForm("mise run", before=("run", "r")),),
+    "pixi": (
+        CommandForm("pixi run", before=("run",), valued=("-e", "--environment")),
+        CommandForm("script", before=("run",), valued=("-e", "--environment")),
+    ),
+    "cargo": (CommandForm("cargo", bare=True, valued=_CARGO_VALUED), *_CARGO_CALLS),
+    "gradle": (
+        CommandForm(
+            "gradle", bare=True, valued=("-p", "-x", "-b", "--tests"), several=True
+        ),
+    ),
+    "mvn": (CommandForm("mvn -P", option=("-P", "--activate-profiles")),),
+    "poetry": (CommandForm("script", before=("run",)),),
+    "hatch": (CommandForm("script", before=("run",), valued=("-e", "--env")),),
+    "pdm": (CommandForm("script", before=("run",), bare=True),),
+    "rye": (CommandForm("script", before=("run",)),),
+    "uv": (CommandForm("script", before=("run",), valued=_UV_VALUED),),
+    "poe": (CommandForm("script", bare=True),),
+    "pipenv": (CommandForm("pipenv run", before=("run",)),),
+    "tox": (CommandForm("tox -e", option=("-e", "--env")),),
+    "nox": (CommandForm("nox -s", option=("-s", "--session", "--sessions", "-e")),),
+    "inv": (CommandForm("invoke", bare=True, several=True),),
+    "invoke": (CommandForm("invoke", bare=True, several=True),),
+    "rake": (CommandForm("rake", bare=True, several=True),),
+    "mix": (CommandForm("mix", bare=True),),
+    "dotnet": (CommandForm("dotnet", before=("tool", "run"), bare=True),),
+    "python": (CommandForm("python -m", option=("-m",)),),
+}
+"""A program, by its base name, and how its command line names targets."""
+
+_SAME = {
+    **dict.fromkeys(("gradlew", "gradlew.bat"), "gradle"),
+    **dict.fromkeys(("mvnw", "mvnd"), "mvn"),
+    **dict.fromkeys(("gmake", "bmake"), "make"),
+    **dict.fromkeys(("python3", "py"), "python"),
+}
+_RUNNERS = {
+    ("bundle", "exec"),
+    ("poetry", "run"),
+    ("pdm", "run"),
+    ("uv", "run"),
+    ("hatch", "run"),
+    ("pipenv", "run"),
+    ("corepack",),
+    ("npx",),
+    ("sudo",),
+    ("time",),
+}
+"""What stands before a command that is a command itself."""
+
+
+def called(words: Sequence[str]) -> Iterator[str]:
+    """What a simple command calls, as "tool target", also behind a runner."""
+    while words and "=" in words[0]:
+        words = words[1:]
+    if not words:
+        return
+    program = words[0].rpartition("/")[2]
+    program = _SAME.get(program, program)
+    for call in CALLS.get(program, ()):
+        yield from _targets(call, words[1:])
+    if program not in CALLS and re.fullmatch(r"[a-z][\w-]{2,40}", words[0]):
+        yield f"script {words[0]}"
+    for runner in _RUNNERS:
+        if tuple(words[: len(runner)]) == runner:
+            yield from called(words[len(runner) :])
+
+
+def _targets(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
+    if call.option:
+        found = _optional(call.option, words)
+    else:
+        plain = list(_plain(words, call.valued))
+        found = list(dropwhile(call.before.__contains__, plain))
+        led = len(found) < len(plain) or set(plain[:1]) & set(call.itself)
+        found = found if led or call.bare else []
+        found = found if call.several else found[:1]
+    for target in found:
+        name = target.rpartition(":")[2] if call.tool == "gradle" else target
+        name = name.replace(".", "/") if call.tool == "python -m" else name
+        if re.fullmatch(_NAME, name):
+            yield f"{call.tool} {name}"
+
+
+def _plain(words: Sequence[str], valued: Sequence[str]) -> Iterator[str]:
+    """The words that are neither an option, nor its value, nor a variable; none after
+    `--`."""
+    is_value = False
+    for word in words:
+        if word == "--":
+            return
+        if not (is_value or word.startswith("-") or "=" in word):
+            yield word
+        is_value = word in valued
+
+
+def _optional(options: Sequence[str], words: Sequence[str]) -> list[str]:
+    """What stands at one of these options: in the next word, behind `=`, or right
+    behind a short one; commas separate several."""
+    values: list[str] = []
+    for number, word in enumerate(words):
+        for option in options:
+            short = len(option) == 2 and word.startswith(option) and word != option
+            if word == option:
+                values += words[number + 1 : number + 2]
+            elif word.startswith(f"{option}="):
+                values.append(word.removeprefix(f"{option}="))
+            elif short:
+                values.append(word.removeprefix(option))
+    return [name for value in values for name in value.split(",")]
+
+
+def split(target: str) -> tuple[str, str]:
+    """The tool and the name in "tool target"."""
+    tool, _, name = target.rpartition(" ")
+    return tool, name
+
+
+def declared(tool: str, text: str) -> frozenset[str]:
+    """The targets of a tool that the text of a manifest declares. Raises ValueError
+    for a text that cannot be read."""
+    try:
+        names = TOOLS[tool].targets(text)
+        return frozenset(islice(names, MOST_NAMES))
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,157 @@
+"""Of hits of history that say one thing, one; of two about one thing, which leads."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import combinations
+from typing import Final
+
+from memcli.history.change import says_so
+from memcli.history.docs import Asked, DocPlace, HistoryHit
+from memcli.history.record import HistoryRecord
+from memcli.index import lexical, weights
+from memcli.index.fulltext import idf
+from memcli.memory.words import stem, stems
+from memcli.storage.files import ONE_OF
+
+COMPARED_TEXT: Final = 3000  # characters of a hit that are compared
+COMPARED: Final = 6  # how many of the best hits are compared with each other
+_NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
+Replaced = Mapping[str, Collection[str]]
+Pairs = Iterable[tuple[int, int]]
+
+
+def said_once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
+    """The hits; of commits with one subject, of a merge and its branch, the one that
+    says all."""
+    subjects = {hit.doc.unit: _NUMBER.sub("", hit.doc.title.lower()) for hit in hits}
+    merges = {
+        tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())
+    }
+    merged = {*merges, *merges.values()}
+    found: dict[str, HistoryHit] = {}
+    for hit in hits:
+        unit = hit.doc.unit
+        name = hit.doc.handle
+        if hit.doc.source == "commit":
+            name = subjects[merges.get(unit, unit)]
+        known = found.setdefault(name, hit)
+        if known is hit:
+            continue
+        before = _without_numbers(known)
+        own = _without_numbers(hit)
+        nested = own <= before or before <= own
+        if not nested and not {unit, known.doc.unit} & merged:
+            found[hit.doc.handle] = hit
+        elif len(own) > len(before):
+            strength = max(hit.strength, known.strength)
+            found[name] = hit._replace(strength=strength)
+    return list(found.values())
+
+
+def _without_numbers(hit: HistoryHit) -> set[str]:
+    return {word for word in words_of(hit) if not word.isdigit()}
+
+
+def newer_first(
+    record: HistoryRecord,
+    hits: Sequence[HistoryHit],
+    asked: Asked,
+    replaced: Replaced,
+    keep: Callable[[DocPlace], bool] | None,
+) -> list[HistoryHit]:
+    """The hits, and what changes them by git or by `replaced`; what changes another
+    leads it."""
+    gone = record.superseding([hit.doc for hit in hits])
+    events = {f"s:{by}" for hit in hits for by in replaced.get(hit.doc.event, ())}
+    units = {*gone.values()} - {hit.doc.unit for hit in hits}
+    keys = events - {hit.doc.key for hit in hits}
+    every = list(hits)
+    for number, doc in record.select(
+        f"(unit {ONE_OF} OR key {ONE_OF})", json.dumps([*units]), json.dumps([*keys])
+    ):
+        if keep is None or any(map(keep, record.places([number]))):
+            later = HistoryHit(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
+            every.append(later)
+    places = {hit.doc.unit: at for at, hit in enumerate(every)}
+    by_git = ((places[old], places[new]) for old, new in gone.items() if new in places)
+    pairs = [
+        *_by_words(hits, record.common(), asked),
+        *by_git,
+        *_by_entries(every, replaced),
+    ]
+    return _in_order(every, dict.fromkeys(pairs))
+
+
+def _by_words(
+    hits: Sequence[HistoryHit], common: Mapping[str, int], asked: Asked
+) -> Iterator[tuple[int, int]]:
+    """(older, newer) of hits about one thing, which the newer says that it changes."""
+    near = hits[:COMPARED]
+    total = common.get("", 0) or 1
+    least = max(total // 1000, 1)
+    rarity = lru_cache(None)(
+        lambda word: idf(min(common.get(word, least), total), total)
+    )
+    words = list(map(words_of, near))
+    sizes = [math.hypot(*map(rarity, each)) for each in words]
+    task = {stem(term) for term in asked.terms}
+    dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
+    for at, other in combinations(dated, 2):
+        older = near[at].doc
+        newer = near[other].doc
+        if newer.date == older.date or newer.unit == older.unit:
+            continue
+        both = words[at] & words[other]
+        shared = sum(rarity(word) ** 2 for word in both)
+        alike = both and shared >= weights.ALIKE * sizes[at] * sizes[other]
+        if alike and says_so(_text(near[other]), both, task):
+            yield at, other
+
+
+def _by_entries(
+    hits: Sequence[HistoryHit], replaced: Replaced
+) -> Iterator[tuple[int, int]]:
+    """(older, newer) of exchanges from which an entry and the one that takes its place
+    were learned."""
+    at = {hit.doc.event: number for number, hit in enumerate(hits)}
+    for event in at.keys() & replaced.keys():
+        for by in replaced[event]:
+            if at.get(by, at[event]) != at[event]:
+                yield at[event], at[by]
+
+
+def _in_order(hits: Sequence[HistoryHit], pairs: Pairs) -> list[HistoryHit]:
+    """The hits, before each what changes it, which bears on all that it does."""
+    later: dict[int, list[int]] = {at: [] for at in range(len(hits))}
+    for older, newer in pairs:
+        later[older].append(newer)
+    found: dict[int, HistoryHit] = {}
+    for at, hit in enumerate(hits):
+        newest = sorted(later[at], key=lambda it: hits[it].doc.date, reverse=True)
+        before = [other for other in newest if at not in found and other not in found]
+        found.update((other, hits[other]) for other in before)
+        for other in before[:1]:
+            strength = max(hits[other].strength, hit.strength)
+            found[other] = hits[other]._replace(strength=strength)
+        handle = hits[newest[0]].doc.handle if newest else ""
+        found[at] = found.get(at, hit)._replace(newer=handle)
+    return list(found.values())
+
+
+def words_of(hit: HistoryHit) -> set[str]:
+    """The words of a hit and of what follows it, cut to what most forms share."""
+    return stems(_text(hit)) - _stop_stems()
+
+
+def _text(hit: HistoryHit) -> str:
+    return "\n".join(doc.text for doc in hit.docs[hit.best :])[:COMPARED_TEXT]
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset(map(stem, lexical.STOP_WORDS))

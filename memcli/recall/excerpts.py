@@ -1,0 +1,226 @@
+"""What is shown of a hit: not the words that matched, but what was concluded after
+them. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from memcli.history.docs import Asked, Doc, HistoryHit
+from memcli.index.lexical import STOP_WORDS
+from memcli.memory.words import stem
+from memcli.recall.past import AFTER
+from memcli.text.matching import regex, verbose
+
+LONGEST: Final = 420  # characters of the longest sentence that is shown whole
+
+
+@verbose
+def _sentence_end() -> str:
+    """The end of a sentence, or of a line."""
+    return r"""
+        (?<=[.!?]) \s+ (?= [^\W_a-z] | [`'"*({] )   # before what may begin another
+      | (?<=[。！？；])
+      | \n+
+    """
+
+
+@verbose(lines=True, dot_all=True)
+def _code() -> str:
+    """A fenced block."""
+    return r"^ (?: ``` | ~~~ ) .*? (?: ^ (?: ``` | ~~~ ) \s* $ | \Z )"
+
+
+@verbose
+def _settles() -> str:
+    """Words of a rule or of a decision, in several languages."""
+    return r"""
+        \b (?: only | never | always | must | exactly | instead | rule | policy | final
+          | decid\w+ | decision | agreed | settled | standardi[sz]\w+ | keep | keeps | use
+          | should | shall | need(?:s|ed)?\ to | not | no | don['’]?t | won['’]?t
+          | can['’]?t | cannot | at\ (?: most | least ) | going\ forward
+          | from\ now\ on | so\ that | because | since | before | after | becomes?
+          | means? | stays? | wins? | counts? | applies
+          | nur | nie | niemals | immer | muss | genau | statt | regel | weil
+          | solo | nunca | siempre | debe | porque | jamais | toujours | doit | règle
+          | sempre | deve | regra | regola | mai ) \b
+      | только | никогда | всегда | нельзя | нужно | должн | правило | потому
+      | 必须 | 只 | 不要 | 总是 | 规则 | 因为 | 不能
+      | 必ず | 決して | 常に | ルール | 반드시 | 절대 | 항상
+    """
+
+
+@verbose(ignore_case=True)
+def _recap() -> str:
+    """The beginning of what sums up."""
+    return r"""
+        ^ \W* (?: understood | got\ it | so (?: \ the | \ we | : ) | final | in\ short
+          | to\ sum | summary | confirmed | agreed | right | recap | noted | decided
+          | the\ (?: \w+\  )? (?: rule | policy ) | rule | policy
+          | amend(?: ed | ing | ment ) | conclusion | root\ cause | turns\ out
+          | it\ turned\ out | verstanden | also\ gilt | entendido | compris
+          | понял | итог | 明白 | 了解 | 结论 ) \b
+    """
+
+
+@verbose(ignore_case=True)
+def _talk() -> str:
+    """The beginning of thanks, plans and offers."""
+    return r"""
+        ^ \W* (?: thanks? | thank\ you | great | perfect | ok(?:ay)? | sure | yes
+          | no\ problem | sounds\ good | looks\ good | lgtm | ship\ it | done
+          | let\ me\b | i['’]?ll\b | i\ will\b | i['’]?m\ going\ to\b
+          | now\ (?: let | i )\b | looking\ at | first,?\ (?: let | i )\b
+          | want\ me\ to | should\ i\b | shall\ i\b | would\ you | do\ you\ want
+          | danke | merci | gracias | спасибо | 谢谢 )
+    """
+
+
+@verbose
+def _marked() -> str:
+    """What is set off: code, quotations, numbers, arrows, constants."""
+    return r"""
+        ` [^`\n]+ `
+      | ['"“] [^'"”\n]{1,40} ['"”]
+      | \b \d+ (?: [.,]\d+ )? \b
+      | -> | => | →
+      | \b [A-Z][A-Z_]{2,} \b
+    """
+
+
+@verbose
+def _question() -> str:
+    """The end of a question."""
+    return r"""[?？] \s* [)"'*_]* $"""
+
+
+class SaidSentence(NamedTuple):
+    """A sentence of an exchange: who said it, where it stands (exchange, text, place in
+    it)."""
+
+    speaker: str
+    text: str
+    place: tuple[int, int, int]
+    last: bool  # whether it stands at the end of what is said in one go
+    recap: bool = (
+        False  # whether it sums up, or follows in one go on a sentence that does
+    )
+
+
+def excerpt(
+    hit: HistoryHit, asked: Asked, room: int, known: Iterable[str] = ()
+) -> list[tuple[str, str]]:
+    """(speaker, text) of what a hit concludes that `known` does not say, in so many
+    characters."""
+    if hit.doc.source == "commit":
+        return [("person", commit_excerpt(hit.doc, asked, room))]
+    sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
+    about = _about(asked, hit.doc)
+    total = max((each.place[0] for each in sentences), default=0) + 1
+    weights = ((_weight(each, about, total), each) for each in sentences)
+    weighed = sorted(weights, key=lambda item: (-item[0], item[1].place))
+    chosen: list[SaidSentence] = []
+    seen = [_words(text) for text in known]
+    used = 0
+    for weight, each in weighed:
+        words = _words(each.text)
+        if weight <= 0 and chosen:
+            break
+        if used + len(each.text) > room and chosen:
+            continue
+        if any(len(words & other) > 0.7 * len(words) for other in seen):
+            continue
+        chosen.append(each)
+        seen.append(words)
+        used += len(each.text) + 2
+        if used > 0.9 * room:
+            break
+    said = sorted(chosen, key=lambda each: each.place)
+    runs = groupby(said, lambda each: (each.speaker, each.place[:2]))
+    return [
+        (speaker, " ".join(each.text for each in run)) for (speaker, _), run in runs
+    ]
+
+
+def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
+    """The subject of a commit, and of its message what says most about the task."""
+    subject, _, body = doc.text.partition("\n")
+    kept = subject.strip()
+    left = room - len(subject)
+    about = _about(asked, doc)
+    parts = enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
+    pieces = [
+        SaidSentence("person", part, (0, 0, at), last=False) for at, part in parts
+    ]
+    chosen = []
+    for each in sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place)):
+        if len(each.text) + 1 <= left:
+            chosen.append(each)
+            left -= len(each.text) + 1
+    text = " ".join(each.text for each in sorted(chosen, key=lambda each: each.place))
+    return f"{kept}\n{text}" if text else kept[: max(room, 80)]
+
+
+def _about(asked: Asked, doc: Doc) -> dict[str, float]:
+    found = {
+        stem(term): weight
+        for term, weight in zip(asked.terms, asked.weights, strict=True)
+    }
+    mean = sum(asked.weights) / len(asked.weights) if asked.weights else 1.0
+    for word in _words(doc.title):
+        found.setdefault(word, 0.5 * mean)
+    return found
+
+
+def _words(text: str) -> set[str]:
+    return {
+        stem(word)
+        for word in regex(r"[^\W_]+").findall(text.lower())
+        if word not in STOP_WORDS
+    }
+
+
+def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
+    for number, doc in enumerate(docs):
+        for which, (speaker, text) in enumerate(doc.said):
+            parts = list(_split(text))
+            recap = False
+            for at, part in enumerate(parts):
+                recap = recap or (
+                    speaker != "person" and _recap().match(part) is not None
+                )
+                yield SaidSentence(
+                    speaker=speaker,
+                    text=part,
+                    place=(number, which, at),
+                    last=at >= len(parts) - 2,
+                    recap=recap,
+                )
+
+
+def _split(text: str) -> Iterator[str]:
+    for part in _sentence_end().split(_code().sub("\n", text)):
+        part = part.strip()
+        if len(part) > 2 and not set(part) <= set("-=*_#|` "):
+            yield (
+                part
+                if len(part) <= LONGEST
+                else part[:LONGEST].rsplit(" ", 1)[0] + " …"
+            )
+
+
+def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float:
+    words = _words(each.text)
+    mean = sum(about.values()) / len(about) if about else 1.0
+    score = 0.5 * min(sum(about.get(word, 0.0) for word in words) / mean, 5.0)
+    score += 0.7 * min(len(_settles().findall(each.text.lower())), 4)
+    score += 0.35 * min(len(_marked().findall(each.text)), 4)
+    score += {"person": 0.6, "error": -1.0}.get(each.speaker, 0.0) + 1.4 * each.recap
+    score += 2.0 * (each.place[0] / total) + 0.4 * each.last
+    if total > 1 and each.place[:2] == (0, 0):
+        score -= 0.8  # what was asked is known
+    if _talk().match(each.text):
+        score -= 1.5
+    if _question().search(each.text):
+        score -= 1.5
+    return score if len(words) >= 2 else score - 1.5

@@ -1,0 +1,167 @@
+"""What of the record bears on a task: exchanges of sessions, and commits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from heapq import nlargest
+from typing import Final
+
+from memcli.history.docs import PARTS, Asked, DocPlace, HistoryHit
+from memcli.history.record import HistoryRecord
+from memcli.index import lexical, weights
+from memcli.index.fulltext import idf
+from memcli.named import NamedTuple
+from memcli.recall import fusion
+from memcli.recall.amended import newer_first, said_once
+
+AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
+POOL: Final = 16  # how many of the best stretches are hits
+APART: Final = 4  # exchanges on either side that are shown with the best
+RAREST: Final = 3  # so many of the rarest terms count, however common they are
+MEASURED: Final = 200  # the best parts, whose length is looked at
+BY_CHANCE: Final = slice(5, 40)  # places of what matches a task by chance
+Keep = Callable[[DocPlace], bool]
+
+
+class Exchange(NamedTuple):
+    """Where an exchange stands, its BM25 as FTS5 has it, its score, and the terms that
+    are met there or beside it, a bit for each."""
+
+    place: DocPlace
+    points: float
+    score: float
+    terms: int
+
+
+def search(
+    record: HistoryRecord,
+    task: str,
+    keep: Keep | None = None,
+    replaced: Mapping[str, Collection[str]] = {},
+) -> tuple[Asked, list[HistoryHit]]:
+    """The best hits, best first; what changes another, by its words, by git or as the
+    entry that was learned from it (`replaced`: event -> the later ones), leads it."""
+    asked, exchanges = _matched(record, task)
+    apart = _apart(exchanges)
+    by_chance = sorted((each.points for each in apart), reverse=True)[BY_CHANCE]
+    background = sum(by_chance) / len(by_chance) if by_chance else 0.0
+    passing = [each for each in apart if keep is None or keep(each.place)]
+    hits = [_hit(record, each, asked, background) for each in passing[:POOL]]
+    return asked, newer_first(record, said_once(hits), asked, replaced, keep)
+
+
+def _matched(record: HistoryRecord, task: str) -> tuple[Asked, list[Exchange]]:
+    """The terms of a task, and what has them, best first."""
+    words = record.words()
+    terms = lexical.build(task, words.counts).terms
+    counted = sorted(zip(words.counts(terms), terms, strict=True))
+    known = [(count, term) for count, term in counted if count]
+    rarities = [idf(count, words.size()) for count, _ in known]
+    asked = Asked(
+        terms=tuple(term for _, term in known),
+        weights=tuple(rarities),
+        every=sum(rarities),
+    )
+    telling = [
+        term
+        for place, (count, term) in enumerate(known)
+        if place < RAREST or count < words.most
+    ]
+    points: dict[int, float] = defaultdict(float)
+    has: dict[int, int] = defaultdict(int)
+    for number, match in enumerate(words.matches(telling)):
+        for part, score in match.points:
+            points[part] += score
+            has[part // PARTS] |= 1 << number
+    best = nlargest(MEASURED, points, key=points.__getitem__)
+    plain: dict[int, float] = defaultdict(float)
+    for part in best:
+        plain[part // PARTS] = max(plain[part // PARTS], points[part])
+    fair = _fair(record, best, points)
+    return asked, _together(record.places(fair.keys()), fair, plain, has)
+
+
+def _fair(
+    record: HistoryRecord, parts: Collection[int], points: Mapping[int, float]
+) -> dict[int, float]:
+    """The score of each exchange or commit: that of its best part, which counts less
+    for being long than it does in FTS5."""
+    best: dict[int, float] = {}
+    for part, length in record.lengths(parts).items():
+        # BM25 with k = 1.2, its b of .75 replaced
+        as_it_is = 1.3 + 0.9 * length
+        as_wanted = 2.2 - 1.2 * weights.LENGTH * (1 - length)
+        score = points[part] * as_it_is / as_wanted
+        best[part // PARTS] = max(best.get(part // PARTS, 0.0), score)
+    return best
+
+
+def _together(
+    places: Sequence[DocPlace],
+    scores: Mapping[int, float],
+    plain: Mapping[int, float],
+    has: Mapping[int, int],
+) -> list[Exchange]:
+    """Exchanges, best first, with what those beside them in their session lend."""
+    own = {place.id: scores[place.id] for place in places}
+    most = max(own.values(), default=0.0) or 1.0
+    said = [place for place in places if place.source == "session"]
+    at = {(place.unit, place.turn): place.id for place in said}
+    beside = {place.id: _near(place, at) for place in said}
+    shares = dict.fromkeys(beside, weights.SAID_BESIDE)
+    lent = fusion.lend(fusion.scale(own), beside, shares)
+    found = []
+    for place in places:
+        terms = has[place.id]
+        for other, _ in beside.get(place.id, ()):
+            terms |= has[other]
+        each = Exchange(
+            place=place,
+            points=plain[place.id],
+            score=lent[place.id] * most,
+            terms=terms,
+        )
+        found.append(each)
+    return sorted(found, key=lambda each: (-each.score, each.place.unit))
+
+
+def _near(place: DocPlace, at: Mapping[tuple[str, int], int]) -> list[tuple[int, int]]:
+    """(exchange, distance) of those before and after one."""
+    turns = ((place.turn + away, abs(away)) for away in (-2, -1, 1, 2))
+    near = ((at.get((place.unit, turn)), distance) for turn, distance in turns)
+    return [(other, distance) for other, distance in near if other is not None]
+
+
+def _apart(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """The exchanges, best first, without those that are shown with a better one."""
+    taken: dict[str, list[int]] = defaultdict(list)
+    found = []
+    for each in exchanges:
+        turns = taken[each.place.unit]
+        if all(abs(each.place.turn - turn) > APART for turn in turns):
+            turns.append(each.place.turn)
+            found.append(each)
+    return found
+
+
+def _hit(
+    record: HistoryRecord, each: Exchange, asked: Asked, background: float
+) -> HistoryHit:
+    place = each.place
+    if place.source == "session":
+        first = max(place.turn - 1, 0)
+        docs = record.stretch(place.unit, first, place.turn + AFTER)
+    else:
+        docs = list(record.docs([place.id]).values())
+    best = next(at for at, doc in enumerate(docs) if doc.turn == place.turn)
+    met = each.terms.bit_count()
+    enough = met > 1 or len(asked.terms) == 1
+    above = (each.points - background) / weights.FULL if enough else 0.0
+    return HistoryHit(
+        docs=tuple(docs),
+        best=best,
+        score=each.score,
+        strength=min(max(above, 0.0), 1.0),
+        met=met,
+    )

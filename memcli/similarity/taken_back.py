@@ -1,0 +1,223 @@
+"""The door before memory: what says the same as something that was taken back, and
+what gives another value for the same thing. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from memcli.memory.parser import KnownFile
+from memcli.memory.tombstones import (
+    digest_of,
+    fold,
+    identifier,
+    is_tombstone,
+    lines_of,
+    reason_of,
+    words_of,
+)
+from memcli.memory.values import Entry
+from memcli.memory.words import overlap
+from memcli.named import NamedTuple
+from memcli.similarity.claims import Claim, claim, content_terms
+from memcli.similarity.duplicates import near_duplicate
+from memcli.text.matching import verbose
+
+ROUGHLY = 0.5
+"""The share of words from which two texts are compared in full."""
+SUBJECT = 2
+"""How many words at least say what it is that has a value."""
+ECHO = "says what was taken back"
+"""Why an episode is retired with an entry."""
+Spot = tuple[str, int]
+"""A file, and the place of an entry in it."""
+Digests = Sequence[tuple[str, str, str]]
+"""(salt, digest, day) of what was forgotten."""
+
+
+class Refusal(NamedTuple):
+    """Why something is not written: what was taken back, when and for what reason."""
+
+    title: str
+    reason: str
+    is_forgotten: bool = False
+
+    def __str__(self) -> str:
+        if self.is_forgotten:
+            return f"this was forgotten on {self.reason}"
+        why = f" ({self.reason})" if self.reason else ""
+        return f"{self.title}: was taken back{why}"
+
+
+class _Tombstone:
+    """An entry that was taken back; its claim is made when a text comes near."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.words = frozenset(words_of(entry.body))
+
+    @cached_property
+    def claim(self) -> Claim:
+        return claim(fold(self.entry.body))
+
+
+def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
+    """The entries that were taken back; what is live under the same id came back."""
+    entries = [
+        (entry, file.place.store == "archive")
+        for file in known
+        for entry in file.memory.entries
+    ]
+    live = {
+        entry.id
+        for entry, archived in entries
+        if not archived and entry.status != "retired"
+    }
+    return [
+        entry
+        for entry, archived in entries
+        if entry.id not in live
+        and entry.kind != "episode"
+        and is_tombstone(entry, archived=archived)
+    ]
+
+
+class TakenBackDoor:
+    """What was taken back, asked of every text that is to become an entry."""
+
+    def __init__(self, entries: Iterable[Entry], forgotten: Digests = ()) -> None:
+        self._entries = [*entries]
+        self._forgotten = forgotten
+
+    @cached_property
+    def _tombstones(self) -> list[_Tombstone]:
+        return [_Tombstone(entry) for entry in self._entries]
+
+    def of(self, body: str, *, id: str = "", but: str = "") -> Refusal | None:
+        """What keeps a text, an entry's title and body, from being written; `id` is
+        that of the entry it would be, `but` that of one that does not count."""
+        if self._forgotten:
+            lines = [*lines_of(body), *([id] if id else [])]
+            for salt, digest, day in self._forgotten:
+                if any(digest_of(line, salt) == digest for line in lines):
+                    return Refusal(title="", reason=day, is_forgotten=True)
+        words = frozenset(words_of(body)) if self._entries else frozenset[str]()
+        mine: Claim | None = None
+        for stone in self._tombstones:
+            is_near = overlap(words, stone.words) >= ROUGHLY
+            if not is_near or stone.entry.id == but:
+                continue
+            mine = mine or claim(fold(body))
+            if near_duplicate(mine, stone.claim):
+                entry = stone.entry
+                return Refusal(title=entry.title, reason=reason_of(entry))
+        return None
+
+
+def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
+    """The live episodes that say, in a sentence of their own, what an entry said that
+    is taken back: they are told no more either."""
+    if gone.kind == "episode":
+        return []
+    gist = [claim(fold(text)) for text in (gone.title, gone.body)]
+    words = frozenset(words_of(gone.body))
+    return [
+        (file.path, at)
+        for file in known
+        if file.writable and file.place.store != "archive"
+        for at, entry in enumerate(file.memory.entries)
+        if entry.kind == "episode" and entry.status != "retired"
+        if any(
+            near_duplicate(mine, claim(fold(line)))
+            for line in _said(entry)
+            if overlap(words, frozenset(words_of(line))) >= ROUGHLY
+            for mine in gist
+        )
+    ]
+
+
+def _said(episode: Entry) -> list[str]:
+    """The title and the lines of an episode's summary, without its detail."""
+    return lines_of(episode.body.partition("\n### Detail")[0])
+
+
+@verbose
+def _value_told() -> str:
+    """A thing, a word that equates, and one word for its value."""
+    return r"""
+        \A (?P<thing> .*\S )
+        (?: \s+ (?: is | are | ist | sind | est | sont | es | son | é | è | är | jest )
+              (?: \s+ (?: now | jetzt | maintenant | ahora | agora ) )? \s+
+          | \s* (?: = | : | → | 是 | は | — ) \s* )
+        (?P<value> [`"']? [^\s`"']+ [`"']? ) \W* \Z
+    """
+
+
+def _told(text: str) -> tuple[str, str]:
+    """The thing and its value, where a text says nothing else."""
+    found = _value_told().search(" ".join(text.split()))
+    if found is None:
+        return "", ""
+    return found["thing"], found["value"].strip(".,;`\"'").casefold()
+
+
+def replaces(new: str, old: str) -> bool:
+    """Whether a text gives another value for the thing that another one is about: all
+    is the same but for one number, or for what the thing is said to be."""
+    mine = claim(new)
+    theirs = claim(old)
+    sides = (mine, theirs)
+    if any(phrase.negated for side in sides for phrase in side.phrases):
+        return False
+    return _has_other_number(mine, theirs) or _is_otherwise(new, old)
+
+
+def _has_other_number(mine: Claim, theirs: Claim) -> bool:
+    """Whether one number differs, and it is what is said of a thing that is named
+    before it."""
+    if _frame(mine) != _frame(theirs) or mine.numbers == theirs.numbers:
+        return False
+    terms = content_terms(mine)
+    pairs = zip(terms, content_terms(theirs), strict=False)
+    places = [place for place, (one, other) in enumerate(pairs) if one != other]
+    is_one = len(places) == 1 and places[0] >= SUBJECT
+    return is_one and _is_said_last(terms[places[0]], mine)
+
+
+def _is_said_last(number: str, side: Claim) -> bool:
+    """Whether a number ends its phrase, or with one word more ("3 times") its text: in
+    "customer 12 pays by invoice" it is a name."""
+    for phrase in side.phrases:
+        if phrase.terms[-1:] == (number,):
+            return True
+    return number in side.phrases[-1].terms[-2:]
+
+
+def _frame(side: Claim) -> tuple[object, ...]:
+    """What is said, with a gap for each number."""
+    phrases = [
+        (phrase.governor, tuple(_gap(term, side) for term in phrase.terms))
+        for phrase in side.phrases
+    ]
+    return (phrases, side.paths, side.flags, side.names, side.limits)
+
+
+def _gap(term: str, side: Claim) -> str:
+    is_value = term in side.numbers and not _is_date(term)
+    return re.sub(r"[\d.,]+", "#", term) if is_value else term
+
+
+def _is_date(term: str) -> bool:
+    return term.count("-") > 1
+
+
+def _is_otherwise(new: str, old: str) -> bool:
+    """Whether both say "X is V" of one X, with another V that is one word."""
+    thing, value = _told(new)
+    same, other = _told(old)
+    if not (thing and same) or value == other:
+        return False
+    mine, theirs = claim(thing), claim(same)
+    are_names = all(identifier().fullmatch(each) for each in (value, other))
+    enough = 1 if are_names else SUBJECT
+    is_named = len(content_terms(mine)) >= enough
+    return is_named and mine.phrases == theirs.phrases and mine.names == theirs.names

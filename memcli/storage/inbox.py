@@ -1,0 +1,73 @@
+"""What sessions proposed, as the state file keeps it."""
+
+from collections.abc import Iterable
+
+from memcli.named import NamedTuple
+from memcli.storage.state import State
+
+
+class Proposed(NamedTuple):
+    """A lesson that waits for a yes: since which day, and the session that was told of
+    it. `became` is "" while it waits, else "kept", "dropped" or "over"; `text` is JSON."""
+
+    id: str
+    session: str
+    became: str
+    since: str
+    named: str
+    text: str
+
+
+class Inbox:
+    """What the sessions of one project proposed. It changes things in the running
+    transaction."""
+
+    def __init__(self, state: State) -> None:
+        self.ask, self.note = state.ask, state.note
+
+    def every(self) -> list[Proposed]:
+        """All that was ever proposed and is remembered, the newest first."""
+        columns = ", ".join(Proposed._fields)
+        query = f"SELECT {columns} FROM proposals WHERE project = ?"
+        rows = self.ask(f"{query} ORDER BY since DESC, id")
+        return [
+            Proposed(
+                id=name, session=own, became=became, since=since, named=named, text=text
+            )
+            for name, own, became, since, named, text in rows
+        ]
+
+    def untold(self, session: str, since: str, most: int) -> list[Proposed]:
+        """The newest that wait since a day or later, come from another session and were
+        told to no other."""
+        return [
+            row
+            for row in self.every()
+            if not row.became
+            and row.since >= since
+            and row.session != session
+            and row.named in ("", session)
+        ][:most]
+
+    def add(self, rows: Iterable[Proposed]) -> None:
+        """Let proposals wait; one that is known stays what it became."""
+        self.note("proposals", rows, "OR IGNORE")
+
+    def settle(self, proposals: Iterable[str], became: str) -> None:
+        """Proposals wait no longer: they became "kept", "dropped" or "over"."""
+        for name in proposals:
+            statement = (
+                "UPDATE proposals SET became = ?2 WHERE project = ?1 AND id = ?3"
+            )
+            self.ask(statement, became, name)
+
+    def name(self, proposals: Iterable[str], session: str) -> None:
+        """Remember that a session was told of proposals."""
+        for name in proposals:
+            statement = "UPDATE proposals SET named = ?2 WHERE project = ?1 AND id = ?3"
+            self.ask(statement, session, name)
+
+    def forget(self, proposals: Iterable[str]) -> None:
+        """Forget proposals and their words."""
+        for name in proposals:
+            self.ask("DELETE FROM proposals WHERE project = ? AND id = ?", name)

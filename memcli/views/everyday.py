@@ -1,0 +1,287 @@
+"""What the everyday verbs say: of an entry that was added, shown, changed or taken out,
+of what agents were told, and of what is gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from memcli.memory.words import body_of
+from memcli.recall.budget import cut_words
+from memcli.text.controls import for_display, for_prompt
+from memcli.text.secrets import redact_secrets
+from memcli.views.entries import (
+    ENTRY_KEYS,
+    Keys,
+    added_lines,
+    entry_objects,
+    line_numbers,
+    written_lines,
+)
+from memcli.views.text import columns, count, folded, hung, styled, table, values_text
+
+if TYPE_CHECKING:
+    from memcli.commands.add import AddReport
+    from memcli.commands.edit import EditReport
+    from memcli.commands.forget import ForgottenReport
+    from memcli.commands.history import ForgetReport
+    from memcli.commands.log import LogReport
+    from memcli.commands.retire import RetireReport
+    from memcli.commands.show import ListReport, ShowReport
+    from memcli.commands.told import ToldReport
+    from memcli.commands.undo import UndoReport
+    from memcli.commands.why import WhyReport
+    from memcli.history.docs import Doc
+
+
+def add_keys(report: AddReport | EditReport) -> Keys:
+    """Where the entry stands now, for JSON."""
+    return {"line": line_numbers(report.patches).get(report.id)}
+
+
+edit_keys = add_keys
+
+
+def add_text(report: AddReport) -> str:
+    """Where the entry was written, or that it was known already."""
+    row = (report.id, report.path, report.title)
+    if report.reinforced:
+        (line,) = written_lines("known already, reinforced:", [row], report.patches)
+    else:
+        (line,) = added_lines([row], report.patches)
+    if report.by_kind:
+        line += f", importance {report.importance:g} by its kind"
+    for old, title in report.superseded:
+        line += f"\nsupersedes: {title} (id {old[:8]}; --beside keeps both)"
+    return for_display(line)
+
+
+def edit_text(report: EditReport) -> str:
+    """Which fields of the entry changed."""
+    if not report.changed:
+        return for_display(f"nothing changed of {report.title} (id {report.id[:8]})")
+    row = (report.id, report.path, report.title)
+    (line,) = written_lines("changed", [row], report.patches)
+    return for_display(f"{line}: {', '.join(report.changed)}")
+
+
+def explained_text(report: ListReport) -> str:
+    """What each entry weighs, the weightiest first."""
+    heads = ("id", "title", "importance", "decay", "growth", "prominence", "uses")
+    factors = ("importance", "decay", "growth", "prominence")
+    rows = []
+    for row in sorted(report.rows, key=lambda row: row.prominence, reverse=True):
+        figures = [f"{getattr(row, factor):.3g}" for factor in factors]
+        rows.append((row.id[:8], row.title, *figures, str(row.reinforcement_count)))
+    return table(rows, heads)
+
+
+def list_text(report: ListReport) -> str:
+    """A row an entry."""
+    heads = ("id", "date", "level", "kind", "title", "where")
+    rows = [
+        (
+            row.id[:8],
+            row.date or "-",
+            row.level,
+            row.kind or row.type,
+            row.title,
+            f"{row.path}:{row.line}",
+        )
+        for row in report.rows
+    ]
+    return table(rows, heads, spare=("level", "where", "date", "kind"))
+
+
+def show_keys(report: ShowReport) -> Keys:
+    """The entry's own keys in the place of the entry."""
+    entry = report.entry
+    edge = ("entry", "relation", "other")
+    return {
+        **dict.fromkeys(("entry", "raw"), ...),
+        "relations": [dict(zip(edge, each, strict=True)) for each in report.relations],
+        **{key: getattr(entry, key) for key in ENTRY_KEYS},
+        "text": entry.body,
+        "extra": entry.extra,
+    }
+
+
+def show_text(report: ShowReport) -> str:
+    """The title, a line for each value, and the text."""
+    entry = report.entry
+    values = {}
+    for key, value in _shown_values(report).items():
+        listed = isinstance(value, (list, tuple))
+        if value:
+            values[key] = ", ".join(map(str, value)) if listed else value
+    lines = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
+    lines += values_text(values)
+    if body := redact_secrets(for_display(body_of(entry.body, entry.title))):
+        lines += ["", *folded([body])]
+    return "\n".join(lines)
+
+
+def _shown_values(report: ShowReport) -> dict[str, Any]:
+    entry = report.entry
+    kinds = (entry.kind, entry.type, f"domain {entry.domain}", f"phase {entry.phase}")
+    factors = (f"{key} {value:.3g}" for key, value in report.factors.items())
+    return {
+        "id": entry.id,
+        "where": f"{report.path}:{entry.line} ({report.level}, {report.store})",
+        "what": ", ".join(filter(None, kinds)),
+        "status": f"{entry.status}, priority {entry.priority}",
+        "age": f"{report.age_days} days, reinforced {entry.reinforcement_count} times",
+        "standing": " ".join(factors),
+        **{key: entry.extra.get(key) for key in ("tags", "paths", "commands")},
+        **report.provenance,
+        "copies": report.copies,
+        "relations": [
+            f"{relation} {other[:8]}"
+            if source == entry.id
+            else f"{source[:8]} {relation} this"
+            for source, relation, other in report.relations
+        ],
+    }
+
+
+def retire_keys(report: RetireReport) -> Keys:
+    """The entries as objects."""
+    return {"changed": entry_objects(report.changed, report.patches)}
+
+
+def retire_text(report: RetireReport) -> str:
+    """A line an entry: retired, brought back, or so already."""
+    status = "retired" if report.verb == "retired" else "active"
+    lines = written_lines(report.verb, report.changed, report.patches)
+    lines += [f"{name[:8]} is {status} already" for name in report.already]
+    return for_display("\n".join(lines))
+
+
+def undo_text(report: UndoReport, root: str) -> str:
+    """What was taken back, and what would be next."""
+    if not report.verb:
+        return "there is nothing to undo"
+    names = [
+        os.path.relpath(path, root) if path.startswith(f"{root}/") else path
+        for path in report.files
+    ]
+    lines = [f"took back {report.verb} of {report.time}: {', '.join(names)}"]
+    attributes = [
+        patch.before or ""
+        for patch in report.patches
+        if patch.path.endswith(".gitattributes")
+    ]
+    if any("merge=mem" in text for text in attributes):
+        lines.append(
+            "the merge driver in git's settings and the index stay:"
+            " mem init --remove takes them"
+        )
+    if report.earlier:
+        lines.append(
+            f"the write before it, {report.earlier}, is taken back by another mem undo"
+        )
+    return "\n".join(lines)
+
+
+def told_text(report: ToldReport) -> str:
+    """A line for each thing that was told, below its session."""
+    lines: list[str] = []
+    lifted = {stop.entry for stop in report.stopped if stop.lifted}
+    for session, group in groupby(report.tellings, key=lambda each: each.session):
+        lines.append(f"session {session}")
+        for each in group:
+            of_history = each.entry[:2] in ("s:", "c:")
+            name = each.entry if of_history else each.entry[:8]
+            when = each.at[:16].replace("T", " ")
+            place = f" (id {name})" if name else ""
+            over = ", lifted since" if name and each.entry in lifted else ""
+            what = f"{each.event}: {each.title}{place}, {each.why}{over}"
+            lines.append(f"  {when}  {what}")
+    if report.waiting:
+        uses = count(report.waiting, "use")
+        lines.append(f"{uses} of entries not yet counted in their files")
+    return for_display("\n".join(lines)) or "nothing was told"
+
+
+def why_text(report: WhyReport) -> str:
+    """Two lines each: what, when and by whom, with its handle; then how it begins."""
+    place = f"{report.path}:{report.line}" if report.line else report.path
+    if report.within:
+        place += f" in {'.'.join(report.within[::-1])}"
+    lines = [styled(place, "bold")]
+    for row in report.rows:
+        about = "last touched this line, " if row.line else ""
+        when = f"{row.date or 'undated':10}  {row.source}"
+        title = redact_secrets(row.title)
+        lines += hung(f"{when}  {about}{row.who}: {title}  {row.id}", 2)
+        text = " ".join(redact_secrets(row.text).split())
+        if text:
+            lines.append(styled(f"            {cut_words(text, 40)}", "dim"))
+    if not report.rows:
+        lines.append("nothing is known of it")
+    return for_display("\n".join(lines))
+
+
+def log_text(report: LogReport) -> str:
+    """A line for each thing that happened, the newest first."""
+    known = ", ".join([f"id {report.id[:8]}", *report.related])
+    head = for_display(f"{report.title} ({known})")
+    rows = []
+    for row in report.rows:
+        when = (row.commit or "-", row.date or "now")
+        rows.append((*when, row.author, row.what, row.detail, row.path))
+    if not columns(sys.stdout):
+        return f"{head}\n{table(rows, ())}"
+    lines = hung(head, 2)
+    for cells in rows:
+        lines += hung(for_display("  ".join(filter(None, cells))), 2)
+    return "\n".join(lines)
+
+
+def doc_text(doc: Doc) -> str:
+    """A whole exchange or commit."""
+    when = doc.date[:16].replace("T", " ")
+    lines = [f"{doc.handle}  {when}  {doc.who}  {doc.unit}"]
+    for name, values in doc.about.items():
+        if values:
+            lines.append(f"{name}: {', '.join(values)}")
+    return for_display("\n".join([*lines, "", for_prompt(doc.whole)]))
+
+
+def doc_keys(doc: Doc) -> Keys:
+    """The facts of an exchange or commit in the place of its fields."""
+    return {
+        **dict.fromkeys(doc._fields, ...),
+        "id": doc.handle,
+        **doc.facts,
+        "title": for_prompt(doc.title),
+        "said": [{"speaker": who, "text": for_prompt(text)} for who, text in doc.said],
+        "about": doc.about,
+    }
+
+
+def forgotten_text(report: ForgottenReport) -> str:
+    """Which entries are gone, and what still holds their words."""
+    lines = [
+        f"forgot {for_display(title)} ({path}, id {name[:8]})"
+        for name, path, title in report.entries
+    ]
+    if report.exchanges:
+        lines.append(f"and {count(report.exchanges, 'exchange')} of history")
+    lines += [f"not reached: {left}" for left in report.left]
+    return "\n".join(lines)
+
+
+def forget_text(report: ForgetReport) -> str:
+    """What is gone of history, and what was learned from it."""
+    units = report.units
+    what = units[0] if len(units) == 1 else f"{len(units)} sessions or commits"
+    lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
+    if report.entries:
+        lines.append("learned from it, and still in memory (mem retire ID):")
+        lines += [
+            f"  {name[:8]}  {path}  {title}" for name, path, title in report.entries
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+"""What `mem guard` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memcli.text.controls import for_display
+
+if TYPE_CHECKING:
+    from memcli.commands.guard import (
+        GuardsReport,
+        ListedGuard,
+        ReplayedGuards,
+        SetGuardReport,
+        Suggested,
+        SuggestReport,
+        TryReport,
+    )
+
+EFFECTS = {"deny": "refuses", "ask": "asks", "": "stops nothing"}
+
+
+def list_text(report: GuardsReport) -> str:
+    """The guards in view, each with what it stops and where it stands."""
+    if not report.guards:
+        return "no guards; mem guard --suggest names lessons that could bind"
+    lines = [line for guard in report.guards for line in _listed(guard)]
+    waiting = [
+        guard
+        for guard in report.guards
+        if guard.mode == "deny" and guard.effect == "ask"
+    ]
+    if waiting:
+        lines.append("they ask until you trust them: mem guard --trust")
+    return "\n".join(lines)
+
+
+def _listed(guard: ListedGuard) -> list[str]:
+    lines = [
+        f"{EFFECTS[guard.effect]}: {for_display(guard.title)}"
+        f" ({guard.place}, {guard.trust}, id {guard.id[:8]})"
+    ]
+    lines += _pattern_lines(guard)
+    if guard.stopped:
+        lines.append(f"    stopped {guard.stopped}×, last {guard.last_stop}")
+    lines += [f"    binds nothing: {for_display(fault)}" for fault in guard.faults]
+    return lines
+
+
+def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]:
+    """What it is about: a line for its commands, its files and what it allows."""
+    patterns = {
+        "commands": guard.commands,
+        "paths": guard.paths,
+        "unless": guard.unless,
+    }
+    return [
+        f"    {name}: {', '.join(map(for_display, texts))}"
+        for name, texts in patterns.items()
+        if texts
+    ]
+
+
+def set_text(report: SetGuardReport) -> str:
+    """What was switched on or off."""
+    title = for_display(report.title)
+    if report.mode == "off":
+        return f"lifted: {title} ({report.place}); it binds no more"
+    verb = "denied" if report.mode == "deny" else "asked about"
+    lines = [f"from now on {verb}: {title} ({report.place}, id {report.id[:8]})"]
+    lines += _pattern_lines(report)
+    lines.append(f"lift it with: mem guard --off {report.id[:8]}")
+    return "\n".join(lines)
+
+
+def try_text(report: TryReport) -> str:
+    """What would happen to a call."""
+    call = for_display(report.call)
+    if report.id is None:
+        return f"passes: no guard is about {call}"
+    title = for_display(report.title or "")
+    where = f"{title} ({report.place}, id {report.id[:8]})"
+    if report.decision is None:
+        allowed = for_display(report.unless or "")
+        return f"passes: {where} lets it through, unless: {allowed}"
+    does = "refused" if report.decision == "deny" else "asked about"
+    return f"{does}: {where}\n    {call} is {for_display(report.pattern or '')}"
+
+
+def suggest_text(report: SuggestReport) -> str:
+    """The lessons that could be guards, and the command that switches each on."""
+    if not report.suggestions:
+        return f"none of {report.lessons} lessons says clearly what it forbids"
+    lines = []
+    for each in report.suggestions:
+        lines.append(f"{for_display(each.title)} ({each.place})")
+        lines += _pattern_lines(each)
+        if each.stopped:
+            shown = ", ".join(map(for_display, each.stopped[:3]))
+            lines.append(f"    would have stopped {len(each.stopped)}: {shown}")
+        lines.append(f"    mem guard {each.id[:8]}")
+    return "\n".join(lines)
+
+
+def replay_text(report: ReplayedGuards) -> str:
+    """What the guards would have stopped."""
+    if not report.calls:
+        return "no calls are recorded; mem index --history reads past sessions"
+    lines = [
+        f"{each.date[:10]} {each.handle} {each.decision}: {for_display(each.call)}"
+        f" ({for_display(each.title)})"
+        for each in report.stopped
+    ]
+    lines.append(f"{len(report.stopped)} of {report.calls} recorded calls")
+    return "\n".join(lines)

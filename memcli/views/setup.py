@@ -1,0 +1,117 @@
+"""What mem index says: of the index, of the shared one, and of history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memcli.views.entries import Keys
+from memcli.views.text import count, in_one_line, joined_counts
+
+if TYPE_CHECKING:
+    from memcli.commands.history import HistoryReport
+    from memcli.commands.index import Embedded, IndexReport
+    from memcli.index.view import FileRow
+    from memcli.postgres.push import PushReport
+
+MEGABYTE = 1 << 20
+NAMED_FILES = 3
+
+
+def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
+    """Its files as objects, and what was pushed."""
+    files = sorted(report.files.values(), key=lambda row: row.path)
+    pushed: object = ...
+    if sent is not None:
+        pushed = {**sent._asdict(), "problems": len(sent.problems)}
+    return {
+        **dict.fromkeys(("where", "repeated"), ...),
+        "sparse_only": report.vectors is None,
+        "index": report.where,
+        "files": [_file_object(row) for row in files],
+        "problems": (*report.problems, *report.repeated),
+        "push": pushed,
+    }
+
+
+def _file_object(row: FileRow) -> dict[str, object]:
+    return {
+        "path": row.path,
+        "level": row.place.level,
+        "store": row.place.store,
+        "job": row.place.job,
+        "task": row.place.task,
+        "entries": row.entries,
+        "problems": len(row.problems),
+    }
+
+
+def index_text(report: IndexReport) -> str:
+    """How many entries in how many files, what was read, how many vectors, and where it
+    lies."""
+    entries = count(report.entries, "entry or section", "entries and sections")
+    files = count(len(report.files), "file")
+    work = joined_counts((report.changed, "read anew"), (report.removed, "gone"))
+    vectors = ", sparse-only" if report.where else ""
+    if report.vectors is not None:
+        vectors = f", {_vectors_text(report.vectors)}"
+    text = f"{entries} in {files}, {work or 'up to date'}{vectors}: {report.where}"
+    if report.names and report.names.gone:
+        names = count(report.names.gone, "name")
+        text += f"; {names} in them the code has no more: mem doctor --stale"
+    return text
+
+
+def _vectors_text(vectors: Embedded) -> str:
+    if vectors.have == vectors.chosen:
+        return f"{count(vectors.have, 'vector')} ({vectors.model})"
+    return f"{vectors.have} of {vectors.chosen} vectors ({vectors.model})"
+
+
+def push_text(report: PushReport) -> str:
+    """What a push did, one line for each thing that was done."""
+    lines = ["the tables were made"] if report.made else []
+    files = count(report.files, "file")
+    work = joined_counts(
+        (report.sent, "sent"),
+        (report.dropped, "taken out"),
+        (report.embedded, "with new vectors"),
+    )
+    head = f"{report.project} at {report.commit[:12]}"
+    lines.append(f"{head}: {files}, {work or 'up to date'}: {report.where}")
+    if report.left_out:
+        names = [in_one_line(name) for name in report.left_out[:NAMED_FILES]]
+        if len(report.left_out) > NAMED_FILES:
+            names.append("...")
+        number = count(len(report.left_out), "file")
+        lines.append(f"not in git, so not sent: {number} ({', '.join(names)})")
+    return "\n".join(lines)
+
+
+def history_text(report: HistoryReport) -> str:
+    """One line of what is kept and what was new."""
+    new = report.added
+    kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
+    megabytes = new.bytes / MEGABYTE
+    size = f"{megabytes * 1024:.0f} KB" if megabytes < 1 else f"{megabytes:.0f} MB"
+    added = "nothing is new"
+    if new.sessions or new.commits:
+        agents = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
+        sessions = f"{count(new.sessions, 'session')}{agents}"
+        added = f"new: {sessions} and {count(new.commits, 'commit')}"
+    return f"{kept} are kept, {size}; {added} ({report.seconds:.0f} s)"
+
+
+def history_keys(report: HistoryReport) -> Keys:
+    """What was new as an object of its own."""
+    new = report.added
+    return {
+        **dict.fromkeys(("added", "looked"), ...),
+        "bytes": new.bytes,
+        "new": {
+            "sessions": new.sessions,
+            "exchanges": new.exchanges,
+            "commits": new.commits,
+        },
+        "agents": new.agents,
+        "problems": [{"path": path, "what": what} for path, what in new.problems],
+    }

@@ -1,0 +1,132 @@
+"""Large content that a repository brings: what it costs to be read, and what a hit of it
+shows."""
+
+import json
+import random
+import resource
+
+import pytest
+
+from tests.conftest import Project
+
+WORDS = "cart payment search index queue worker cache token deploy schema".split()
+TASK = "payment search schema of the queue worker"
+
+
+def some(dice: random.Random, words: int) -> str:
+    return " ".join(
+        f"{dice.choice(WORDS)}{dice.randrange(99)} {dice.choice(WORDS)}"
+        for _ in range(words // 2)
+    )
+
+
+def cost(project: Project, *words: str) -> float:
+    """Seconds of the processor that a command takes, the least of three."""
+    found = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = project.shell(*words)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert done.code == 0, done
+        found.append(
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        )
+    return min(found)
+
+
+def ordinary(project: Project) -> None:
+    dice = random.Random(1)
+    notes = "".join(f"## Note {i}\n\n{some(dice, 60)}\n\n" for i in range(400))
+    project.write("MEMORY.md", f"# Notes\n\n{notes}")
+
+
+def documents(project: Project) -> None:
+    """Ten documents of half a megabyte without a heading inside."""
+    dice = random.Random(2)
+    links = "".join(f"- [d{i}](docs/d{i}.md): payment search\n" for i in range(10))
+    project.write("MEMORY.md", f"# Notes\n\n{links}")
+    for i in range(10):
+        text = "".join(f"{some(dice, 14)}.\n" for _ in range(4_000))
+        project.write(f"docs/d{i}.md", f"# Doc {i} payment\n\n{text}")
+
+
+def one_line(project: Project) -> None:
+    text = f"{some(random.Random(3), 60)} " * 9_000
+    project.write("MEMORY.md", f"# Payment search\n\n{text}\n")
+
+
+@pytest.mark.parametrize("hostile", [documents, one_line])
+def test_a_recall_costs_at_most_three_ordinary_ones(project: Project, hostile):
+    ordinary(project)
+    assert project.shell("index").code == 0
+    usual = cost(project, "recall", TASK)
+    hostile(project)
+    assert project.shell("index").code == 0
+    assert cost(project, "recall", TASK) <= 3 * usual
+
+
+def test_norms_of_any_length_cost_no_recall_its_time(project: Project):
+    ordinary(project)
+    assert project.shell("index").code == 0
+    usual = cost(project, "recall", TASK)
+    project.write("institutional.md", "Never deploy on a Friday. " * 200_000)
+    assert project.shell("index").code == 0
+    assert cost(project, "recall", TASK) <= 3 * usual
+    shown = project.shell("recall", TASK, "--max-tokens", "0").out
+    assert "tokens more)" in shown and len(shown) < 200_000
+
+
+@pytest.mark.parametrize(
+    "piece", ["## x\n", "- a\n", "```\n", "---\nid: a\n---\n", "## x\r"]
+)
+def test_a_file_of_too_many_pieces_is_named_and_left_alone(
+    project: Project, piece: str
+):
+    """Each would be an entry, in a thousand times the room of its line."""
+    path = project.write("MEMORY.md", piece * 70_000)
+    project.write("tasks/t.md", project.entry("Zebra", "zebra stripes"))
+    before = path.read_bytes()
+    done = project.shell("index")
+    assert done.code == 3 and "MEMORY.md" in done.err and "headings" in done.err
+    assert "zebra stripes" in project.shell("recall", "zebra").out
+    project.shell("add", "The zebra is new here, and has stripes.")
+    assert path.read_bytes() == before
+
+
+def test_a_part_of_a_long_text_is_shown_and_says_that_there_is_more(project: Project):
+    dice = random.Random(4)
+    lines = [some(dice, 12) for _ in range(4_000)]
+    lines[3_000] = "The zebra crosses at dawn."
+    project.write("MEMORY.md", "# Notes\n\n" + "\n".join(lines))
+    shown = json.loads(project.shell("recall", "zebra dawn", "--json").out)
+    (hit,) = shown["hits"]
+    assert "The zebra crosses at dawn." in hit["text"]
+    assert "more lines: mem show" in hit["text"] and len(hit["text"]) < 25_000
+
+
+def test_what_is_private_stays_so_in_a_part_of_a_long_text(project: Project):
+    """Its tag stands far before the part that matched."""
+    dice = random.Random(5)
+    lines = [some(dice, 12) for _ in range(4_000)]
+    lines[10] = "<private>"
+    lines[3_000] = "The zebra crosses at dawn."
+    lines[3_900] = "</private>"
+    project.write("MEMORY.md", "# Notes\n\n" + "\n".join(lines))
+    for most in ("2000", "0"):
+        shown = project.shell("recall", "zebra dawn", "--max-tokens", most)
+        assert "crosses" not in shown.out
+
+
+@pytest.mark.parametrize("at", [0, 700, 1400])
+def test_no_half_of_a_key_is_shown_at_a_cut(project: Project, at: int):
+    """Wherever the cut falls, the lines of a key beside it are not shown."""
+    body = [f"{random.Random(i).getrandbits(380):064x}"[:64] for i in range(24)]
+    key = ["-----BEGIN RSA PRIVATE " + "KEY-----", *body]
+    dice = random.Random(6)
+    before = [some(dice, 12)[:70] for _ in range(at)]
+    around = [some(dice, 12)[:70] for _ in range(180)]
+    text = [*before, *key, *around, "The zebra crosses at dawn.", *around, *around]
+    project.write("MEMORY.md", "# Notes\n\n" + "\n".join(text))
+    shown = project.shell("recall", "zebra dawn", "--max-tokens", "0").out
+    assert "zebra" in shown
+    assert not [line for line in body if line in shown]

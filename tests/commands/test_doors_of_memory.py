@@ -1,0 +1,260 @@
+"""What was taken back comes in through no door; what has another value is superseded
+and told no more."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from memcli import Memory
+from memcli.errors import RefusedError
+from tests.commands.test_sync import Machine, in_step, pair, remote
+from tests.conftest import Project, Result
+
+__all__ = ["pair", "remote"]
+RULE = "Deploy the billing service on Tuesdays only."
+
+
+def ids(project: Project, *, archived: bool = False) -> dict[str, str]:
+    """The titles of the entries, with their ids."""
+    more = ["--archived"] if archived else []
+    rows = project.mem("list", "--json", *more).json["entries"]
+    return {row["title"]: row["id"] for row in rows}
+
+
+def retire(project: Project, text: str, because: str = "it moved") -> None:
+    project.mem("add", text)
+    done = project.mem("retire", ids(project)[text.rstrip(".")], "--because", because)
+    assert done.code == 0, done.err
+
+
+@pytest.fixture
+def gone(project: Project) -> Project:
+    """A project in which a rule was taken back, and another one holds."""
+    project.mem("add", "Tabs are four wide")
+    project.mem("add", RULE)
+    name = next(name for title, name in ids(project).items() if "billing" in title)
+    assert project.mem("retire", name, "--because", "it moved").code == 0
+    return project
+
+
+def lives(project: Project) -> bool:
+    return any("billing" in title for title in ids(project))
+
+
+def refused(done: Result) -> bool:
+    said = done.out + done.err
+    return "taken back" in said and "it moved" in said
+
+
+def test_import_leaves_out_what_was_taken_back(gone: Project) -> None:
+    """It says when and why; the rest comes in; `--again` takes it, too."""
+    gone.write("CLAUDE.md", f"# Rules\n\n- {RULE}\n- Never commit a lock file.\n")
+    done = gone.mem("import", "CLAUDE.md", "--from", "agents-md")
+    assert refused(done)
+    assert not lives(gone)
+    assert any("lock file" in title for title in ids(gone))
+    again = gone.mem("import", "CLAUDE.md", "--from", "agents-md", "--again")
+    assert again.code == 0
+    assert lives(gone)
+
+
+def test_the_python_interface_asks_the_door(gone: Project) -> None:
+    """MCP's tool is this method; `again` writes."""
+    memory = Memory(gone.root)
+    with pytest.raises(RefusedError, match="taken back"):
+        memory.add(RULE)
+    memory.add(RULE, again=True)
+    assert lives(gone)
+
+
+def test_extract_names_what_would_write_it_again(gone: Project) -> None:
+    """Neither kept nor proposed, whatever its case."""
+    said = f"From now on: {RULE.upper()}"
+    gone.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
+    done = gone.mem("extract", "talk.md", "--engine", "rules")
+    assert "mem add --again" in done.out
+    assert not lives(gone)
+    assert gone.mem("inbox", "--json").json["proposals"] == []
+
+
+def test_restore_asks_for_its_words_too(gone: Project) -> None:
+    """An entry of the same words is refused; the one that was retired comes back."""
+    gone.mem("add", RULE, "--again")
+    second = next(name for title, name in ids(gone).items() if "billing" in title)
+    gone.mem("retire", second, "--because", "it moved")
+    done = gone.mem("restore", second)
+    assert done.code == 5
+    assert refused(done)
+    assert not lives(gone)
+    assert gone.mem("restore", second, "--again").code == 0
+    assert lives(gone)
+
+
+def test_a_merge_brings_nothing_back(gone: Project) -> None:
+    """Said anew on a branch that does not know it was taken back: retired in the
+    merge."""
+    gone.mem("init")
+    text = (gone.root / "MEMORY.md").read_text()
+    (gone.root / "MEMORY.md").write_text(text[: text.index("---\n", 5)])
+    (gone.root / "MEMORY.md").write_text("# Memory\n")
+    gone.commit()
+    gone.git("checkout", "-q", "-b", "other")
+    gone.mem("add", RULE)
+    gone.mem("add", "Colons are aligned")
+    gone.commit()
+    gone.git("checkout", "-q", "main")
+    (gone.root / "MEMORY.md").write_text(text)
+    gone.commit()
+    gone.git("merge", "-q", "--no-edit", "other")
+    assert sorted(ids(gone)) == ["Colons are aligned", "Tabs are four wide"]
+
+
+def test_a_merge_names_what_says_the_opposite(project: Project) -> None:
+    """The driver's last line, `mem compact --check` and doctor."""
+    project.mem("init")
+    project.mem("add", "Tabs are four wide")
+    project.commit()
+    project.git("checkout", "-q", "-b", "other")
+    project.mem("add", "The gateway listens on port 8080")
+    project.commit()
+    project.git("checkout", "-q", "main")
+    project.mem("add", "The gateway listens on port 9090")
+    project.commit()
+    done = subprocess.run(
+        ["git", "merge", "--no-edit", "other"],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "say the opposite" in done.stderr
+    assert "8080" in done.stderr
+    check = project.mem("compact", "--check")
+    assert check.code == 0
+    assert "say the opposite" in check.err
+    doctor = project.mem("doctor")
+    assert "opposite" in doctor.out
+    assert "8080" in doctor.out
+
+
+def test_sync_takes_in_nothing_that_was_taken_back_here(
+    pair: tuple[Machine, Machine],
+) -> None:
+    """Retired on one machine, said anew on the other: it stays back on both."""
+    one, two = pair
+    rule = "Never answer mails on Sundays."
+    one.mem("add", rule, "--level", "global")
+    name = one.mem("list", "--json").json["entries"][0]["id"]
+    steps = (
+        (one, ("retire", name, "--because", "it moved")),
+        (one, ("compact", "--level", "global")),
+        (one, ("sync",)),
+        (two, ("add", rule, "--level", "global")),
+        (two, ("sync",)),
+    )
+    for machine, words in steps:
+        done = machine.mem(*words)
+        assert done.code == 0, (words, done.err)
+    in_step(one, two)
+    for each in pair:
+        assert each.mem("list", "--json").json["entries"] == []
+
+
+def test_sync_does_not_bring_back_what_was_forgotten(
+    pair: tuple[Machine, Machine],
+) -> None:
+    """The words are in neither file after it."""
+    one, two = pair
+    rule = "The door code is quokkazanzi seven."
+    one.mem("add", rule, "--level", "global")
+    name = one.mem("list", "--json").json["entries"][0]["id"]
+    assert one.mem("forget", name).code == 0
+    two.mem("add", rule, "--level", "global")
+    two.mem("sync")
+    in_step(one, two)
+    assert "quokkazanzi" not in one.text() + two.text()
+
+
+def test_a_thousand_tombstones_cost_little(project: Project) -> None:
+    """Adding beside them takes no longer than a blink more."""
+
+    blocks = [
+        f"---\nid: t-{n}\ntype: declarative\nimportance: 0.5\nstatus: retired\n"
+        f"archived_because: retired\n---\n## Rule {n} about the queue {n * 7}\n"
+        for n in range(1000)
+    ]
+    project.mem("add", "Tabs are four wide")
+    took = []
+    for number, text in enumerate(("", "\n".join(blocks))):
+        (project.root / "MEMORY.archive.md").write_text(text)
+        project.mem("index")
+        begun = time.process_time()
+        done = project.mem("add", f"The colour of queue {number} is mauve today")
+        took.append(time.process_time() - begun)
+        assert done.code == 0, done.err
+    assert took[1] - took[0] < 1.0
+
+
+def test_a_torn_archive_holds_as_far_as_it_can_be_read(gone: Project) -> None:
+    """What can be read is asked, doctor names the rest."""
+    gone.mem("compact")
+    archive = gone.root / "MEMORY.archive.md"
+    archive.write_text(archive.read_text() + "\n---\nid: [torn\nstatus: ret")
+    assert refused(gone.mem("add", RULE))
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_add_supersedes_another_value(project: Project, beside: bool) -> None:
+    """It says so; `--beside` keeps both; three values are a series, and stay."""
+    project.mem("add", "The minimum SDK is 26")
+    done = project.mem(
+        "add", "Actually the minimum SDK is 28 now", *["--beside"] * beside
+    )
+    assert ("supersedes: The minimum SDK is 26" in done.out) != beside
+    assert len(ids(project)) == 1 + beside
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Never use port 80", "Never use port 443"),
+        ("Customer number 12 pays by invoice", "Customer number 14 pays by invoice"),
+        ("Timeout of the importer is 30 s", "Timeout of the exporter is 60 s"),
+        ("The owner of billing is Ana", "The owner of payroll is Bruno"),
+        (
+            "The release of 2026-01-02 took 30 min",
+            "The release of 2026-02-02 took 30 min",
+        ),
+        ("Issue 12 is fixed", "Issue 14 is fixed"),
+    ],
+)
+def test_other_things_are_not_superseded(project: Project, old: str, new: str) -> None:
+    """What is about something else stays beside it."""
+    project.mem("add", old)
+    assert "supersedes" not in project.mem("add", new).out
+    assert len(ids(project)) == 2
+
+
+def test_both_name_each_other(project: Project) -> None:
+    """mem show, mem log and mem why, of the old and of the new."""
+    project.write("gate.py", "PORT = 9090\n")
+    project.mem("add", "The gateway listens on port 8080", "--path", "gate.py")
+    project.commit()
+    old = next(iter(ids(project).values()))
+    project.mem("add", "The gateway listens on port 9090", "--path", "gate.py")
+    project.commit()
+    new = next(iter(ids(project).values()))
+    assert old != new
+    for verb in ("show", "log"):
+        assert new[:8] in project.mem(verb, old).out, verb
+        assert old[:8] in project.mem(verb, new).out, verb
+    told = project.mem("why", "gate.py").out
+    assert new[:8] in told
+    assert old[:8] in told
+    assert "8080" in told
+    assert json.loads(project.mem("show", new, "--json").out)
+    assert os.path.exists(Path(project.root, "gate.py"))

@@ -1,0 +1,67 @@
+"""Twenty ways to take something back in a session, in five languages: the entry that
+is meant is retired, and only that one; in two of them nothing is meant, and nothing goes.
+
+Written before they were first run, and scored once, as they stand: 19 held. The other is
+marked with its reason."""
+
+import pytest
+
+from tests.conftest import Project
+
+KNOWN = (
+    "The gateway listens on port 8080",
+    "Tabs are four wide in Makefiles",
+    "Deploys go out on Tuesdays",
+    "The staging database is reset every night",
+    "Invoices are rounded to half cents",
+    "Migrations run before the tests",
+    "The tax office accepts PDF/A only",
+)
+NONE = ""
+CASES = [
+    ("Forget what I said about the port of the gateway.", "gateway"),
+    ("Please forget the rule about tabs, it was wrong.", "Tabs"),
+    ("The note about deploys is no longer true.", "Deploys"),
+    ("Ignore what I told you about the staging database, I misspoke.", "staging"),
+    ("Disregard the rule about rounding invoices.", "Invoices"),
+    ("Forget what I told you about the moon landing.", NONE),
+    pytest.param(
+        "Vergiss, was ich über das Gateway gesagt habe.",
+        "gateway",
+        marks=pytest.mark.xfail(reason="a German noun is taken for a name"),
+        id="Vergiss, was ich über das Gateway gesagt habe.",
+    ),
+    ("Vergiss, was ich über Migrations gesagt habe.", "Migrations"),
+    ("Vergiss, was ich zu Tabs gesagt habe.", "Tabs"),
+    ("Oublie ce que j'ai dit sur le port du gateway.", "gateway"),
+    ("Oublie ce que j'ai dit sur les migrations.", "Migrations"),
+    ("Oublie ce que je t'ai dit à propos de PDF/A.", "tax office"),
+    ("Olvida lo que dije sobre el gateway.", "gateway"),
+    ("Olvida lo que te dije sobre Makefiles.", "Tabs"),
+    ("Olvida lo que dije sobre PDF/A.", "tax office"),
+    ("Olvida lo que dije sobre el perro.", NONE),
+    ("忘掉我说的关于 gateway 的事", "gateway"),
+    ("忘了我说的关于 staging 的规则", "staging"),
+    ("忘记我之前说的关于 Makefiles 的话", "Tabs"),
+    ("请忘掉我说的关于 PDF/A 的内容", "tax office"),
+]
+
+
+def right(project: Project, said: str, meant: str) -> bool:
+    for text in KNOWN:
+        assert project.mem("add", text).code == 0
+    project.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
+    done = project.mem("extract", "talk.md", "--engine", "rules")
+    assert done.code == 0, done.err
+    rows = project.mem("list", "--json").json["entries"]
+    live = {row["title"] for row in rows if row["kind"] != "episode"}
+    left = {text for text in KNOWN if not meant or meant not in text}
+    return live == left
+
+
+@pytest.mark.parametrize(("said", "meant"), CASES)
+def test_what_is_meant_is_retired_and_only_that(
+    project: Project, said: str, meant: str
+) -> None:
+    """One repository for each."""
+    assert right(project, said, meant)

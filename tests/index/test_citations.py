@@ -1,0 +1,100 @@
+"""Lines of code that entries rest on."""
+
+import re
+
+import pytest
+
+from memcli.index.citations import (
+    Citation,
+    parse_citation,
+    renewed,
+    stands,
+    with_sketch,
+)
+from tests.conftest import Project
+from tests.index.test_targets import states
+
+CODE = "".join(
+    f"def step_{i}(cart):\n    return cart.total({i})\n\n\n" for i in range(20)
+)
+
+
+def cited(project: Project) -> str:
+    """The id of an entry that rests on five functions."""
+    project.write("src/cart.py", CODE)
+    project.commit("start")
+    done = project.mem(
+        *(
+            "add",
+            "Totals are added in order",
+            "--rests-on",
+            "src/cart.py:9-28",
+            "--json",
+        )
+    )
+    project.commit("noted")
+    return str(done.json["id"])
+
+
+def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -> None:
+    """Not by lines above it, nor by a small change; with the commit that did it."""
+    name = cited(project)
+    project.write("src/cart.py", "import os\n\n" + CODE.replace("total(3)", "sum(3)"))
+    project.commit("a little")
+    assert states(project) == {}
+    lines = CODE.splitlines(keepends=True)
+    project.write("src/cart.py", "".join([*lines[:8], "pass\n", *lines[28:]]))
+    project.commit("much")
+    commit = project.git("rev-parse", "--short", "HEAD").strip()
+    project.write(
+        "src/cart.py", "".join([*lines[:8], "pass\n", *lines[28:], "x = 1\n"])
+    )
+    project.commit("later")
+    said = f"what it rests on changed in {commit} (src/cart.py:9-28)"
+    assert states(project) == {"Totals are added in order": said}
+    project.mem("index")
+    hit = project.mem("recall", "how are totals added", "--json").json["hits"][0]
+    assert hit["gone"] == said
+    assert said in project.mem("recall", "how are totals added").out
+    assert project.mem("edit", name, "--confirm").code == 0
+    assert states(project) == {}
+
+
+def test_confirming_follows_lines_that_moved(project: Project) -> None:
+    name = cited(project)
+    project.write("src/cart.py", "# new\n" * 10 + CODE)
+    project.commit("moved down")
+    project.mem("edit", name, "--confirm")
+    text = (project.root / "MEMORY.md").read_text()
+    assert re.search(r"src/cart\.py:(17-36|18-37|19-38|20-39)#", text)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("src/cart.py", "is no place in a file"),
+        ("src/cart.py:0-3", "is no place in a file"),
+        ("src/cart.py:9-3", "is no place in a file"),
+        ("src/cart.py:500", "nothing stands there"),
+        ("src/cart.py:3-4", "nothing stands there"),
+        ("src/none.py:1-2", "src/none.py"),
+        ("../out.py:1-2", "../out.py"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(
+    project: Project, place: str, said: str
+) -> None:
+    project.write("src/cart.py", CODE)
+    done = project.mem("add", "Note", "--rests-on", place)
+    assert done.code == 2 and said in done.err and "hint:" in done.err
+    assert not (project.root / "MEMORY.md").exists()
+
+
+@pytest.mark.unit
+def test_a_citation_is_written_and_read() -> None:
+    made = with_sketch(Citation("a b.py", 1, 2), "one two\nthree four\n")
+    assert made is not None
+    assert parse_citation(str(made)) == made and stands(made, "x\n  three four")
+    assert not stands(made, "five") and renewed(made, "") is None
+    for text in ("a.py:1-2#zz", "a.py", "a.py:1-9999999", "a\nb.py:1"):
+        assert parse_citation(text) is None

@@ -1,0 +1,127 @@
+"""Values of manifests that entries state."""
+
+import pytest
+
+from memcli.index.stated import StatedValue, agrees, parse_statement, statements
+from tests.conftest import Project
+from tests.index.test_targets import states
+
+MANIFESTS = {
+    "package.json": '{"engines": {"node": ">=20 <23", "vscode": "^1.90.0"},'
+    ' "packageManager": "pnpm@9.4.0+sha512.ab"}',
+    "pyproject.toml": '[project]\nrequires-python = ">=3.11"\n',
+    "go.mod": "module x\n\ngo 1.22.3\n",
+    "Cargo.toml": '[package]\nname = "x"\nrust-version = "1.75"\n',
+    "app/build.gradle.kts": "android {\n  compileSdk = 35\n  minSdkVersion(28)\n}\n",
+    "Dockerfile": "FROM --platform=linux/amd64 docker.io/library/nginx:1.27-alpine\n",
+    "compose.yaml": "services:\n  db:\n    image: postgres:16.2\n    ports:\n"
+    '      - "9090:5432"\n',
+}
+AGREES = (
+    *("Use Node 20.", "We run Node.js 22 in CI", "Node >= 20 is needed", "node v20.11"),
+    *("pnpm 9 only", "VS Code 1.90", "Python 3.11 or newer", "At least Python 3.11"),
+    *("Python 3.12", "Go 1.22", "go version 1.22.3", "MSRV is 1.75", "Rust 1.75"),
+    *("minimum SDK is 28", "minSdkVersion 28", "compile SDK: 35", "Postgres 16"),
+    *("PostgreSQL 16.2", "nginx 1.27", "listens on port 9090", "port 5432 inside"),
+)
+DIFFERS = {
+    "Use Node 18.": "says Node 18, package.json says >=20 <23",
+    "Node 18+ is needed": "says Node 18+, package.json says >=20 <23",
+    "We pin pnpm 8.": "says pnpm 8, package.json says 9.4.0",
+    "Needs VS Code 1.80": "says VS Code 1.80+, package.json says ^1.90.0",
+    "Python 3.9 or newer": "says Python 3.9+, pyproject.toml says >=3.11",
+    "Code must run on Python 3.10.": "says Python 3.10, pyproject.toml says >=3.11",
+    "Go 1.21": "says Go 1.21, go.mod says 1.22.3",
+    "The MSRV is 1.70": "says Rust 1.70, Cargo.toml says 1.75",
+    "The minimum SDK is 26.": "says minSdk 26, app/build.gradle.kts says 28",
+    "compileSdk = 34": "says compileSdk 34, app/build.gradle.kts says 35",
+    "Postgres 14 in production": "says Postgres 14, compose.yaml says 16.2",
+    "nginx 1.25": "says Nginx 1.25, Dockerfile says 1.27-alpine",
+}
+SILENT = (
+    *("Since Node 18 fetch is there.", "Upgraded from pnpm 8 to 9.", "node 3 is down"),
+    *(
+        "Node 16 → 20",
+        "python 2 is not supported",
+        "Go 2 the shop",
+        "Ruby 3.2",
+        "port 1",
+    ),
+    *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
+)
+
+
+@pytest.fixture
+def stated(project: Project) -> dict[str, str]:
+    """What doctor says of each sentence."""
+    for name, text in MANIFESTS.items():
+        project.write(name, text)
+    lines = [*AGREES, *DIFFERS, *SILENT]
+    entries = (project.entry(f"E{i}", line, id=f"e{i}") for i, line in enumerate(lines))
+    project.write("MEMORY.md", "".join(entries))
+    project.commit("start")
+    found = states(project)
+    return {line: found.get(f"E{i}", "") for i, line in enumerate(lines)}
+
+
+def test_a_value_that_the_manifest_contradicts_is_named(stated: dict[str, str]) -> None:
+    """With what the manifest says; what agrees, or speaks of another time, is not."""
+    assert {line: said for line, said in stated.items() if said} == DIFFERS
+
+
+def test_it_is_marked_until_they_agree_again(project: Project) -> None:
+    project.write("package.json", '{"engines": {"node": "18"}}')
+    project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "8080:80"\n')
+    note = project.entry("Runtime", "We build with Node 18 on port 8080.", id="n1")
+    project.write("MEMORY.md", note)
+    project.commit("start")
+    project.mem("index")
+    asked = "recall", "what do we build with", "--json"
+    assert "gone" not in project.mem(*asked).json["hits"][0]
+    project.write("package.json", '{"engines": {"node": "22"}}')
+    project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "9090:80"\n')
+    project.commit("newer")
+    commit = project.git("rev-parse", "--short", "HEAD").strip()
+    project.mem("index")
+    assert project.mem(*asked).json["hits"][0]["gone"] == (
+        "says Node 18, package.json says 22"
+    )
+    assert f"names port 8080, gone since {commit}" in states(project)["Runtime"]
+    project.write("package.json", '{"engines": {"node": "^18"}}')
+    project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "8080:80"\n')
+    project.commit("back")
+    assert states(project) == {}
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("stated", "given", "verdict"),
+    [
+        ("Node 18", ">=18", True),
+        ("Node 20", ">=18", True),
+        ("Node 20+", ">=18", False),
+        ("Node 16", ">=18", False),
+        ("Node 18", "^16 || ^18", True),
+        ("Node 17", "^16 || ^18", False),
+        ("Node 24", ">=18 <23", False),
+        ("Node 18", "lts/*", None),
+        ("Node 18", "18-alpine", True),
+        ("Go 1.2", "1.22", False),
+        ("Python 3.10", "~=3.10", True),
+        ("Python 3.11", "3.11.*", True),
+    ],
+)
+def test_ranges(stated: str, given: str, verdict: bool | None) -> None:
+    assert agrees(parse_statement(stated), given) is verdict
+
+
+@pytest.mark.unit
+def test_a_statement_is_written_and_read() -> None:
+    for each in (StatedValue("VS Code", "1.80", least=True), StatedValue("Node", "18")):
+        assert parse_statement(str(each)) == each
+
+
+@pytest.mark.unit
+def test_long_prose_is_read_in_one_pass() -> None:
+    """A hostile text costs no more than its length."""
+    assert list(statements("node " * 50_000 + "min " * 50_000)) == []

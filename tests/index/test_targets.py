@@ -1,0 +1,253 @@
+"""The targets of build tools that entries name, by tool."""
+
+from typing import NamedTuple
+
+import pytest
+
+from memcli.index import anchors, targets
+from memcli.index.fates import Anchor
+from tests.conftest import Project
+
+
+class Case(NamedTuple):
+    """A manifest that declares two targets, the same without the first, and commands
+    that call the first and the second."""
+
+    file: str
+    before: str
+    after: str
+    gone: tuple[str, ...]
+    stays: str
+
+
+CASES = {
+    "npm": Case(
+        "package.json",
+        '{"scripts": {"e2e": "x", "lint": "y"}}',
+        '{"scripts": {"lint": "y"}}',
+        ("npm run e2e", "pnpm e2e", "yarn run e2e", "bun run e2e"),
+        "npm run lint",
+    ),
+    "workspace": Case(
+        "web/package.json",
+        '{"scripts": {"e2e:ci": "x", "lint": "y"}}',
+        '{"scripts": {"lint": "y"}}',
+        ("npm --prefix web run e2e:ci -- --fast", "pnpm --filter web e2e:ci"),
+        "yarn workspace web lint",
+    ),
+    "make": Case(
+        "Makefile",
+        "lint fmt: deps\n\techo\ndocs:\n\techo\n",
+        "docs:\n\techo\n",
+        ("make fmt", "make -j4 lint", "FAST=1 make -C . lint"),
+        "make docs",
+    ),
+    "task": Case(
+        "Taskfile.yml",
+        "version: '3'\ntasks:\n  e2e:\n    cmds: [x]\n  docs:build:\n    cmds: [y]\n",
+        "version: '3'\ntasks:\n  docs:build:\n    cmds:\n      - e2e: x\n",
+        ("task e2e",),
+        "task docs:build",
+    ),
+    "just": Case(
+        "justfile",
+        "test-all *args:\n    x\nlint:\n    y\n",
+        "lint:\n    y\n",
+        ("just test-all --fast",),
+        "just lint",
+    ),
+    "cargo bin": Case(
+        "Cargo.toml",
+        '[package]\nname = "shop"\n[[bin]]\nname = "admin"\n[[bin]]\nname = "web"\n',
+        '[package]\nname = "shop"\n[[bin]]\nname = "web"\n',
+        ("cargo run --bin admin", "cargo run --release --bin=admin"),
+        "cargo run --bin web",
+    ),
+    "cargo alias": Case(
+        ".cargo/config.toml",
+        '[alias]\nxtask = "run"\nci = "test"\n',
+        '[alias]\nci = "test"\n',
+        ("cargo xtask dist",),
+        "cargo ci",
+    ),
+    "gradle": Case(
+        "build.gradle.kts",
+        'tasks.register("publishDocs") {}\ntasks.register<Copy>("pack") {}\n',
+        'tasks.register<Copy>("pack") {}\n',
+        ("./gradlew publishDocs", "gradle :app:publishDocs"),
+        "./gradlew pack",
+    ),
+    "maven": Case(
+        "pom.xml",
+        "<p><profile><id>it</id></profile><profile>\n<id>slow</id></profile></p>",
+        "<p><profile>\n<id>slow</id></profile></p>",
+        ("mvn verify -Pit", "./mvnw -P it,slow test"),
+        "mvn -Pslow verify",
+    ),
+    "composer": Case(
+        "composer.json",
+        '{"scripts": {"stan": "x", "cs": "y"}}',
+        '{"scripts": {"cs": "y"}}',
+        ("composer stan", "composer run-script stan"),
+        "composer run cs",
+    ),
+    "poetry": Case(
+        "pyproject.toml",
+        '[project.scripts]\nshopctl = "a:b"\nshopd = "a:c"\n',
+        '[project.scripts]\nshopd = "a:c"\n',
+        (
+            "poetry run shopctl x",
+            "uv run shopctl",
+            "pdm run shopctl",
+            "shopctl migrate",
+        ),
+        "uv run --with x shopd",
+    ),
+    "hatch": Case(
+        "pyproject.toml",
+        '[tool.hatch.envs.dev.scripts]\ncov = "x"\nfmt = "y"\n',
+        '[tool.hatch.envs.dev.scripts]\nfmt = "y"\n',
+        ("hatch run dev:cov", "hatch run cov"),
+        "hatch run dev:fmt",
+    ),
+    "tox": Case(
+        "tox.ini",
+        "[tox]\nenvlist = py{38,312}-{old,new}\n[testenv:docs]\n",
+        "[tox]\nenvlist = py312-{old,new}\n[testenv:docs]\n",
+        ("tox -e py38-old", "tox run -e docs,py38-new"),
+        "tox -epy312-new",
+    ),
+    "nox": Case(
+        "noxfile.py",
+        "import nox\n@nox.session\ndef docs(session):\n    pass\n"
+        '@nox.session(name="type-check")\ndef t(session):\n    pass\n',
+        "import nox\n@nox.session\ndef docs(session):\n    pass\n",
+        ("nox -s type-check", "uv run nox --session=type-check"),
+        "nox -s docs",
+    ),
+    "rake": Case(
+        "Rakefile",
+        "namespace :db do\n  task :reseed do\n  end\nend\ntask lint: [:x]\n",
+        "task lint: [:x]\n",
+        ("bundle exec rake db:reseed", "bin/rake db:reseed"),
+        "rake lint",
+    ),
+    "mix": Case(
+        "mix.exs",
+        '  defp aliases do\n    [\n      setup: ["a"],\n      "db.reset": ["b"]\n    ]\n  end\n',
+        '  defp aliases do\n    [\n      setup: ["a"]\n    ]\n  end\n',
+        ("mix db.reset",),
+        "mix setup",
+    ),
+    "dotnet": Case(
+        ".config/dotnet-tools.json",
+        '{"tools": {"csharpier": {"commands": ["csharpier"]}, "ef": {"commands": ["ef"]}}}',
+        '{"tools": {"ef": {"commands": ["ef"]}}}',
+        ("dotnet csharpier .", "dotnet tool run csharpier"),
+        "dotnet ef migrations",
+    ),
+    "deno": Case(
+        "deno.json",
+        '{"tasks": {"dev": "x", "gen": "y"}}',
+        '{"tasks": {"dev": "x"}}',
+        ("deno task gen",),
+        "deno task dev",
+    ),
+}
+
+
+def states(project: Project) -> dict[str, str]:
+    """The detail of mem doctor --stale for each entry, by its title."""
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    return dict(row["detail"].split(": ", 1) for row in rows if row["path"])
+
+
+@pytest.mark.parametrize("tool", CASES)
+def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
+    """With its commit; one that is still there, or never was, is no finding."""
+    case = CASES[tool]
+    entries = [
+        project.entry(f"G{number}", f"Run `{command}` first.", id=f"g{number}")
+        for number, command in enumerate(case.gone)
+    ]
+    entries.append(project.entry("S", f"Then `{case.stays}`.", id="s1"))
+    never = case.stays.rpartition(" ")[0] + " never-was"
+    entries.append(project.entry("N", f"Not `{never}`.", id="n1"))
+    project.write(case.file, case.before)
+    project.commit("start")
+    project.write(case.file, case.after)
+    project.commit("a target less")
+    commit = project.git("rev-parse", "--short", "HEAD").strip()
+    # written after it had gone, and not committed
+    project.write("MEMORY.md", "".join(entries))
+    found = states(project)
+    assert set(found) == {f"G{number}" for number in range(len(case.gone))}
+    assert all(f"gone since {commit}" in detail for detail in found.values()), found
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("go run ./cmd/x", Anchor("path", "cmd/x")),
+        ("go test ./internal/cart/...", Anchor("path", "internal/cart")),
+        ("cd web && npm run build", Anchor("script", "npm run build")),
+        ("python -m shop.tools.seed", Anchor("script", "python -m shop/tools/seed")),
+        ("invoke docs", Anchor("script", "invoke docs")),
+    ],
+)
+def test_what_a_command_names(command: str, target: Anchor) -> None:
+    assert target in anchors.anchors_of({}, f"`{command}`")
+
+
+def test_a_target_that_was_a_file(project: Project) -> None:
+    """A binary of cargo, an example, a module: what the custom of the tool says."""
+    for path in ("src/bin/admin.rs", "examples/demo.rs", "shop/seed.py"):
+        project.write(path, "x\n")
+    project.write("Cargo.toml", '[package]\nname = "shop"\n')
+    project.commit("start")
+    project.git("rm", "-qr", "src", "examples", "shop")
+    project.commit("gone")
+    commands = (
+        "cargo run --bin admin",
+        "cargo run --example demo",
+        "python -m shop.seed",
+    )
+    project.write(
+        "MEMORY.md",
+        "".join(
+            project.entry(f"E{i}", f"`{c}`", id=f"e{i}") for i, c in enumerate(commands)
+        ),
+    )
+    assert set(states(project)) == {"E0", "E1", "E2"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"scripts": 5',
+        '{"a": "' + "x" * 2_000_000 + '"}',
+        "[1, 2]",
+        "\0",
+    ],
+    ids=["deep", "torn", "large", "list", "nul"],
+)
+def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) -> None:
+    project.write("package.json", '{"scripts": {"e2e": "x"}}')
+    project.commit("start")
+    project.write("package.json", text)
+    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.commit("hostile")
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    if text == "[1, 2]":  # it can be read, and declares nothing
+        assert "npm run e2e, gone since" in rows[0]["detail"]
+    else:
+        assert any("package.json" in row["detail"] for row in rows), rows
+
+
+@pytest.mark.unit
+def test_every_tool_is_called_by_some_program() -> None:
+    """A row of one table without the other would never be asked."""
+    called = {call.tool for calls in targets.CALLS.values() for call in calls}
+    assert called | {"port"} == set(targets.TOOLS)  # prose names a port
