@@ -673,8 +673,13 @@ def test_a_hook_that_hangs_ends_with_success() -> None:
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_no_answer_waits_for_the_disk(shop: Project, tmp_path: Path) -> None:
-    """Once its tables are made, a prompt's hook writes what it told without a sync."""
-    call(shop, "prompt", prompt="go on")
+    """Once its tables are made, a prompt's hook writes what it told without a sync.
+
+    The files are an hour old: those of this very moment are read again at the next
+    call."""
+    for name in ("MEMORY.md", "institutional.md"):
+        os.utime(shop.root / name, times=(time.time() - 3600,) * 2)
+    call(shop, "prompt", session_id="first", prompt="checkout tests fail at midnight")
     said = {"session_id": "other", "cwd": str(shop.root), "prompt": "tests at midnight"}
     traced = tmp_path / "calls"
     words = ["strace", "-f", "-e", "trace=fdatasync,fsync,write", "-o", str(traced)]
