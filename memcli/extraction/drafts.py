@@ -134,36 +134,33 @@ def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     last = "the start"
     for raw in _records(text):
         given = raw.get("assumptions")
-        advice = raw.get("recommendation")
         after = given if isinstance(given, dict) else {}
         milestone = line(str(raw.get("milestone", "")), VALUE_LENGTH) or "a checkpoint"
-        if moved := [
+        moved = [
             name for name in after if name in before and before[name] != after[name]
-        ]:
-            title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
-            told = [
-                (line(str(of[name]), VALUE_LENGTH) for of in (before, after))
-                for name in moved
-            ]
-            rows = [
-                f"- {n}: {' -> '.join(both)}"
-                for n, both in zip(moved, told, strict=True)
-            ]
-            rows += (
-                [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
+        ]
+        if moved:
+            rows = [f"Between {last} and {milestone}:"]
+            rows += [_moved(name, before[name], after[name]) for name in moved]
+            if advice := raw.get("recommendation"):
+                rows.append(f"Recommendation: {line(str(advice), VALUE_LENGTH)}")
+            finding = Finding(
+                scope="in-flight",
+                title=f"Assumptions moved at {milestone}: {', '.join(moved)}",
+                body="\n".join(rows),
+                turn=-1,
             )
-            body = "\n".join([f"Between {last} and {milestone}:", *rows])
-            found.append(
-                _noted(
-                    Finding(scope="in-flight", title=title, body=body, turn=-1),
-                    folder,
-                    raw,
-                    today,
-                )
-            )
+            found.append(_noted(finding, folder, raw, today))
         before = {**before, **after}
         last = milestone
     return found
+
+
+def _moved(name: str, before: object, after: object) -> str:
+    """A row that says how an assumption changed."""
+    old = line(str(before), VALUE_LENGTH)
+    new = line(str(after), VALUE_LENGTH)
+    return f"- {name}: {old} -> {new}"
 
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
