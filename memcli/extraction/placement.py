@@ -7,11 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.extraction.drafts import FindingDraft, guarded
+from memcli.extraction.drafts import (
+    FindingDraft,
+    confirmed,
+    draft_body,
+    guarded,
+    judged_values,
+)
 from memcli.extraction.rules.words import rough
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
-from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
@@ -44,8 +49,6 @@ RETIRE = "retire"
 """The kind of a proposal to retire an entry."""
 KNOWN_NORM = "a norm already"
 ELSEWHERE = "known in another work tree"
-# the written priority of what no person has confirmed: it never stands in the baseline
-UNCONFIRMED = "medium"
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
@@ -223,7 +226,7 @@ class _Placement:
         instead = ""
         if _says_instead(finding):
             instead = finding.body
-            mine = claim(_body(draft))
+            mine = claim(draft_body(draft))
             live = [
                 one for one in live if not near_duplicate(mine, claim(one.entry.body))
             ]
@@ -276,7 +279,7 @@ class _Placement:
         self.proposed.append(draft._replace(id=name, finding=finding))
 
     def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        mine = claim(_body(draft))
+        mine = claim(draft_body(draft))
         if any(
             where == target and near_duplicate(mine, other)
             for where, other in self.fresh
@@ -285,7 +288,9 @@ class _Placement:
             return
         same = self._same(draft, self.context.targets[target][1], mine)
         decided = same is not None and self._rank(same) != _THROWN
-        refusal = None if decided else self.taken_back.of(_body(draft), id=draft.id)
+        refusal = (
+            None if decided else self.taken_back.of(draft_body(draft), id=draft.id)
+        )
         if refusal is not None or (same is not None and not decided):
             self._refuse(draft, refusal)
         elif same is not None:
@@ -309,7 +314,7 @@ class _Placement:
         """Retire the one entry of the level that has another value for the same thing;
         several are a series."""
         place = self.context.targets[target][1]
-        mine = _body(draft)
+        mine = draft_body(draft)
         rivals = [one for one in self._retirable() if one.file.place == place]
         old = [one for one in rivals if replaces(mine, one.entry.body)]
         if len(old) == 1:
@@ -318,7 +323,7 @@ class _Placement:
     def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
         """What says the same and decides: a live entry, else one thrown out, else a
         stale one."""
-        words = rough(_body(draft))
+        words = rough(draft_body(draft))
         found = []
         for one in self.alike:
             at = one.file.place  # readers of a place see its level and those around it
@@ -418,12 +423,12 @@ class _Placement:
             "source": [*draft.heard, f"{context.session.name}#{draft.key}"][-SOURCES:],
             "outcome": draft.outcome,
         }
-        more = {**_judged(finding, scope), **ours, **draft.extra}
+        more = {**judged_values(finding, scope), **ours, **draft.extra}
         values = new_values(draft.id, draft.day or context.today, **more)
         given = {
             key: value for key, value in values.items() if value not in (None, [], "")
         }
-        self.changes.add(path, given, _body(draft))
+        self.changes.add(path, given, draft_body(draft))
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
@@ -486,42 +491,3 @@ class _Placement:
 def _says_instead(finding: Finding) -> bool:
     """Whether what is taken back is replaced by something."""
     return bool(finding.retires) and finding.body != finding.retires
-
-
-def confirmed(entry: Entry) -> dict[str, Any]:
-    """What changes in an entry of a session when a person says it again or confirms
-    it: it has the weight of its scope, and the priority of its kind."""
-    scope = BY_NAME.get(str(entry.extra.get("scope", "")))
-    if scope is None or entry.extra.get("priority") != UNCONFIRMED:
-        return {}
-    importance = max(entry.importance, scope.importance)
-    return {"importance": importance, "priority": scope.priority or None}
-
-
-def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
-    kind = finding.kind or scope.kind
-    type_ = finding.type or scope.type
-    if kind == "fact" and not finding.type:
-        type_ = "declarative"
-    importance = scope.importance if finding.importance is None else finding.importance
-    priority = finding.priority or scope.priority
-    if finding.tainted:
-        type_ = "declarative"
-        priority = ""
-        importance = min(importance, 0.5)
-        kind = "fact" if kind in TYPE_OF_KIND or kind == "architecture" else kind
-    bounded = round(min(1.0, max(0.0, importance)), 3)
-    return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
-
-
-def _body(draft: FindingDraft) -> str:
-    title = draft.finding.title
-    body = draft.finding.body
-    first, _, rest = body.partition(". ")
-    bare = [
-        " ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)
-    ]
-    if bare[0] in bare[1:]:
-        body = rest.lstrip() if bare[0] != bare[1] else ""
-    detail = f"### Detail\n{draft.detail}" if draft.detail else ""
-    return "\n".join(filter(None, (f"## [{draft.day}] {title}", body, detail)))
