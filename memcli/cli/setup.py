@@ -90,7 +90,7 @@ def init(
         learn_with=learn_with or (_wanted_learner(mem) if asks else ""),
     )
     _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
-    if asks and (history or _wants_history(mem)):
+    if asks and (history or everything or _wants_history(mem)):
         add_history(mem, progress)
 
 
