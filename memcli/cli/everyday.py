@@ -241,7 +241,10 @@ def list_entries(
     show(mem, report, words, lambda report: keys)
     if not report.rows:
         none = "mem: nothing remembered passes these filters"
-        say(boundary.beginning(mem, problems) if empty else none, quiet=mem.options.quiet)
+        say(
+            boundary.beginning(mem, problems) if empty else none,
+            quiet=mem.options.quiet,
+        )
 
 
 @command("why")

@@ -165,7 +165,9 @@ def show_index(mem: App, report: "IndexReport") -> None:
         from memcli.views.setup import index_text
 
         put("\n".join(folded([index_text(report)], more=2)))
-    say("" if report.where else beginning(mem, report.problems), quiet=mem.options.quiet)
+    say(
+        "" if report.where else beginning(mem, report.problems), quiet=mem.options.quiet
+    )
 
 
 _FLAGS = {
