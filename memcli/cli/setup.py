@@ -88,7 +88,7 @@ def init(
         learn_with=_learner(mem, learn_with, asks=asks),
     )
     _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
-    if asks and (history or _wants_history(mem)):
+    if asks and (history or everything or _wants_history(mem)):
         add_history(mem, progress)
 
 
