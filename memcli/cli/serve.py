@@ -90,9 +90,8 @@ class PageServer(ThreadingHTTPServer):
         """Do what a button asks; what was said of it, and the page's data as they are
         now."""
         try:
-            with self.lock:
-                with opened(self.options) as app:
-                    said = perform(app, task)
+            with self.lock, opened(self.options) as app:
+                said = perform(app, task)
             return {"said": redact_secrets(said), "data": json.loads(self.gathered())}
         except MemError as error:
             said = for_display(f"{error} {error.hint}".strip())
