@@ -60,38 +60,43 @@ def init(
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory
     files; and on request lets git, agents and CI call mem by themselves."""
     from memcli.commands.init import InitRequest, run
-    from memcli.commands.sync import HomeRepository
 
+    dry_run = mem.options.dry_run
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
-    dry_run = mem.options.dry_run
     if home_git:
+        from memcli.commands.sync import HomeRepository
+
         report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
         _say_report(mem, report, remove=remove)
         return
-
-    flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
-    if everything and not remove:
-        # without a target named, --remove takes back all of them
-        git = ci = agents = True
-        flags = dict.fromkeys(flags, True)
     asks = not (dry_run or remove)
+    # without a target named, --remove takes back all of them
+    takes_all = everything and not remove
+    flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     request = InitRequest(
-        git=git,
-        agents=tuple(name for name, named in flags.items() if named),
-        ci=ci,
-        instructions=agents,
+        git=git or takes_all,
+        agents=tuple(name for name, named in flags.items() if named or takes_all),
+        ci=ci or takes_all,
+        instructions=agents or takes_all,
         user=user,
         shared=shared,
         remove=remove,
         source=source,
         everything=everything,
         git_dir=git_dir,
-        learn_with=learn_with or (_wanted_learner(mem) if asks else ""),
+        learn_with=_learner(mem, learn_with, asks=asks),
     )
     _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
-    if asks and (history or _wants_history(mem)):
+    if asks and (history or everything or _wants_history(mem)):
         add_history(mem, progress)
+
+
+def _learner(mem: App, named: str, *, asks: bool) -> str:
+    """The agent to learn with: the one that was named, else a person's answer."""
+    if named or not asks:
+        return named
+    return _wanted_learner(mem)
 
 
 def _say_report(mem: App, report: "Changes", *, remove: bool) -> None:
@@ -166,30 +171,40 @@ def index(
     history: bool = flag("--history", "Add all that agents' sessions and commits say."),
 ) -> int:
     """Bring the index to the state of the memory files."""
-    from memcli.commands import index as command
-
     checks_too_much = check and (push or trust)
     if checks_too_much or (archived and not push):
         what = "--archived goes with --push, --check with neither --push nor --trust"
         raise UsageError(what, "mem index --help")
     if history or key:
         return add_history(mem, progress, key)
+    if check:
+        return _check_index(mem, progress)
     if trust:
         _take_over_vectors(mem)
     with progress:
-        if check:
-            report = command.check(mem)
-        else:
-            report = fast.indexed(mem, progress, rebuild=rebuild)
+        report = fast.indexed(mem, progress, rebuild=rebuild)
     code = fast.name_index_problems(mem, report)
     sent = _push(mem, progress, archived=archived) if push else None
     if mem.options.json:
         put(json.of(report, **view.index_keys(report, sent)))
-    elif check:
-        put("\n".join(map(in_one_line, report.stale)))
     else:
         fast.show_index(mem, report)
         put(view.push_text(sent) if sent is not None else "")
+    fast.require_vectors(report)
+    return code
+
+
+def _check_index(mem: App, progress: Progress) -> int:
+    """Say what the index does not have yet; write nothing."""
+    from memcli.commands.index import check
+
+    with progress:
+        report = check(mem)
+    code = fast.name_index_problems(mem, report)
+    if mem.options.json:
+        put(json.of(report, **view.index_keys(report, None)))
+    else:
+        put("\n".join(map(in_one_line, report.stale)))
     fast.require_vectors(report)
     return code
 

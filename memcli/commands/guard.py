@@ -261,20 +261,20 @@ def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
 def _suggested(
     app: App, candidate: Candidate, place: str, calls: Sequence[PastCall]
 ) -> Suggested | None:
-    values = candidate.values
+    values = dict(candidate.values)
     if values.get("guard") in MODES:
         return None
     session = str(values.get("session_id") or "")
     past = [call.line for call in calls if call.line and call.session == session]
     text = app.guarded(lambda: app.index.entries.text(candidate))
     made = suggest(candidate.title, body_of(text, candidate.title), past)
-    written = Suggestion(
-        commands=_texts(dict(values), "commands"),
-        paths=_texts(dict(values), "paths"),
-        unless=_texts(dict(values), "unless"),
-    )
-    if not made.commands and not made.paths:
+    if not (made.commands or made.paths):
         return None
+    written = Suggestion(
+        commands=_texts(values, "commands"),
+        paths=_texts(values, "paths"),
+        unless=_texts(values, "unless"),
+    )
     if written.commands or written.paths:
         made = written
     wanted = {"guard": DENY, **suggested_values(made, {})}

@@ -28,13 +28,15 @@ def inputs_of(
 ) -> dict[str, str]:
     """What the scopes read, by its name; what is not there is left out, what cannot be
     read is a problem."""
-    human = any(turn.human and turn.text.strip() for turn in session.turns)
-    inputs = {"transcript": "yes", "human turns": "yes" if human else ""}
+    inputs = {"transcript": "yes"}
+    if any(turn.human and turn.text.strip() for turn in session.turns):
+        inputs["human turns"] = "yes"
     inputs |= {name: _notes(project, home, name, problems) for name in scopes.FILES}
     for level in LEVELS:
         live = _live(known, level, home.job)
-        told = [e for e in live if level != "project" or e.extra.get("session_id")]
-        texts = [f"({entry.kind or entry.type}) {entry.body}" for entry in told]
+        if level == "project":
+            live = [entry for entry in live if entry.extra.get("session_id")]
+        texts = [f"({entry.kind or entry.type}) {entry.body}" for entry in live]
         inputs[f"{level} memories"] = prompts.memories(texts)
     return {name: text for name, text in inputs.items() if text}
 
