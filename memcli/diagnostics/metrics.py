@@ -69,7 +69,7 @@ class LiveEntry(NamedTuple):
     decay: float
     age: int
     stale: bool
-    linked: bool
+    linked: float  # how sure that is: of a large memory a sample is compared
     shelf: str = ""
     promoted: bool = False
     outdated: bool = False
@@ -216,7 +216,7 @@ def coverage(indexed: Indexed) -> Metric:
 
 def reachability(items: Sequence[LiveEntry]) -> Metric:
     """The share of live entries that a relation or their provenance leads to."""
-    linked = sum(item.linked for item in items)
+    linked = round(sum(item.linked for item in items))
     of = count(len(items), "live entry names", "live entries name")
     reason = f"{linked} of {of} a session, a relation or what it was made of."
     return Metric(100 * linked / len(items), reason, LEARN)
