@@ -302,40 +302,26 @@ def coherence(
     likenesses = [each.likeness for each in near.pairs if each[:2] not in twins]
     asked = near.size * near.most
     share = sum(likenesses) / asked
-    earned = sum(min(1.0, max(0.0, likeness / near.akin)) for likeness in likenesses)
+    earned = sum(_earned(likeness / near.akin) for likeness in likenesses)
 
     compared = count(len(by_id), *LIVE)
     if len(by_id) > SAMPLE:
         compared = f"{SAMPLE} of {compared}"
     reason = f"{compared} are {share:.0%} like their nearest {near.how}"
     reason += f" ({near.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
-    shelves = (
-        (near.pool[first].shelf, near.pool[second].shelf) for first, second in twins
-    )
-    can_merge = any(first == second for first, second in shelves)
-    return Metric(100 * earned / asked, reason, "mem compact" if can_merge else BEGIN)
+    remedy = "mem compact" if _share_a_shelf(near) else BEGIN
+    return Metric(100 * earned / asked, reason, remedy)
 
 
-def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _Nearest:
-    """The nearest of each entry of a sample, by vectors where every entry has one."""
-    pool = [by_id[name] for name in sample(by_id, POOL)]
-    size = min(SAMPLE, len(pool))
-    most = min(NEIGHBOURS, len(pool) - 1)
-    known = [vectors.get(item.id, b"") for item in pool]
-    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
-    has_vectors = all(known)
-    pairs = (
-        nearest(known, size, most) if has_vectors else _nearest_words(bags, size, most)
-    )
-    return _Nearest(
-        pool=pool,
-        pairs=pairs,
-        twins=_twins(pool, bags, pairs),
-        size=size,
-        most=most,
-        akin=AKIN_COSINE if has_vectors else AKIN,
-        how="by their vectors" if has_vectors else "by their words",
-    )
+def _share_a_shelf(near: _Nearest) -> bool:
+    """Whether there are near-duplicates of which compaction makes one."""
+    pool = near.pool
+    return any(pool[first].shelf == pool[second].shelf for first, second in near.twins)
+
+
+def _earned(share: float) -> float:
+    """At most 1, however like a neighbour is."""
+    return min(1.0, max(0.0, share))
 
 
 def _copies_text(twins: Iterable[tuple[int, int]]) -> str:

@@ -219,9 +219,7 @@ class _Placement:
         finding = draft.finding
         live = self._retirable()
         if finding.retires_id:
-            for one in live:
-                if one.entry.id == finding.retires_id:
-                    self._retire(one, draft)
+            self._retire_named(live, draft)
             return
         instead = ""
         if _says_instead(finding):
@@ -246,6 +244,11 @@ class _Placement:
             self._propose_to_retire(live[place].entry, draft)
         if not (found.clear or found.likely):
             self.dropped[UNKNOWN] += 1
+
+    def _retire_named(self, live: Iterable[_Alike], draft: FindingDraft) -> None:
+        for one in live:
+            if one.entry.id == draft.finding.retires_id:
+                self._retire(one, draft)
 
     def _retirable(self) -> list[_Alike]:
         """The live entries that may be retired here and were not touched yet."""
