@@ -17,8 +17,8 @@ from memcli.index.codebase import Codebase
 from memcli.index.database import Index
 from memcli.index.fates import GONE, MOVED, UNTOLD, Anchor, Fate
 from memcli.index.stated import statements
+from memcli.index.whole import changing
 from memcli.project import git
-from memcli.storage.files import transaction
 from memcli.text.matching import verbose
 
 
@@ -210,7 +210,7 @@ def update(
     if due or fresh:
         with (
             suppress(sqlite3.OperationalError),
-            transaction(db),
+            changing(db),
         ):  # busy: the next one does it
             fates = {anchor: known[anchor] for anchor in named}
             _keep(db, pairs, fates, {**seen, "head": head})
