@@ -319,6 +319,28 @@ def _share_a_shelf(near: _Nearest) -> bool:
     return any(pool[first].shelf == pool[second].shelf for first, second in near.twins)
 
 
+def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _Nearest:
+    """The nearest of each entry of a sample, by vectors where every entry has one."""
+    pool = [by_id[name] for name in sample(by_id, POOL)]
+    size = min(SAMPLE, len(pool))
+    most = min(NEIGHBOURS, len(pool) - 1)
+    known = [vectors.get(item.id, b"") for item in pool]
+    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
+    has_vectors = all(known)
+    pairs = (
+        nearest(known, size, most) if has_vectors else _nearest_words(bags, size, most)
+    )
+    return _Nearest(
+        pool=pool,
+        pairs=pairs,
+        twins=_twins(pool, bags, pairs),
+        size=size,
+        most=most,
+        akin=AKIN_COSINE if has_vectors else AKIN,
+        how="by their vectors" if has_vectors else "by their words",
+    )
+
+
 def _earned(share: float) -> float:
     """At most 1, however like a neighbour is."""
     return min(1.0, max(0.0, share))
