@@ -273,7 +273,7 @@ class _Neighbour(NamedTuple):
     likeness: float
 
 
-class _Nearest(NamedTuple):
+class _NearestEntries(NamedTuple):
     """The nearest of each of the first `size` entries of a sample: how like they are,
     from which likeness on they are akin, and how that was measured."""
 
@@ -313,13 +313,15 @@ def coherence(
     return Metric(100 * earned / asked, reason, remedy)
 
 
-def _share_a_shelf(near: _Nearest) -> bool:
+def _share_a_shelf(near: _NearestEntries) -> bool:
     """Whether there are near-duplicates of which compaction makes one."""
     pool = near.pool
     return any(pool[first].shelf == pool[second].shelf for first, second in near.twins)
 
 
-def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _Nearest:
+def _nearest(
+    by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]
+) -> _NearestEntries:
     """The nearest of each entry of a sample, by vectors where every entry has one."""
     pool = [by_id[name] for name in sample(by_id, POOL)]
     size = min(SAMPLE, len(pool))
@@ -330,7 +332,7 @@ def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _N
     pairs = (
         nearest(known, size, most) if has_vectors else _nearest_words(bags, size, most)
     )
-    return _Nearest(
+    return _NearestEntries(
         pool=pool,
         pairs=pairs,
         twins=_twins(pool, bags, pairs),
