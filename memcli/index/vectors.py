@@ -14,11 +14,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memcli.index.lexical import STOP_WORDS
+from memcli.index.whole import changing
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
 from memcli.providers import embed as vector
 from memcli.providers.embed import DIM
-from memcli.storage.files import ONE_OF, transaction
+from memcli.storage.files import ONE_OF
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
@@ -123,7 +124,7 @@ class Vectors:
         """Forget every vector, so that the next filling makes them anew; not of a busy
         index."""
         self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
-        with suppress(sqlite3.OperationalError), transaction(self.db):
+        with suppress(sqlite3.OperationalError), changing(self.db):
             self.clear()
 
     def clear(self) -> None:
