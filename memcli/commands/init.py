@@ -52,6 +52,17 @@ class InitRequest(NamedTuple):
         return self.remove and not self.named and (self.everything or not self.user)
 
     @property
+    def names_place(self) -> bool:
+        """Whether it says in whose settings the hooks of agents go."""
+        return self.user or self.shared
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether it concerns the user's own settings alone, so that no repository is
+        needed."""
+        return self.user and bool(self.remove or self.agents)
+
+    @property
     def wired(self) -> bool:
         """Whether git or an agent is to call mem."""
         return bool(self.git or self.agents) and not self.remove
@@ -60,8 +71,8 @@ class InitRequest(NamedTuple):
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     """Bring every file that was asked for to its new text, all or nothing; twice is
     once."""
-    project = app.project
-    root = project.root
+    root = app.project.root
+    request = _in_full(request)
     _check(root, request)
     if not dry_run:
         _finish_killed_run(app)
@@ -69,12 +80,9 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if top is not None:
         _check_git_dir(top, request.git_dir)
     notes: list[str] = []
-    targets = _targets(project, request, top, notes)
-    if root is not None and not request.remove:
-        found = [file.name for file in project.listing.files if file.found]
-        if found and project.found("MEMORY.md") is None:
-            targets = [target for target in targets if target.path.name != "MEMORY.md"]
-        notes += _told(root, project.listing, found)
+    targets = _targets(app.project, request, top, notes)
+    if not request.remove:
+        targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
     done += dict.fromkeys(notes)
@@ -84,6 +92,28 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if fault:
         done = [*(done or ["everything is in place already"]), fault]
     return report._replace(done=tuple(done))
+
+
+def _in_full(request: InitRequest) -> InitRequest:
+    """With all that "all" names. Without a target named, --remove takes back all of
+    them."""
+    if not request.everything or request.remove:
+        return request
+    agents = tuple(harness.NAMES)
+    return request._replace(git=True, agents=agents, ci=True, instructions=True)
+
+
+def _beside_found(
+    project: Project, targets: list[Target], notes: list[str]
+) -> list[Target]:
+    """Say which memory was found; beside it no MEMORY.md is made."""
+    if project.root is None:
+        return targets
+    found = [file.name for file in project.listing.files if file.found]
+    notes += _told(project.root, project.listing, found)
+    if not found or project.found("MEMORY.md") is not None:
+        return targets
+    return [target for target in targets if target.path.name != "MEMORY.md"]
 
 
 def _finish_killed_run(app: App) -> None:
@@ -198,12 +228,11 @@ def _check(root: Path | None, request: InitRequest) -> None:
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
-    if (request.user or request.shared) and not (request.wired or request.remove):
+    if request.names_place and not (request.wired or request.remove):
         raise UsageError(
             "--user and --shared say where hooks go", "add --claude or --codex"
         )
-    for_the_user = request.user and bool(request.agents or request.remove)
-    if root is None and not for_the_user:
+    if root is None and not request.is_anywhere:
         hint = "run it inside a repository, or name one with --root"
         raise UsageError("there is no project here", hint)
 
