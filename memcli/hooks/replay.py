@@ -14,7 +14,7 @@ from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold, sentences
 from memcli.history import record_of
 from memcli.history.docs import Doc
-from memcli.history.record import HistoryRecord, opened
+from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.events import Past, chosen, history_of
 from memcli.index.view import Filters
