@@ -60,7 +60,7 @@ class Correction(NamedTuple):
     told: bool
 
 
-class Telling(NamedTuple):
+class ToldPrompts(NamedTuple):
     """The other side: of so many prompts, how many the prompt hook would have answered,
     with how many tokens in all."""
 
@@ -68,9 +68,9 @@ class Telling(NamedTuple):
     answered: int = 0
     tokens: int = 0
 
-    def and_also(self, other: "Telling") -> "Telling":
+    def and_also(self, other: "ToldPrompts") -> "ToldPrompts":
         """Both together."""
-        return Telling(
+        return ToldPrompts(
             prompts=self.prompts + other.prompts,
             answered=self.answered + other.answered,
             tokens=self.tokens + other.tokens,
@@ -87,7 +87,7 @@ class ReplayReport(NamedTuple):
     enough: bool
     seconds: float
     corrections: tuple[Correction, ...]
-    telling: Telling = Telling()
+    telling: ToldPrompts = ToldPrompts()
 
 
 def add_history(

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from memcli.app import App
-from memcli.commands.history import Correction, ReplayReport, Telling
+from memcli.commands.history import Correction, ReplayReport, ToldPrompts
 from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold, sentences
@@ -47,7 +47,7 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
         raise UsageError("nothing of past sessions is kept here", "mem index --history")
     done = 0
     found = list[Correction]()
-    telling = Telling()
+    telling = ToldPrompts()
     query = "SELECT unit FROM docs WHERE source = 'session' GROUP BY unit ORDER BY min(date) DESC"
     with (
         opened(path) as record,
@@ -104,13 +104,13 @@ def _corrected(app: HookApp, docs: Sequence[Doc], past: Past) -> Iterator[Correc
         yield _looked_up(app, docs[: at + 1], words, past)
 
 
-def _told_in(app: HookApp, docs: Sequence[Doc], past: Past) -> Telling:
+def _told_in(app: HookApp, docs: Sequence[Doc], past: Past) -> ToldPrompts:
     """What the prompt hook would have told at the first prompts of a session."""
-    telling = Telling()
+    telling = ToldPrompts()
     for prompt in list(filter(None, map(_prompt, docs)))[:COUNTED]:
         items = chosen(app, prompt, set(), past) if has_memory(app) else []
         spent = sum(map(cost, items))
-        one = Telling(prompts=1, answered=int(bool(items)), tokens=spent)
+        one = ToldPrompts(prompts=1, answered=int(bool(items)), tokens=spent)
         telling = telling.and_also(one)
     return telling
 
