@@ -259,9 +259,8 @@ def opened(options: Options) -> Iterator[App]:
             "the working directory is gone", "change to an existing folder"
         ) from None
     with App(options, os.environ, cwd) as app:
-        flags = config.parse_flags(
-            options.sets
-        )  # judged even if nobody asks for the configuration
+        # judged even if nobody asks for the configuration
+        flags = config.parse_flags(options.sets)
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
         usual = folder_of("state")
         used = state_dir()

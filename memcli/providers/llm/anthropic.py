@@ -62,9 +62,8 @@ class Anthropic:
     def ask(self, ask: Ask) -> Reply:
         import anthropic
 
-        client = (
-            self._client
-        )  # made before the time runs: it takes long on a busy machine
+        # made before the time runs: it takes long on a busy machine
+        client = self._client
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
         if ask.timeout < HURRY:
             client = client.with_options(max_retries=0)
