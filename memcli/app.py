@@ -35,7 +35,8 @@ class Plan(Protocol):
     true."""
 
     @property
-    def patches(self) -> Sequence[Patch]: ...
+    def patches(self) -> Sequence[Patch]:
+        """The changes of files that it makes."""
 
 
 P = TypeVar("P", bound=Plan)
@@ -88,6 +89,7 @@ class App:
 
     @cached_property
     def workspace(self) -> "Workspace":
+        """The door through which files are written."""
         from memcli.storage.workspace import Workspace
 
         root = self.project.root
@@ -164,6 +166,7 @@ class App:
 
     @cached_property
     def providers(self) -> "Providers":
+        """The embedder and the language model of the configuration."""
         from memcli.providers.configured import Providers
 
         today = self.project.now.isoformat()
@@ -191,6 +194,7 @@ class App:
 
     @property
     def index(self) -> Index:
+        """The index of the memory files, opened on first use."""
         return self.kept.index
 
     @property

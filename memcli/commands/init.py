@@ -43,6 +43,8 @@ class InitRequest(NamedTuple):
 
     @property
     def named(self) -> bool:
+        """Whether what is to call mem was named; `user`, `shared` and `all` name
+        nothing."""
         return bool(self.git or self.agents or self.ci or self.instructions)
 
     @property

@@ -256,6 +256,7 @@ def hooks_of(top: Path) -> Hooks:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
+    """Whether git tracks the file."""
     asked = ["ls-files", "--error-unmatch", "--", f":(literal){path}"]
     return git.run(asked, top).returncode == 0
 

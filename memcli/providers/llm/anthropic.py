@@ -56,10 +56,12 @@ class Anthropic:
             raise UsageError(what, f"unset it, or write it like {URL}") from None
 
     def close(self) -> None:
+        """Let go of connections, where there are any."""
         if "_client" in self.__dict__:
             self._client.close()
 
     def ask(self, ask: Ask) -> Reply:
+        """The reply of the model. Raises ProviderError."""
         import anthropic
 
         # made before the time runs: it takes long on a busy machine
