@@ -284,7 +284,11 @@ class Walk:
         folders."""
         if len(pattern) > LONGEST:
             return []
-        names = _names(pattern)
+        found = self._found(_names(pattern))
+        return sorted(name for name in found if not name.startswith(".git/"))
+
+    def _found(self, names: Sequence[str]) -> list[str]:
+        """The paths by the names of a pattern's parts, in the order of the walk."""
         parts = [
             None if name == "**" else _pieces(name, escapes=False) for name in names
         ]
@@ -307,7 +311,7 @@ class Walk:
                     todo.append((f"{path}/", after))
                 elif is_known:
                     self.links.append(path)
-        return sorted(name for name in found if not name.startswith(".git/"))
+        return found
 
     def _named(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, bool]]:
         for name in names:

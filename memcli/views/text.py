@@ -102,13 +102,18 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
         say(f"mem: {in_one_line(what)}: mem doctor", quiet=quiet)
 
 
-def how_to_begin(problems: "Iterable[Problem]") -> str:
-    """How to begin where there is no memory, not even one that cannot be read."""
+def how_to_begin(
+    problems: "Iterable[Problem]", *, rooted: bool = True, history: bool = False
+) -> str:
+    """How to begin where there is no memory, not even one that cannot be read;
+    `rooted` in a project, one that has `history` or not."""
     if any(each.severity == "unreadable" for each in problems):
         return ""
-    begin = 'mem: there is no memory here yet. Begin with: mem add "what you learned"'
-    more = "search commits and chats: mem index --history"
-    return f"{begin} (outside of a repository: --level global), or {more}"
+    level = "" if rooted else " --level global"
+    begin = f'Begin with: mem add{level} "what you learned"'
+    search = "search commits and chats: mem index --history"
+    more = f", or {search}" if rooted and not history else ""
+    return f"mem: there is no memory here yet. {begin}{more}"
 
 
 def name_problems(
