@@ -19,7 +19,7 @@ from memcli.hooks.events import Past, chosen, history_of
 from memcli.index.view import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
-from memcli.recall.budget import Shown
+from memcli.recall.budget import POINTED, Shown
 from memcli.sessions.model import Turn
 
 ENOUGH: Final = 20  # sessions below which a share says nothing
@@ -106,7 +106,8 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
         prompt = "\n".join(
             text for speaker, text in earlier.said if speaker == "person"
         )
-        told |= {_source(item) for item in chosen(app, prompt, set(), past)}
+        shown = chosen(app, prompt, set(), past)
+        told |= {_source(item) for item in shown if item.layer != POINTED}
     heads = {item.layer == "history": item.head for item in reversed(known)}
     memory = heads.get(False, "")
     history = heads.get(True, "")
