@@ -5,16 +5,17 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
-from memcli.views.text import Unread, say
+from memcli.views.text import Unread, how_to_begin, say
 
 if TYPE_CHECKING:
     from memcli.app import App
+    from memcli.memory.values import Problem
 
 T = TypeVar("T")
 # an option's text to its value; a UsageError says what is allowed
@@ -63,6 +64,15 @@ def fail(code: int, what: str, hint: str) -> int:
     say(f"mem: {what}")
     say(f"hint: {hint}" if hint else "")
     return code
+
+
+def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
+    """How to begin here, where there is no memory yet."""
+    from memcli.history import record_of
+
+    has_history = record_of(mem.project) is not None
+    rooted = mem.project.root is not None
+    return how_to_begin(problems, rooted=rooted, history=has_history)
 
 
 def say_notes(mem: "App") -> None:

@@ -28,7 +28,7 @@ from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
 from memcli.index.view import Filters
 from memcli.views import everyday as view
-from memcli.views.text import count_problems, how_to_begin, put, say
+from memcli.views.text import count_problems, put, say
 
 if TYPE_CHECKING:
     from memcli.commands.browse import BrowseReport
@@ -241,7 +241,10 @@ def list_entries(
     show(mem, report, words, lambda report: keys)
     if not report.rows:
         none = "mem: nothing remembered passes these filters"
-        say(how_to_begin(problems) if empty else none, quiet=mem.options.quiet)
+        say(
+            boundary.beginning(mem, problems) if empty else none,
+            quiet=mem.options.quiet,
+        )
 
 
 @command("why")

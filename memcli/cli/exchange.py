@@ -4,6 +4,7 @@ change goes to."""
 from collections.abc import Sequence
 
 from memcli.app import App
+from memcli.cli import boundary
 from memcli.cli.options import argument, command, flag, option, wrote
 from memcli.errors import DataError, UsageError, one_of
 from memcli.memory.values import Problem
@@ -11,7 +12,6 @@ from memcli.views import exchange as view
 from memcli.views import json
 from memcli.views.text import (
     count_problems,
-    how_to_begin,
     name_problems,
     put,
     safe,
@@ -114,7 +114,7 @@ def export(
     count_problems(report.problems, quiet=quiet)
     if out:
         _require_all_read(report.problems, out)
-    say("" if report.kept else how_to_begin(report.problems), quiet=quiet)
+    say("" if report.kept else boundary.beginning(mem, report.problems), quiet=quiet)
     if out:
         changed = save(mem, out, written, whole=target == "json")
         put(f"wrote {out}" if changed else f"{out} is up to date")

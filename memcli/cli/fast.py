@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
-from memcli.cli.boundary import guarded, key, read_words, say_notes
+from memcli.cli.boundary import beginning, guarded, key, read_words, say_notes
 from memcli.commands import recall as command
 from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.history import record_of
@@ -18,7 +18,6 @@ from memcli.views.text import (
     columns,
     count_problems,
     folded,
-    how_to_begin,
     name_problems,
     put,
     say,
@@ -106,7 +105,7 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
 def _nothing(mem: App, report: RecallReport) -> str:
     has_memory = report.found and not command.is_empty(mem)
     if not has_memory and record_of(mem.project) is None:
-        return how_to_begin(report.problems)
+        return beginning(mem, report.problems)
     if report.budget.more and report.matched:
         room = f"{report.budget.limit} tokens"
         return f"mem: nothing ranked found room in {room}: --max-tokens"
@@ -166,7 +165,9 @@ def show_index(mem: App, report: "IndexReport") -> None:
         from memcli.views.setup import index_text
 
         put("\n".join(folded([index_text(report)], more=2)))
-    say("" if report.where else how_to_begin(report.problems), quiet=mem.options.quiet)
+    say(
+        "" if report.where else beginning(mem, report.problems), quiet=mem.options.quiet
+    )
 
 
 _FLAGS = {

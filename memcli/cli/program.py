@@ -1,7 +1,9 @@
 """The program `mem`: its commands by group, its help, and how one line runs."""
 
+import shlex
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -99,17 +101,30 @@ def run(arguments: Sequence[str]) -> int:
         try:
             return made.main(list(arguments), prog_name="mem", standalone_mode=False)
         except _ClickException as error:
-            text = error.format_message()
             if type(error).__name__ == "NoArgsIsHelpError":
-                put(text)
+                put(error.format_message())
                 return UsageError.code
-            named = [name for name in arguments[:1] if name in commands()]
-            hint = " ".join(["mem", *named, "--help"])
-            return fail(UsageError.code, text[:1].lower() + text[1:].rstrip("."), hint)
+            return fail(UsageError.code, *_explained(error, arguments))
         except typer.Abort:
             raise KeyboardInterrupt from None
 
     return guarded(work)
+
+
+def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with a command line, and a hint: the nearest option first."""
+    command = next(filter(commands().__contains__, arguments), "")
+    is_early = arguments[0] != command
+    if (option := getattr(error, "option_name", "")) and command and is_early:
+        rest = [word for word in arguments if word != command]
+        what = f"{option}: options of a command go behind it"
+        return what, shlex.join(["mem", command, *rest])
+    text = error.format_message()
+    if option and (near := getattr(error, "possibilities", ())):
+        first = get_close_matches(option, near, n=1, cutoff=0)[0]
+        text = f"no such option: {option} (did you mean {first}?)"
+    hint = "mem --help" if is_early else f"mem {command} --help"
+    return text[:1].lower() + text[1:].rstrip("."), hint
 
 
 SCREEN = 24  # so many lines a page has at most; what would be longer says less
@@ -121,6 +136,7 @@ class ProgramHelp(typer.core.TyperGroup):
     does."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the groups of commands, and where to read on."""
         self.write(formatter, detailed=1)
         more = "mem help explains every command, mem COMMAND --help one; mem --version"
         formatter.write_paragraph()
@@ -148,6 +164,7 @@ class CommandHelp(typer.core.TyperCommand):
     """A command, whose own options have a line each; those it shares are only named."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of a command on one screen: its long description gives way."""
         help = (self.help or "").strip()
         page = self._page(ctx, help)
         if page.rstrip("\n").count("\n") >= SCREEN:

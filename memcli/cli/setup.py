@@ -13,6 +13,7 @@ from memcli.views import setup as view
 from memcli.views.text import in_one_line, put, say
 
 if TYPE_CHECKING:
+    from memcli.commands.index import IndexReport
     from memcli.install.targets import Changes
     from memcli.postgres.push import PushReport
 
@@ -59,26 +60,19 @@ def init(
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory
     files; and on request lets git, agents and CI call mem by themselves."""
-    from memcli.commands.init import InitRequest, run
-    from memcli.commands.sync import HomeRepository
-
+    dry_run = mem.options.dry_run
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
-    dry_run = mem.options.dry_run
     if home_git:
-        report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
-        _say_report(mem, report, remove=remove)
+        _home_repository(mem, url, remove=remove)
         return
+    from memcli.commands.init import InitRequest, run
 
-    flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
-    if everything and not remove:
-        # without a target named, --remove takes back all of them
-        git = ci = agents = True
-        flags = dict.fromkeys(flags, True)
     asks = not (dry_run or remove)
+    flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     request = InitRequest(
         git=git,
-        agents=tuple(name for name, named in flags.items() if named),
+        agents=tuple(name for name, given in flags.items() if given),
         ci=ci,
         instructions=agents,
         user=user,
@@ -87,11 +81,27 @@ def init(
         source=source,
         everything=everything,
         git_dir=git_dir,
-        learn_with=learn_with or (_wanted_learner(mem) if asks else ""),
+        learn_with=_learner(mem, learn_with, asks=asks),
     )
     _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
     if asks and (history or _wants_history(mem)):
         add_history(mem, progress)
+
+
+def _home_repository(mem: App, url: str, *, remove: bool) -> None:
+    """Make the home folder's memory a repository of its own, or take that back."""
+    from memcli.commands.sync import HomeRepository
+
+    dry_run = mem.options.dry_run
+    report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
+    _say_report(mem, report, remove=remove)
+
+
+def _learner(mem: App, named: str, *, asks: bool) -> str:
+    """The agent to learn with: the one that was named, else a person's answer."""
+    if named or not asks:
+        return named
+    return _wanted_learner(mem)
 
 
 def _say_report(mem: App, report: "Changes", *, remove: bool) -> None:
@@ -166,21 +176,12 @@ def index(
     history: bool = flag("--history", "Add all that agents' sessions and commits say."),
 ) -> int:
     """Bring the index to the state of the memory files."""
-    from memcli.commands import index as command
-
-    checks_too_much = check and (push or trust)
-    if checks_too_much or (archived and not push):
-        what = "--archived goes with --push, --check with neither --push nor --trust"
-        raise UsageError(what, "mem index --help")
+    _check_flags(check=check, writes=push or trust, unsent=archived and not push)
     if history or key:
         return add_history(mem, progress, key)
     if trust:
         _take_over_vectors(mem)
-    with progress:
-        if check:
-            report = command.check(mem)
-        else:
-            report = fast.indexed(mem, progress, rebuild=rebuild)
+    report = _indexed(mem, progress, check=check, rebuild=rebuild)
     code = fast.name_index_problems(mem, report)
     sent = _push(mem, progress, archived=archived) if push else None
     if mem.options.json:
@@ -192,6 +193,25 @@ def index(
         put(view.push_text(sent) if sent is not None else "")
     fast.require_vectors(report)
     return code
+
+
+def _check_flags(*, check: bool, writes: bool, unsent: bool) -> None:
+    """Raise UsageError for flags of mem index that do not go together."""
+    if unsent or (check and writes):
+        what = "--archived goes with --push, --check with neither --push nor --trust"
+        raise UsageError(what, "mem index --help")
+
+
+def _indexed(
+    mem: App, progress: Progress, *, check: bool, rebuild: bool
+) -> "IndexReport":
+    """The index brought up to date, or compared with the files and left as it is."""
+    from memcli.commands import index as command
+
+    with progress:
+        if check:
+            return command.check(mem)
+        return fast.indexed(mem, progress, rebuild=rebuild)
 
 
 def _push(mem: App, progress: Progress, *, archived: bool) -> "PushReport":

@@ -27,7 +27,6 @@ from memcli.views import upkeep as view
 from memcli.views.text import (
     count_problems,
     folded,
-    how_to_begin,
     name_problems,
     put,
     say,
@@ -237,7 +236,7 @@ def health(
     keys = partial(view.health_keys, sparse=sparse, history=history)
     show(mem, report, words, keys)
     say(f"mem: wrote {html}" if html else "", quiet=quiet)
-    say("" if report.found else how_to_begin(report.problems), quiet=quiet)
+    say("" if report.found else boundary.beginning(mem, report.problems), quiet=quiet)
     score = report.health.score
     if least is None or score >= least:
         return 0

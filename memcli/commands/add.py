@@ -120,30 +120,27 @@ def in_line(text: str) -> str:
 def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
     """Globs of files below the root, absolute ones as seen from it. Raises
     UsageError."""
-    root = f"{project.root or ''}/"
+    root = f"{project.root}/" if project.root else ""
     found = list[str]()
     for glob in map(in_line, given):
-        name = glob.removeprefix(root if project.root else "")
-        top = "/".join(
-            name.split("/")[:2]
-        )  # with a slash before it a glob is tied to the root
-        away = (
-            top[:1] == "/"
-            and os.path.lexists(top)
-            and not os.path.lexists(f"{root}{top}")
-        )
-        if (
-            away
-            or name[:1] in "~!"
-            or ".." in name.split("/")
-            or not globs.usable(name)
-        ):
+        name = glob.removeprefix(root)
+        leads_up = name[:1] in "~!" or ".." in name.split("/")
+        if leads_up or _stands_away(name, root or "/") or not globs.usable(name):
             what = f"path {glob!r}: covers no file of this project"
             raise UsageError(
                 what, "name files below the root, as in .gitignore: 'src/*.py'"
             )
         found.append(name)
     return tuple(found)
+
+
+def _stands_away(name: str, root: str) -> bool:
+    """Whether a glob with a slash before it, which ties it to the root, names something
+    of the machine instead."""
+    top = "/".join(name.split("/")[:2])
+    if not top.startswith("/") or not os.path.lexists(top):
+        return False
+    return not os.path.lexists(f"{root}{top}")
 
 
 def cited(project: Project, given: Iterable[str]) -> tuple[str, ...]:
@@ -186,13 +183,8 @@ def in_lines(items: Iterable[str]) -> tuple[str, ...]:
 
 def _plan(app: App, request: AddRequest) -> AddReport:
     project = app.project
-    today = app.project.now.isoformat()
-    title, text = (
-        (request.title, request.text) if request.title else _title(request.text)
-    )
-    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
-    parts = (f"## [{today}] {title}", text.strip("\n"), steps)
-    body = "\n".join(part for part in parts if part.strip())
+    today = project.now.isoformat()
+    title, body = _worded(request, today)
     near = _near(app, request)
     if known := _reinforced(app, near, body):
         return known
@@ -201,27 +193,36 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         refuse_taken_back(app, body)
     name, path = target(project, request.level, request.job, request.task)
     memory = read_target(project, path, name)
-    app.notes += [
-        f"{p}: mem doctor" for p in memory.problems if p.severity == "unreadable"
-    ]
+    for problem in memory.problems:
+        if problem.severity == "unreadable":
+            app.notes.append(f"{problem}: mem doctor")
     changes = ChangeSet([memory], today)
     changes.add(name, values, body)
     old = _with_another_value(near, request, body)
     if old is not None:
         _supersede(app, changes, old, values["id"])
     texts = changes.texts()
-    worth = parse(texts[name], name).entries[-1].importance
-    by_kind = request.importance is None and request.kind in IMPORTANCE_OF_KIND
     return AddReport(
         id=values["id"],
         path=name,
         title=title,
         reinforced=False,
-        importance=worth,
-        by_kind=by_kind,
+        importance=parse(texts[name], name).entries[-1].importance,
+        by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
         patches=context.patches_of(project, changes),
         superseded=((old.id, old.title),) if old is not None else (),
     )
+
+
+def _worded(request: AddRequest, today: str) -> tuple[str, str]:
+    """The title, and the body with it as its heading."""
+    title = request.title
+    text = request.text
+    if not title:
+        title, text = _title(text)
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
+    parts = (f"## [{today}] {title}", text.strip("\n"), steps)
+    return title, "\n".join(part for part in parts if part.strip())
 
 
 def refuse_taken_back(app: App, body: str) -> None:
@@ -298,18 +299,28 @@ def _title(text: str) -> tuple[str, str]:
 
 
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:
+    """The front matter of what is added."""
     inside = project.view.job if request.level in ("job", "task") else ""
-    worth = request.importance
-    worth = IMPORTANCE_OF_KIND.get(request.kind, 0.5) if worth is None else float(worth)
-    more: dict[str, Any] = {
-        k: list(getattr(request, k)) for k in ("tags", "paths", "commands", "rests_on")
+    importance = request.importance
+    if importance is None:
+        importance = IMPORTANCE_OF_KIND.get(request.kind, 0.5)
+    values: dict[str, Any] = {
+        key: list(getattr(request, key))
+        for key in ("tags", "paths", "commands", "rests_on")
     }
+    if request.type:
+        values["type"] = request.type
     return new_values(
-        str(uuid.uuid4()), request.kind, today, importance=worth, priority=request.priority,
-        outcome=request.outcome, domain=request.domain or allowed.domain_of(request.level),
+        str(uuid.uuid4()),
+        request.kind,
+        today,
+        importance=float(importance),
+        priority=request.priority,
+        outcome=request.outcome,
+        domain=request.domain or allowed.domain_of(request.level),
         phase=context.current_stage(project, request.job or inside),
-        **more, **({"type": request.type} if request.type else {}),
-    )  # fmt: skip
+        **values,
+    )
 
 
 def new_values(id: str, kind: str, today: str, **values: object) -> dict[str, Any]:
@@ -327,22 +338,29 @@ def target(
     if level == "global":
         return "~/MEMORY.md", str(project.home / "MEMORY.md")
     root = context.need_root(project, ", or use --level global")
-    folder = ""
-    here = project.view
-    if level == "task" and here.task and not (job or task or here.job):
-        folder = here.inside  # a session of the old layout
-    elif level != "project":
-        job = job or here.job
-        task = task or here.task
-        missing = "job" if not job else "task" if level == "task" and not task else ""
-        if missing:
-            hint = f"name it with --{missing}, or run inside its folder"
-            raise UsageError(f"--level {level} needs a {missing}", hint)
-        folder = context.job_folder(project, job)
-        folder = (
-            context.task_folder(project, folder, task) if level == "task" else folder
-        )
+    folder = _folder_of(project, level, job, task) if level != "project" else ""
     return f"{folder}/MEMORY.md".lstrip("/"), str(root / folder / "MEMORY.md")
+
+
+def _folder_of(project: Project, level: str, job: str, task: str) -> str:
+    """The folder of a job or task. Raises UsageError where none is named."""
+    here = project.view
+    in_old_layout = here.task and not here.job
+    if level == "task" and in_old_layout and not (job or task):
+        return here.inside
+    job = _named("job", job or here.job, level)
+    if level == "job":
+        return context.job_folder(project, job)
+    task = _named("task", task or here.task, level)
+    return context.task_folder(project, context.job_folder(project, job), task)
+
+
+def _named(what: str, name: str, level: str) -> str:
+    """The name of a job or task. Raises UsageError where there is none."""
+    if not name:
+        hint = f"name it with --{what}, or run inside its folder"
+        raise UsageError(f"--level {level} needs a {what}", hint)
+    return name
 
 
 def read_target(project: Project, path: str, name: str) -> MemoryFile:
@@ -372,15 +390,9 @@ def _near(app: App, request: AddRequest) -> list[_Near]:
 
 
 def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
-    project = app.project
+    """The live entries of memory that share words with a text, the likest first."""
     index = app.index
-    own = {file.name for file in project.listing.files if project.may_write(file)}
-    near = {
-        row.id: row
-        for row in view.visible(index.files().values(), project.view, view.Filters())
-        if row.path in own and row.place.store == "memory"
-        if is_around(project, row.place, request.level, request.job, request.task)
-    }
+    near = _writable_around(app, request)
     hidden = (row.id for row in index.files().values() if row.id not in near)
     words = lexical.build(text, index.words.counts).terms
     found = index.words.best(words, index.words.shown(hidden), pool=50)
@@ -396,6 +408,20 @@ def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
                 level=row.place.level,
                 kind=one.kind,
             )
+
+
+def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
+    """The files of memory at the level written to and around it, by their number in
+    the index."""
+    project = app.project
+    own = {file.name for file in project.listing.files if project.may_write(file)}
+    rows = app.index.files().values()
+    return {
+        row.id: row
+        for row in view.visible(rows, project.view, view.Filters())
+        if row.path in own and row.place.store == "memory"
+        if is_around(project, row.place, request.level, request.job, request.task)
+    }
 
 
 def _reinforced(app: App, near: Sequence[_Near], body: str) -> AddReport | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.commands.add import cited, cited_anew, globs_below
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
-from memcli.extraction.placement import confirmed
+from memcli.extraction.drafts import confirmed
 from memcli.guard.setting import guard_values
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import EntryChange, edited
@@ -183,25 +183,32 @@ def _new_body(body: str, request: EditRequest) -> str:
 
 def _new_values(app: App, entry: Entry, request: EditRequest) -> dict[str, Any]:
     """The keys of the front matter that change; a value of None takes one out."""
-    given: dict[str, Any] = {
-        "importance": request.importance,
-        "kind": request.kind or None,
-        "domain": request.domain or None,
-    }
+    values: dict[str, Any] = {}
+    if request.importance is not None:
+        values["importance"] = request.importance
+    if request.kind:
+        values["kind"] = request.kind
+    if request.domain:
+        values["domain"] = request.domain
     if request.confirm:
-        given |= confirmed(entry)
-        given["last_reinforced"] = app.project.now.isoformat()
-        if rows := entry.extra.get("rests_on"):
-            given["rests_on"] = cited_anew(app.project, rows)
+        values |= _confirmed(app, entry)
     if request.rests_on:
-        given["rests_on"] = list(cited(app.project, request.rests_on))
-    values = {key: value for key, value in given.items() if value is not None}
+        values["rests_on"] = list(cited(app.project, request.rests_on))
     if request.paths or request.without:
         values["paths"] = _new_paths(app, entry, request) or None
     if request.guard:
         known = entry._replace(extra={**entry.extra, **values})
         values |= guard_values(known, request.guard)
     return values
+
+
+def _confirmed(app: App, entry: Entry) -> dict[str, Any]:
+    """What changes in an entry of which a person says that it still holds."""
+    values = confirmed(entry)
+    values["last_reinforced"] = app.project.now.isoformat()
+    if rows := entry.extra.get("rests_on"):
+        values["rests_on"] = cited_anew(app.project, rows)
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _new_paths(app: App, entry: Entry, request: EditRequest) -> list[str]:

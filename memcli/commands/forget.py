@@ -256,12 +256,7 @@ def _from_exports(app: App, lines: Sequence[str]) -> None:
 
 def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterator[str]:
     """What still holds the words, each with the command for it."""
-    gone = {one.entry.id for one in removed}
-    for file in read_known(app.project, app.project.listing.files, []):
-        for entry in file.memory.entries:
-            if entry.id not in gone and _says(entry, lines):
-                name = entry.id[:8]
-                yield f"{file.path} says it in {name}, too: mem forget {name}"
+    yield from _other_entries(app, removed, lines)
     root = app.project.root
     if root is None:
         return
@@ -279,6 +274,18 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
             " --force; other clones fetch it anew"
         )
     yield "a shared index that was pushed: mem index --push"
+
+
+def _other_entries(
+    app: App, removed: Sequence[_Removed], lines: Sequence[str]
+) -> Iterator[str]:
+    """The entries that stay and have the words, too."""
+    gone = {one.entry.id for one in removed}
+    for file in read_known(app.project, app.project.listing.files, []):
+        for entry in file.memory.entries:
+            if entry.id not in gone and _says(entry, lines):
+                name = entry.id[:8]
+                yield f"{file.path} says it in {name}, too: mem forget {name}"
 
 
 def _is_tracked(app: App, name: str) -> bool:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,9 +96,15 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
     return importers.read(full, form)
 
 
-def _known(
-    project: Project, level: str
-) -> tuple[dict[str, str], list[tuple[str, str]]]:
+class _Known(NamedTuple):
+    """What memory has: every id with that of the entry it lives in, and (body, id) of
+    what is live around the level written to."""
+
+    ids: dict[str, str]
+    live: list[tuple[str, str]]
+
+
+def _known(project: Project, level: str) -> _Known:
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
     for file in read_known(project, project.listing.files, []):
@@ -111,7 +117,19 @@ def _known(
             live += [
                 (entry.body, entry.id) for entry in entries if entry.status != "retired"
             ]
-    return ids, live
+    return _Known(ids, live)
+
+
+def _judged(
+    drafts: Sequence[ImportDraft], level: str, known: Iterable[str]
+) -> Mapping[str, list[ImportDraft]]:
+    """The drafts that say something, cleaned, by what becomes of them."""
+    judged = defaultdict[str, list[ImportDraft]](list)
+    seen = set(known)
+    for draft in map(_cleaned, drafts):
+        if draft.title or draft.text:
+            judged[_fate(draft, level, seen)].append(draft)
+    return judged
 
 
 def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
@@ -128,19 +146,22 @@ def _fate(draft: ImportDraft, level: str, seen: set[str]) -> str:
 
 
 def _cleaned(draft: ImportDraft) -> ImportDraft:
-    title, text = (
-        controls.strip_private(
-            controls.strip_controls(re.sub("[\ud800-\udfff]", "\ufffd", each))
-        )
-        for each in (draft.title, draft.text)
-    )
-    title = shortened(title)
-    text = text.strip("\r\n")
+    title = shortened(_clean(draft.title))
+    text = _clean(draft.text).strip("\r\n")
     return draft._replace(
-        title=title or (headline(text)[0] if text else ""), text=text,
-        source=in_line(draft.source), session=in_line(draft.session),
-        tags=in_lines(draft.tags), paths=in_lines(draft.paths),
-    )  # fmt: skip
+        title=title or (headline(text)[0] if text else ""),
+        text=text,
+        source=in_line(draft.source),
+        session=in_line(draft.session),
+        tags=in_lines(draft.tags),
+        paths=in_lines(draft.paths),
+    )
+
+
+def _clean(text: str) -> str:
+    """A text without half characters, control characters and private parts."""
+    whole = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return controls.strip_private(controls.strip_controls(whole))
 
 
 def _unlike(
@@ -148,20 +169,30 @@ def _unlike(
 ) -> tuple[list[ImportDraft], list[tuple[str, str]]]:
     """The drafts that say something new, and (title, id of what says the same) of the
     others."""
-    ids = [*(name for _, name in live), *(draft.id for draft in fresh)]
-    bodies = [*(body for body, _ in live), *(_body(draft, today) for draft in fresh)]
-    said = [
-        (at, one)
-        for at, one in enumerate(map(claim, bodies if fresh else ()))
-        if one.words
-    ]
+    if not fresh:
+        return [], []
+    said = [*live, *((_body(draft, today), draft.id) for draft in fresh)]
+    same = _same([body for body, _ in said])
+    kept: list[ImportDraft] = []
+    similar: list[tuple[str, str]] = []
+    for place, draft in enumerate(fresh, len(live)):
+        if place in same:
+            similar.append((draft.title, said[same[place]][1]))
+        else:
+            kept.append(draft)
+    return kept, similar
+
+
+def _same(bodies: Sequence[str]) -> dict[int, int]:
+    """The place of the first body that says the same, by the places of the others."""
+    claims = list(enumerate(map(claim, bodies)))
+    worded = [(place, one) for place, one in claims if one.words]
     same: dict[int, int] = {}
-    for cluster in clusters([one for _, one in said]):
-        first, *others = (said[member][0] for member in cluster.members)
-        same.update({} if cluster.guarded else dict.fromkeys(others, first))
-    mine = list(enumerate(fresh, len(live)))
-    kept = [draft for at, draft in mine if at not in same]
-    return kept, [(draft.title, ids[same[at]]) for at, draft in mine if at in same]
+    for cluster in clusters([one for _, one in worded]):
+        if not cluster.guarded:
+            first, *others = (worded[member][0] for member in cluster.members)
+            same |= dict.fromkeys(others, first)
+    return same
 
 
 def _plan(
@@ -169,36 +200,59 @@ def _plan(
 ) -> ImportReport:
     project = app.project
     today = project.now.isoformat()
-    known, live = _known(project, level)
-    judged = defaultdict[str, list[ImportDraft]](list)
-    seen = set(known)
-    for draft in map(_cleaned, drafts):
-        if draft.title or draft.text:
-            judged[_fate(draft, level, seen)].append(draft)
-    unlike, same = _unlike(judged["fresh"], live, today)
+    known = _known(project, level)
+    judged = _judged(drafts, level, known.ids)
+    unlike, similar = _unlike(judged["fresh"], known.live, today)
     taken = app.taken_back() if unlike and not again else TakenBackDoor(())
-    refusals = [taken.of(_body(draft, today), id=draft.id) for draft in unlike]
-    kept = [draft for draft, why in zip(unlike, refusals, strict=True) if why is None]
+    kept: list[ImportDraft] = []
+    refusals: list[str] = []
+    for draft in unlike:
+        refusal = taken.of(_body(draft, today), id=draft.id)
+        if refusal is None:
+            kept.append(draft)
+        else:
+            refusals.append(str(refusal))
     name, path = target(project, level)
     memory = read_target(project, path, name)
-    eol = grammar.eol_of(memory.text)
-    texts = [
-        changes.render_entry(_values(one, level, today), _body(one, today), eol)
-        for one in kept
-    ]
-    after = changes.edited(memory, [changes.EntryChange(text=text) for text in texts])
-    before = memory.text if os.path.lexists(path) else None
-    refused, injected, private = (
-        tuple(each.source for each in judged[fate])
-        for fate in ("refused", "injected", "private")
-    )
     return ImportReport(
         added=tuple((draft.id, name, draft.title) for draft in kept),
-        known=tuple((draft.title, known.get(draft.id, draft.id)) for draft in judged["known"]),
-        similar=tuple(same), refused=refused, injected=injected, private=private, skipped=(),
-        patches=(Patch(path, before, after.text),) if kept else (),
-        taken_back=tuple(str(why) for why in refusals if why is not None),
-    )  # fmt: skip
+        known=tuple(
+            (draft.title, known.ids.get(draft.id, draft.id))
+            for draft in judged["known"]
+        ),
+        similar=tuple(similar),
+        refused=_sources(judged["refused"]),
+        injected=_sources(judged["injected"]),
+        private=_sources(judged["private"]),
+        skipped=(),
+        patches=(_patch(memory, path, kept, level, today),) if kept else (),
+        taken_back=tuple(refusals),
+    )
+
+
+def _sources(drafts: Iterable[ImportDraft]) -> tuple[str, ...]:
+    return tuple(draft.source for draft in drafts)
+
+
+def _patch(
+    memory: parser.MemoryFile,
+    path: str,
+    kept: Iterable[ImportDraft],
+    level: str,
+    today: str,
+) -> Patch:
+    """The file with the drafts at its end."""
+    eol = grammar.eol_of(memory.text)
+    added = [
+        changes.EntryChange(
+            text=changes.render_entry(
+                _values(draft, level, today), _body(draft, today), eol
+            )
+        )
+        for draft in kept
+    ]
+    before = memory.text if os.path.lexists(path) else None
+    return Patch(path, before, changes.edited(memory, added).text)
 
 
 def _body(draft: ImportDraft, today: str) -> str:
@@ -207,10 +261,14 @@ def _body(draft: ImportDraft, today: str) -> str:
 
 def _values(draft: ImportDraft, level: str, today: str) -> dict[str, Any]:
     """Front matter. What comes from elsewhere is never shown unconditionally."""
-    priority = "medium" if draft.kind in UNCONDITIONAL else ""
     return new_values(
-        draft.id, draft.kind, draft.created or today, priority=priority,
+        draft.id,
+        draft.kind,
+        draft.created or today,
+        priority="medium" if draft.kind in UNCONDITIONAL else "",
         domain=domain_of(level),
-        tags=list(draft.tags), paths=list(draft.paths), session_id=draft.session,
+        tags=list(draft.tags),
+        paths=list(draft.paths),
+        session_id=draft.session,
         source=draft.source,
-    )  # fmt: skip
+    )

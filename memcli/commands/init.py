@@ -21,12 +21,8 @@ from memcli.project.listing import Listing
 from memcli.storage.durable import discard, sweep
 from memcli.storage.files import state_dir
 
-LEARNERS = (
-    "claude",
-    "codex",
-    "anthropic",
-    "rules",
-)  # what sessions may be learned from with
+LEARNERS = ("claude", "codex", "anthropic", "rules")
+"""What sessions may be learned from with."""
 
 
 class InitRequest(NamedTuple):
@@ -47,6 +43,8 @@ class InitRequest(NamedTuple):
 
     @property
     def named(self) -> bool:
+        """Whether what is to call mem was named; `user`, `shared` and `all` name
+        nothing."""
         return bool(self.git or self.agents or self.ci or self.instructions)
 
     @property
@@ -55,77 +53,136 @@ class InitRequest(NamedTuple):
         wiring alone."""
         return self.remove and not self.named and (self.everything or not self.user)
 
+    @property
+    def names_place(self) -> bool:
+        """Whether it says in whose settings the hooks of agents go."""
+        return self.user or self.shared
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether it concerns the user's own settings alone, so that no repository is
+        needed."""
+        return self.user and bool(self.remove or self.agents)
+
+    @property
+    def wired(self) -> bool:
+        """Whether git or an agent is to call mem."""
+        return bool(self.git or self.agents) and not self.remove
+
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     """Bring every file that was asked for to its new text, all or nothing; twice is
     once."""
-    project = app.project
     root = app.project.root
+    request = _in_full(request)
     _check(root, request)
-    if (
-        not dry_run
-    ):  # what a killed run left: there may be nothing to write that would finish it
-        app.workspace.recover()
-        sweep([state_dir() / "init"])
+    if not dry_run:
+        _finish_killed_run(app)
     top = git.work_tree(root) if root is not None else None
-    if top is not None and not git.points_back(top):
-        named = request.git_dir
-        folder = git.common_dir(top)
-        if (
-            not named
-            or folder is None
-            or os.path.realpath(named) != os.path.realpath(folder)
-        ):
-            raise RefusedError(
-                f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
-                f"nothing was changed; if it is yours: mem init --git-dir {folder}",
-            )
+    if top is not None:
+        _check_git_dir(top, request.git_dir)
     notes: list[str] = []
-    targets = _targets(project, request, top, notes)
-    found = [file.name for file in project.listing.files if file.found]
-    if found and project.found("MEMORY.md") is None:
-        targets = [target for target in targets if target.path.name != "MEMORY.md"]
-    if root is not None and not request.remove:
-        notes += _told(root, project.listing, found)
+    targets = _targets(app.project, request, top, notes)
+    if not request.remove:
+        targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
-    done = list(report.done)
+    done = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
+    done += dict.fromkeys(notes)
+    if not (request.remove or dry_run):
+        done += _refreshed(app)
+    fault = request.wired and (harness.path_fault() or harness.desktop_fault())
+    if fault:
+        done = [*(done or ["everything is in place already"]), fault]
+    return report._replace(done=tuple(done))
+
+
+def _in_full(request: InitRequest) -> InitRequest:
+    """With all that "all" names. Without a target named, --remove takes back all of
+    them."""
+    if not request.everything or request.remove:
+        return request
+    agents = tuple(harness.NAMES)
+    return request._replace(git=True, agents=agents, ci=True, instructions=True)
+
+
+def _beside_found(
+    project: Project, targets: list[Target], notes: list[str]
+) -> list[Target]:
+    """Say which memory was found; beside it no MEMORY.md is made."""
+    if project.root is None:
+        return targets
+    found = [file.name for file in project.listing.files if file.found]
+    notes += _told(project.root, project.listing, found)
+    if not found or project.found("MEMORY.md") is not None:
+        return targets
+    return [target for target in targets if target.path.name != "MEMORY.md"]
+
+
+def _finish_killed_run(app: App) -> None:
+    """End what a killed run began: there may be nothing to write that would do it."""
+    app.workspace.recover()
+    sweep([state_dir() / "init"])
+
+
+def _check_git_dir(top: Path, named: str) -> None:
+    """A work tree names a repository that names it, or the person does. Raises
+    RefusedError."""
+    if git.points_back(top):
+        return
+    folder = git.common_dir(top)
+    known = os.path.realpath(folder) if folder is not None else None
+    if named and os.path.realpath(named) == known:
+        return
+    raise RefusedError(
+        f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
+        f"nothing was changed; if it is yours: mem init --git-dir {folder}",
+    )
+
+
+def _beside_files(
+    app: App, request: InitRequest, top: Path | None, *, dry_run: bool
+) -> list[str]:
+    """Put the merge driver in place, or take it and the index away; what was done."""
+    done: list[str] = []
+    root = app.project.root
     if top is not None and (request.all_of_it or not request.remove):
         done += git.set_driver(top, remove=request.remove, dry_run=dry_run)
     if root is not None and request.all_of_it:
         done += _without_index(app, root, dry_run=dry_run)
-    done += dict.fromkeys(notes)
-    if not (request.remove or dry_run) and project.listing.files and app.kept.exists:
-        app.refresh(embed=False)
-        done += filter(
-            None, [app.from_state(lambda state: first_guard(app, state), "")]
-        )
-    wired = (request.git or request.agents) and not request.remove
-    if fault := wired and (harness.path_fault() or harness.desktop_fault()):
-        done = [*(done or ["everything is in place already"]), fault]
-    return report._replace(done=tuple(done))
+    return done
+
+
+def _refreshed(app: App) -> list[str]:
+    """Bring an index that is there up to date; what is said of the first guard."""
+    if not app.project.listing.files or not app.kept.exists:
+        return []
+    app.refresh(embed=False)
+    guard = app.from_state(lambda state: first_guard(app, state), "")
+    return [guard] if guard else []
 
 
 def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
     """Take the index away, and say what stays; one that is not ours to take stays out
     of git."""
     path = root / ".memory.db"
-    own = (
-        path.exists()
-        and app.kept.path(make=False) == path
-        and app.kept.looked(lambda: True)
-    )
+    is_kept_here = path.exists() and app.kept.path(make=False) == path
+    own = is_kept_here and app.kept.looked(lambda: True)
     app.kept.close()
     if not dry_run:
-        discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm") if own)
+        if own:
+            discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
-    names = (file.name for file in app.project.listing.files if not file.found)
-    if stay := [
-        name for name in names if name[0] not in "~/" and (root / name).exists()
-    ]:
+    if stay := _memory_that_stays(app.project, root):
         more = " …" if len(stay) > 3 else ""
         app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
     return ["removed .memory.db: the index of the memory files"] if own else []
+
+
+def _memory_that_stays(project: Project, root: Path) -> list[str]:
+    """The names of the memory files of mem's own kind in the repository."""
+    names = (file.name for file in project.listing.files if not file.found)
+    return [name for name in names if name[0] not in "~/" and (root / name).exists()]
 
 
 def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
@@ -165,19 +222,19 @@ def _learner(project: Project, name: str) -> Target:
 
 
 def _check(root: Path | None, request: InitRequest) -> None:
+    """Raise UsageError for options that do not go together."""
     if request.learn_with and request.remove:
         raise UsageError(
             "--learn-with does not go with --remove", "change llm in your config.toml"
         )
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
-    wired = bool(request.git or request.agents or request.remove)
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
-    if (request.user or request.shared) and not wired:
+    if request.names_place and not (request.wired or request.remove):
         raise UsageError(
             "--user and --shared say where hooks go", "add --claude or --codex"
         )
-    if root is None and not (request.user and (request.agents or request.remove)):
+    if root is None and not request.is_anywhere:
         hint = "run it inside a repository, or name one with --root"
         raise UsageError("there is no project here", hint)
 
@@ -186,30 +243,67 @@ def _targets(
     project: Project, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
     """Each file once, whatever the names that lead to it."""
+    found = [
+        *_calls_of_git(project, request, top, notes),
+        *_calls_of_agents(project, request, notes),
+        *_files_for_others(project, request, top, notes),
+    ]
+    if top is not None:
+        everything = request.all_of_it
+        remove = request.remove
+        found += repository.excluded(top, found, everything=everything, remove=remove)
+    once = {os.path.realpath(target.path): target for target in reversed(found)}
+    return list(once.values())[::-1]
+
+
+def _calls_of_git(
+    project: Project, request: InitRequest, top: Path | None, notes: list[str]
+) -> list[Target]:
+    """The memory file, who learns from sessions, and git's hooks."""
     found: list[Target] = []
     root = project.root
-    remove = request.remove
     everything = request.all_of_it
+    remove = request.remove
     if root is not None and (everything or not remove):
         found += repository.base(root, top)
     if request.learn_with:
         found.append(_learner(project, request.learn_with))
     if root is not None and (request.git or everything):
         found += repository.hooks(top, notes, user=request.user, remove=remove)
-    names = request.agents if request.named else tuple(harness.NAMES) if remove else ()
+    return found
+
+
+def _calls_of_agents(
+    project: Project, request: InitRequest, notes: list[str]
+) -> list[Target]:
+    """The settings of the agents that were named; on removal, unless anything is
+    named, those of all agents."""
+    names = request.agents
     scopes = ["user" if request.user else "shared" if request.shared else "local"]
-    if remove and not request.named:  # everywhere in the repository
-        scopes = ["local", "shared"] if root is not None and everything else []
-        scopes += ["user"] if request.user or request.everything else []
-    found += harness.targets(project, product(names, scopes), notes, remove=remove)
-    if root is not None and (request.ci or everything):
+    if request.remove and not request.named:
+        names = tuple(harness.NAMES)
+        scopes = []
+        if project.root is not None and request.all_of_it:
+            scopes += ["local", "shared"]
+        if request.user or request.everything:
+            scopes.append("user")
+    pairs = product(names, scopes)
+    return harness.targets(project, pairs, notes, remove=request.remove)
+
+
+def _files_for_others(
+    project: Project, request: InitRequest, top: Path | None, notes: list[str]
+) -> list[Target]:
+    """The workflow of CI and the instructions that agents read."""
+    root = project.root
+    if root is None:
+        return []
+    found: list[Target] = []
+    if request.ci or request.all_of_it:
         found += _workflow(top or root, request, notes)
-    if root is not None and (request.instructions or everything):
-        found += repository.instructions(root, remove=remove)
-    if top is not None:
-        found += repository.excluded(top, found, everything=everything, remove=remove)
-    once = {os.path.realpath(target.path): target for target in reversed(found)}
-    return list(once.values())[::-1]
+    if request.instructions or request.all_of_it:
+        found += repository.instructions(root, remove=request.remove)
+    return found
 
 
 def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]:

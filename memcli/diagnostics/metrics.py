@@ -69,7 +69,7 @@ class LiveEntry(NamedTuple):
     decay: float
     age: int
     stale: bool
-    linked: bool
+    linked: float  # how sure that is: of a large memory a sample is compared
     shelf: str = ""
     promoted: bool = False
     outdated: bool = False
@@ -169,7 +169,7 @@ def bounded(found: Health, most: float) -> Health:
 
 
 def band(score: float) -> str:
-    """red below 50, yellow to 75, green from there."""
+    """The colour of a score: red below 50, yellow to 75, green from there."""
     if score < YELLOW:
         return "red"
     return "yellow" if score < GREEN else "green"
@@ -216,7 +216,7 @@ def coverage(indexed: Indexed) -> Metric:
 
 def reachability(items: Sequence[LiveEntry]) -> Metric:
     """The share of live entries that a relation or their provenance leads to."""
-    linked = sum(item.linked for item in items)
+    linked = round(sum(item.linked for item in items))
     of = count(len(items), "live entry names", "live entries name")
     reason = f"{linked} of {of} a session, a relation or what it was made of."
     return Metric(100 * linked / len(items), reason, LEARN)
@@ -273,6 +273,19 @@ class _Neighbour(NamedTuple):
     likeness: float
 
 
+class _NearestEntries(NamedTuple):
+    """The nearest of each of the first `size` entries of a sample: how like they are,
+    from which likeness on they are akin, and how that was measured."""
+
+    pool: Sequence[LiveEntry]
+    pairs: Sequence[_Neighbour]
+    twins: set[tuple[int, int]]
+    size: int
+    most: int
+    akin: float
+    how: str
+
+
 def coherence(
     items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = None
 ) -> Metric:
@@ -284,36 +297,55 @@ def coherence(
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
-
-    # The nearest of each, by vectors where every entry has one.
-    pool = [by_id[name] for name in sample(by_id, POOL)]
-    size = min(SAMPLE, len(pool))
-    most = min(NEIGHBOURS, len(pool) - 1)
-    known = [(vectors or {}).get(item.id, b"") for item in pool]
-    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
-    if all(known):
-        akin = AKIN_COSINE
-        how = "by their vectors"
-        pairs = nearest(known, size, most)
-    else:
-        akin = AKIN
-        how = "by their words"
-        pairs = _nearest_words(bags, size, most)
-
-    # How like they are, near-duplicates left out, and what that earns.
-    twins = _twins(pool, bags, pairs)
-    likenesses = [each.likeness for each in pairs if each[:2] not in twins]
-    share = sum(likenesses) / (size * most)
-    earned = sum(min(1.0, max(0.0, likeness / akin)) for likeness in likenesses)
+    near = _nearest(by_id, vectors or {})
+    twins = near.twins
+    likenesses = [each.likeness for each in near.pairs if each[:2] not in twins]
+    asked = near.size * near.most
+    share = sum(likenesses) / asked
+    earned = sum(_earned(likeness / near.akin) for likeness in likenesses)
 
     compared = count(len(by_id), *LIVE)
     if len(by_id) > SAMPLE:
         compared = f"{SAMPLE} of {compared}"
-    reason = f"{compared} are {share:.0%} like their nearest {how}"
-    reason += f" ({akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
-    can_merge = any(pool[first].shelf == pool[second].shelf for first, second in twins)
-    remedy = "mem compact" if can_merge else BEGIN
-    return Metric(100 * earned / (size * most), reason, remedy)
+    reason = f"{compared} are {share:.0%} like their nearest {near.how}"
+    reason += f" ({near.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
+    remedy = "mem compact" if _share_a_shelf(near) else BEGIN
+    return Metric(100 * earned / asked, reason, remedy)
+
+
+def _share_a_shelf(near: _NearestEntries) -> bool:
+    """Whether there are near-duplicates of which compaction makes one."""
+    pool = near.pool
+    return any(pool[first].shelf == pool[second].shelf for first, second in near.twins)
+
+
+def _nearest(
+    by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]
+) -> _NearestEntries:
+    """The nearest of each entry of a sample, by vectors where every entry has one."""
+    pool = [by_id[name] for name in sample(by_id, POOL)]
+    size = min(SAMPLE, len(pool))
+    most = min(NEIGHBOURS, len(pool) - 1)
+    known = [vectors.get(item.id, b"") for item in pool]
+    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
+    has_vectors = all(known)
+    pairs = (
+        nearest(known, size, most) if has_vectors else _nearest_words(bags, size, most)
+    )
+    return _NearestEntries(
+        pool=pool,
+        pairs=pairs,
+        twins=_twins(pool, bags, pairs),
+        size=size,
+        most=most,
+        akin=AKIN_COSINE if has_vectors else AKIN,
+        how="by their vectors" if has_vectors else "by their words",
+    )
+
+
+def _earned(share: float) -> float:
+    """At most 1, however like a neighbour is."""
+    return min(1.0, max(0.0, share))
 
 
 def _copies_text(twins: Iterable[tuple[int, int]]) -> str:

@@ -123,18 +123,24 @@ def _other_trees(scene: Scene) -> Iterator[_WorkTree]:
     top = scene.repository.top
     if root is None or top is None or scene.repository.fault:
         return
-    common = git.common_dir(top)
-    if common is None or not (common / "worktrees").is_dir():
-        return
     files = scene.app.project.listing.files
     in_view = {os.path.realpath(root / file.tree) for file in files}
     in_view.add(os.path.realpath(top))
-    listed = git.run(["worktree", "list", "--porcelain"], root).stdout
+    for tree in _work_trees(top):
+        if str(tree.top) not in in_view:
+            yield tree
+
+
+def _work_trees(top: Path) -> Iterator[_WorkTree]:
+    """The work trees of a repository that has more than one."""
+    common = git.common_dir(top)
+    if common is None or not (common / "worktrees").is_dir():
+        return
+    listed = git.run(["worktree", "list", "--porcelain"], top).stdout
     for block in listed.split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines())
         path = os.path.realpath(fields.get("worktree", ""))
-        is_tree = "bare" not in fields and os.path.isdir(path)
-        if is_tree and path not in in_view:
+        if "bare" not in fields and os.path.isdir(path):
             branch = fields.get("branch", fields.get("HEAD", "")[:12])
             yield _WorkTree(Path(path), branch.removeprefix("refs/heads/"))
 

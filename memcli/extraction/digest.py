@@ -83,6 +83,7 @@ def _lines(
     closing: set[int],
     findings: Mapping[int, str],
 ) -> Iterator[_Line]:
+    """What is shown of the turns from `first` on."""
     calls = dict[str, str]()
     # What a person says word for word again is shown where it was said last.
     said_last = {turn.text: at for at, turn in enumerate(turns) if turn.human}
@@ -90,22 +91,40 @@ def _lines(
         turn = turns[at]
         line = _Line(number=at + 1, speaker="agent", text="", worth=_REPLY)
         if turn.human:
-            is_last = said_last[turn.text] == at
-            typed = _cut(_typed(turn.text), PERSON) if is_last else ""
+            if said_last[turn.text] != at:
+                continue
+            typed = _cut(_typed(turn.text), PERSON)
             line = line._replace(speaker="user", text=typed, worth=_PERSON)
         elif turn.origin == "agent":
             text = _cut(turn.text, CLOSING)
             line = line._replace(speaker="another agent", text=text)
-        elif turn.role == "assistant" and turn.tool:
+        elif _is_call(turn):
             calls[turn.call] = command_of(turn)
-        elif turn.role == "tool" and turn.error:
+        elif _has_failed(turn):
             line = line._replace(text=_failed(turn, calls), worth=_FAILURE)
-        elif at in closing:
-            line = line._replace(text=_cut(turn.text, CLOSING))
-        elif at in findings:
-            line = line._replace(text=redact_secrets(findings[at]), worth=_FOUND)
+        else:
+            line = _answered(
+                line, turn, is_last=at in closing, finding=findings.get(at)
+            )
         if line.text:
             yield line
+
+
+def _is_call(turn: Turn) -> bool:
+    return turn.role == "assistant" and bool(turn.tool)
+
+
+def _has_failed(turn: Turn) -> bool:
+    return turn.role == "tool" and turn.error
+
+
+def _answered(line: _Line, turn: Turn, *, is_last: bool, finding: str | None) -> _Line:
+    """The agent's own words: the last of an exchange, or what it found out."""
+    if is_last:
+        return line._replace(text=_cut(turn.text, CLOSING))
+    if finding is not None:
+        return line._replace(text=redact_secrets(finding), worth=_FOUND)
+    return line
 
 
 def _failed(turn: Turn, calls: Mapping[str, str]) -> str:
@@ -156,26 +175,29 @@ def _within(lines: Sequence[_Line], turns: Sequence[Turn]) -> list[_Line]:
     room = TOKENS * BYTES_PER_TOKEN - NOTE
     if sum(line.size for line in lines) <= room:
         return [*lines]
+    kept = list[_Line]()
+    ranked = _by_rules(lines, turns)
+    for line in sorted(ranked, key=lambda line: (-line.worth, -line.number)):
+        if line.size <= room:
+            kept.append(line)
+            room -= line.size
+    return sorted(kept, key=lambda line: line.number)
+
+
+def _by_rules(lines: Sequence[_Line], turns: Sequence[Turn]) -> Iterator[_Line]:
+    """The lines worth what rules make of their turns; the end is worth most."""
     worth = {
         one.turn: _RULE if one.is_rule else _LIKELY
         for one in stated(turns)
         if one.is_rule or one.is_likely
     }
     last = max((line.number for line in lines if line.worth == _PERSON), default=0)
-    ranked = [
-        line._replace(
-            worth=_END
-            if line.number >= last and line.worth in (_PERSON, _REPLY)
-            else max(line.worth, worth.get(line.number - 1, 0))
-        )
-        for line in lines
-    ]
-    kept = list[_Line]()
-    for line in sorted(ranked, key=lambda line: (-line.worth, -line.number)):
-        if line.size <= room:
-            kept.append(line)
-            room -= line.size
-    return sorted(kept, key=lambda line: line.number)
+    for line in lines:
+        if line.number >= last and line.worth in (_PERSON, _REPLY):
+            yield line._replace(worth=_END)
+        else:
+            most = max(line.worth, worth.get(line.number - 1, 0))
+            yield line._replace(worth=most)
 
 
 def _left_out(lines: Sequence[_Line], kept: set[int]) -> tuple[str, ...]:

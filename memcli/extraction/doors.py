@@ -44,26 +44,30 @@ class SessionDoors:
 
     def judged(self, draft: FindingDraft) -> FindingDraft | None:
         """The draft as it is to be placed, None for one that is not to come back."""
-        if draft.finding.scope == "episode":
-            return draft
-        same = self.known.alike(draft)
+        is_episode = draft.finding.scope == "episode"
+        same = None if is_episode else self.known.alike(draft)
         if same is None:
             return draft
-        if not same.waits and same.became != "kept":
+        if not same.waits:
+            if same.became == "kept":
+                return draft
             self.dropped[DROPPED] += 1
             return None
         if same.session_id == self.session.id:
-            if same.waits and draft.proposed:
-                self.dropped[WAITS] += 1
-                return None
-            return draft
+            if not draft.proposed:
+                return draft
+            self.dropped[WAITS] += 1
+            return None
+        if same.by == "person" and self._is_persons(draft):
+            self.again.append(same)
+            finding = draft.finding._replace(importance=None, priority="")
+            return draft._replace(proposed=False, finding=finding, heard=(same.source,))
+        return draft
+
+    def _is_persons(self, draft: FindingDraft) -> bool:
+        """Whether a person said it in this session."""
         turn = draft.finding.turn
-        by_person = turn >= 0 and self.session.turns[turn].human
-        if not same.waits or not by_person or same.by != "person":
-            return draft
-        self.again.append(same)
-        finding = draft.finding._replace(importance=None, priority="")
-        return draft._replace(proposed=False, finding=finding, heard=(same.source,))
+        return turn >= 0 and self.session.turns[turn].human
 
     def close(
         self, likely: Sequence[FindingDraft], context: Context, home: Home

@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 
 from memcli.extraction.episodes import EpisodeDraft
 from memcli.extraction.rules.words import rough
+from memcli.extraction.scopes import BY_NAME, ExtractionScope
+from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
+from memcli.memory.values import Entry
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.speakers import clean_text, day_of, key_of, line
 from memcli.text import model_output
@@ -25,6 +28,8 @@ MOST_WORDS = 12
 NEAR = 40
 # share of a finding's words that outside text has, and more than the session's own
 TAINTED = 0.6
+# the written priority of what no person has confirmed: it never stands in the baseline
+UNCONFIRMED = "medium"
 _CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")
 _SAID = ("text", "message", "content", "intervention", "description", "reason")
 _WHEN = ("timestamp", "time", "created_at", "at")
@@ -134,36 +139,33 @@ def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     last = "the start"
     for raw in _records(text):
         given = raw.get("assumptions")
-        advice = raw.get("recommendation")
         after = given if isinstance(given, dict) else {}
         milestone = line(str(raw.get("milestone", "")), VALUE_LENGTH) or "a checkpoint"
-        if moved := [
+        moved = [
             name for name in after if name in before and before[name] != after[name]
-        ]:
-            title = f"Assumptions moved at {milestone}: {', '.join(moved)}"
-            told = [
-                (line(str(of[name]), VALUE_LENGTH) for of in (before, after))
-                for name in moved
-            ]
-            rows = [
-                f"- {n}: {' -> '.join(both)}"
-                for n, both in zip(moved, told, strict=True)
-            ]
-            rows += (
-                [f"Recommendation: {line(str(advice), VALUE_LENGTH)}"] if advice else []
+        ]
+        if moved:
+            rows = [f"Between {last} and {milestone}:"]
+            rows += [_moved(name, before[name], after[name]) for name in moved]
+            if advice := raw.get("recommendation"):
+                rows.append(f"Recommendation: {line(str(advice), VALUE_LENGTH)}")
+            finding = Finding(
+                scope="in-flight",
+                title=f"Assumptions moved at {milestone}: {', '.join(moved)}",
+                body="\n".join(rows),
+                turn=-1,
             )
-            body = "\n".join([f"Between {last} and {milestone}:", *rows])
-            found.append(
-                _noted(
-                    Finding(scope="in-flight", title=title, body=body, turn=-1),
-                    folder,
-                    raw,
-                    today,
-                )
-            )
+            found.append(_noted(finding, folder, raw, today))
         before = {**before, **after}
         last = milestone
     return found
+
+
+def _moved(name: str, before: object, after: object) -> str:
+    """A row that says how an assumption changed."""
+    old = line(str(before), VALUE_LENGTH)
+    new = line(str(after), VALUE_LENGTH)
+    return f"- {name}: {old} -> {new}"
 
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
@@ -244,3 +246,46 @@ def _is_outside(turn: Turn) -> bool:
     return not turn.human and (
         turn.role != "assistant" or turn.origin in ("web", "file")
     )
+
+
+def confirmed(entry: Entry) -> dict[str, Any]:
+    """What changes in an entry of a session when a person says it again or confirms
+    it: it has the weight of its scope, and the priority of its kind."""
+    scope = BY_NAME.get(str(entry.extra.get("scope", "")))
+    if scope is None or entry.extra.get("priority") != UNCONFIRMED:
+        return {}
+    importance = max(entry.importance, scope.importance)
+    return {"importance": importance, "priority": scope.priority or None}
+
+
+def judged_values(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
+    """The type, importance, kind and priority of a finding by its scope; what is
+    tainted states a fact and orders nothing."""
+    kind = finding.kind or scope.kind
+    type_ = finding.type or scope.type
+    if kind == "fact" and not finding.type:
+        type_ = "declarative"
+    importance = scope.importance if finding.importance is None else finding.importance
+    priority = finding.priority or scope.priority
+    if finding.tainted:
+        type_ = "declarative"
+        priority = ""
+        importance = min(importance, 0.5)
+        kind = "fact" if kind in TYPE_OF_KIND or kind == "architecture" else kind
+    bounded = round(min(1.0, max(0.0, importance)), 3)
+    return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
+
+
+def draft_body(draft: FindingDraft) -> str:
+    """The body of the entry: heading, text and detail; what the title says already is
+    not said again."""
+    title = draft.finding.title
+    body = draft.finding.body
+    first, _, rest = body.partition(". ")
+    bare = [
+        " ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)
+    ]
+    if bare[0] in bare[1:]:
+        body = rest.lstrip() if bare[0] != bare[1] else ""
+    detail = f"### Detail\n{draft.detail}" if draft.detail else ""
+    return "\n".join(filter(None, (f"## [{draft.day}] {title}", body, detail)))

@@ -64,20 +64,17 @@ def find(
     """What the scopes find: by the model, else, or where its reply is of no use, by
     rules."""
     asked = [scope for scope in runs if scope.looks_for]
-    answers = Findings()
     names = {scope.name for scope in runs}
+    answers = Findings()
+    is_useful = False
     if model is not None and asked:
         answers = _by_model(model, given, asked)
         if not answers.replied:
             return answers
-    if (
-        model is None
-        or not asked
-        or (answers.failed and not (answers.findings or answers.told))
-    ):
-        answers = _by_rules(given, names)._replace(
-            failed=answers.failed, cut=answers.cut
-        )
+        is_useful = bool(not answers.failed or answers.findings or answers.told)
+    if not is_useful:
+        by_rules = _by_rules(given, names)
+        answers = by_rules._replace(failed=answers.failed, cut=answers.cut)
         names |= {"by rules"}
     return answers._replace(drafts=tuple(_drafts(given, names, answers)))
 

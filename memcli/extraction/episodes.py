@@ -70,8 +70,8 @@ def told(
     """The segment told in its own words; None when nothing came of it."""
     every = session.turns[segment.start : segment.end]
     # What a person takes back is told by no title and no summary.
-    turns = [turn for turn in every if not (turn.human and taken_back(turn.text))]
-    if not any(turn.human for turn in turns) and len(turns) < len(every):
+    turns = [turn for turn in every if not _takes_back(turn)]
+    if len(turns) < len(every) and not any(turn.human for turn in turns):
         return None
     taught = _within(segment, findings)
     is_changed = any(map(_changes, turns))
@@ -84,6 +84,10 @@ def told(
         tags=_tags(turns),
         key_text=key_text(session, segment),
     )
+
+
+def _takes_back(turn: Turn) -> bool:
+    return turn.human and bool(taken_back(turn.text))
 
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
@@ -336,19 +340,30 @@ def _clause(text: str) -> str:
 
 
 def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
-    last = _last_words(turns)
-    closing = [
-        one for one in sentences(last) if len(content(one.low)) >= 3 and _is_open(one)
-    ]
-    lessons = [finding.body for finding in taught if len(finding.body) <= 300][:2]
-    said = [
-        one.text for one in closing if not one.mark and one.text[-1] not in "?？:："
-    ]
-    said = said or [one.text for one in closing if one.mark == "-"]
-    parts = [_plain(part) for part in [*said[:2], *lessons]]
-    return " ".join(
-        dict.fromkeys(p if p[-1] in ".!?。！？…" else f"{p}." for p in parts if p)
-    )
+    """The agent's closing sentences and what was learned."""
+    lessons = [finding.body for finding in taught if len(finding.body) <= 300]
+    parts = [*_closing_words(_last_words(turns)), *lessons[:2]]
+    rows = [_ended(_plain(part)) for part in parts]
+    return " ".join(dict.fromkeys(row for row in rows if row))
+
+
+def _closing_words(last: str) -> list[str]:
+    """Two sentences of the agent's last words, else two points of a list in them."""
+    said: list[str] = []
+    points: list[str] = []
+    for one in sentences(last):
+        if len(content(one.low)) < 3 or not _is_open(one):
+            continue
+        if not one.mark and one.text[-1] not in "?？:：":
+            said.append(one.text)
+        elif one.mark == "-":
+            points.append(one.text)
+    return (said or points)[:2]
+
+
+def _ended(text: str) -> str:
+    """A sentence that ends as one."""
+    return text if not text or text[-1] in ".!?。！？…" else f"{text}."
 
 
 def _last_words(turns: Sequence[Turn]) -> str:
@@ -415,19 +430,23 @@ def _is_check(command: str) -> bool:
 def _judgement(turns: Sequence[Turn]) -> str:
     """What the person says of it last, where the agent did not go on working and nothing
     else is asked for; "" without such a word."""
-    heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
-    if heard is None or not heard.human:
+    heard = _last_heard(turns)
+    if heard is None:
         return ""
     low = fold(heard.text[:300])
-    is_bad = words.says("bad", low)
     is_good = words.says("good", low)
-    if is_bad:
+    if words.says("bad", low):
         return "" if is_good else "failure"
-    rest = low
     for cue in words.phrases("good"):
-        rest = rest.replace(cue, " ")
-    is_all = is_good and len(content(rest)) <= JUDGED and not _asks(heard.text)
-    return "success" if is_all else ""
+        low = low.replace(cue, " ")
+    says_no_more = len(content(low)) <= JUDGED and not _asks(heard.text)
+    return "success" if is_good and says_no_more else ""
+
+
+def _last_heard(turns: Sequence[Turn]) -> Turn | None:
+    """The last turn of the person behind which no tool was called."""
+    heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
+    return heard if heard is not None and heard.human else None
 
 
 def _asks(text: str) -> bool:

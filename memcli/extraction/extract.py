@@ -176,7 +176,8 @@ class _Extraction:
         self.request = request
         self.model = model
         self.llm = llm
-        self.project, self.root = app.project, need_root(app.project)
+        self.project = app.project
+        self.root = need_root(app.project)
         self.dry_run = dry_run or request.show_prompt
         self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
         self.problems = self.transcripts.problems
@@ -240,43 +241,29 @@ class _Extraction:
     ) -> tuple[Session, str] | None:
         """Learn from one session; it and its task, None when nothing is to be
         remembered."""
-        session = speakers.clean_session(raw)
+        session = _named(speakers.clean_session(raw))
         _ = self.stages  # they move before anything is learned
-        seed = "\n".join(turn.text for turn in session.turns[:20]).encode(
-            "utf-8", "replace"
-        )
-        session = session._replace(id=session.id or f"session-{digest(seed)[:16]}")
         home = self._home(session)
         first = placement.receipt(session, self._known(home))
-        task = (
-            position.task if position is not None else speakers.task_of(session.turns)
-        )
-        why = {"turns were left out, the session is too large to be held": session.cut}
-        why |= {"lines were not understood": session.skipped}
-        cut = tuple(f"{count} {what}" for what, count in why.items() if count)
+        task = speakers.task_of(session.turns) if position is None else position.task
         turns = session.turns[first:]
         head = Learned(
             turns=len(turns),
             session=session.id,
             name=session.name,
             format=session.format,
-            cut=cut,
+            cut=_not_looked_at(session),
         )
-        said = any(turn.text.strip() and (turn.human or spoken(turn)) for turn in turns)
-        asked = self.llm and first and position is None and not self.request.again
-        if said and not asked:
-            return (
-                (session, task)
-                if self._learn(head, session, first, home, task)
-                else None
-            )
-        note = "nothing new" if first or position else "nothing was said"
-        note = (
-            "learned from before; --again asks the model about the rest"
-            if said
-            else note
-        )
-        self.learned.append(head._replace(known=bool(first or position), note=note))
+        was_read = bool(first or position)
+        asked_before = self.llm and first and position is None
+        if not any(_is_said(turn) for turn in turns):
+            note = "nothing new" if was_read else "nothing was said"
+        elif asked_before and not self.request.again:
+            note = "learned from before; --again asks the model about the rest"
+        else:
+            learned = self._learn(head, session, first, home, task)
+            return (session, task) if learned else None
+        self.learned.append(head._replace(known=was_read, note=note))
         return session, task
 
     def _learn(
@@ -462,6 +449,29 @@ class _Extraction:
         outcome = self.app.write(plan, "extract", dry_run=self.dry_run)
         self.after.update(outcome.texts)
         return outcome
+
+
+def _named(session: Session) -> Session:
+    """A session that has no id gets one from its first turns."""
+    if session.id:
+        return session
+    begin = "\n".join(turn.text for turn in session.turns[:20])
+    return session._replace(
+        id=f"session-{digest(begin.encode('utf-8', 'replace'))[:16]}"
+    )
+
+
+def _not_looked_at(session: Session) -> tuple[str, ...]:
+    """What of a session was not looked at, and why."""
+    whys = {
+        "turns were left out, the session is too large to be held": session.cut,
+        "lines were not understood": session.skipped,
+    }
+    return tuple(f"{count} {why}" for why, count in whys.items() if count)
+
+
+def _is_said(turn: Turn) -> bool:
+    return bool(turn.text.strip()) and (turn.human or spoken(turn))
 
 
 def _told(

@@ -7,11 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.extraction.drafts import FindingDraft, guarded
+from memcli.extraction.drafts import (
+    FindingDraft,
+    confirmed,
+    draft_body,
+    guarded,
+    judged_values,
+)
+from memcli.extraction.known_entries import KnownEntry, entries_of, norms_of
 from memcli.extraction.rules.words import rough
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
-from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
@@ -44,8 +50,6 @@ RETIRE = "retire"
 """The kind of a proposal to retire an entry."""
 KNOWN_NORM = "a norm already"
 ELSEWHERE = "known in another work tree"
-# the written priority of what no person has confirmed: it never stands in the baseline
-UNCONFIRMED = "medium"
 
 
 def receipt(session: Session, known: Iterable[KnownFile]) -> int:
@@ -116,16 +120,6 @@ def plan(
     return work.outcome()
 
 
-class _Alike(NamedTuple):
-    """An entry that may say the same, and where it stands."""
-
-    file: KnownFile
-    at: int
-    entry: Entry
-    archived: bool
-    rough: frozenset[str]
-
-
 # what an entry that says the same is
 _LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(5)
 
@@ -143,82 +137,71 @@ class _Placement:
         self.refused: list[str] = []
         self.touched: set[str] = set()
         self.taken_back = TakenBackDoor(tombstones_of(known), context.forgotten)
-        self.alike = [
-            _Alike(
-                file=file,
-                at=at,
-                entry=entry,
-                archived=file.place.store == "archive",
-                rough=rough(entry.body),
-            )
-            for file in known
-            for at, entry in enumerate(file.memory.entries)
-        ]
-        texts = (f.memory.text for f in known if f.place.store == "institutional")
-        self.bullets = [
-            row for text in texts for row in text.splitlines() if row.strip()
-        ]
-        live = sorted(
-            (o for o in self.alike if not o.archived), key=lambda one: one.file.writable
-        )
+        self.bullets = norms_of(known)
+        self.alike = entries_of(known)
+        live = [one for one in self.alike if not one.archived]
+        live.sort(key=lambda one: one.file.writable)
         self.live = {one.entry.id: one for one in live}
-        merged = {one.entry.id: listed(one.entry, "merged_from") for one in live}
-        self.survivors = {name: now for now, names in merged.items() for name in names}
-        mine = (listed(one.entry, "merged_from") for one in self.alike)
-        self.ids = {one.entry.id for one in self.alike}.union(*mine)
+        self.survivors = {
+            name: one.entry.id for one in self.live.values() for name in one.merged
+        }
+        self.ids = {one.entry.id for one in self.alike}
+        self.ids.update(*(one.merged for one in self.alike))
 
     def place(self, draft: FindingDraft) -> None:
         """Decide what becomes of one guarded finding."""
         finding = draft.finding
-        scope = BY_NAME[draft.finding.scope]
-        told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
         if finding.retires or finding.retires_id:
             self._take_back(draft)
+        nothing_instead = finding.retires and not _says_instead(finding)
         if draft.id in self.ids:
             self.dropped[LEARNED] += 1
-        elif (finding.retires and not _says_instead(finding)) or finding.retires_id:
-            return
-        elif told is not None and told.file.writable:
-            self._strengthen(
-                told, draft, asked=True
-            )  # `remember this` of what is known
+        elif not (nothing_instead or finding.retires_id):
+            self._keep(draft)
+
+    def _keep(self, draft: FindingDraft) -> None:
+        """Write what a finding says, each to its place."""
+        finding = draft.finding
+        scope = BY_NAME[finding.scope]
+        told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
+        if told is not None and told.file.writable:
+            # `remember this` of what is known
+            self._strengthen(told, draft, asked=True)
         elif finding.institutional and scope.norms and not finding.tainted:
             self._norm(draft, scope)
-        elif scope.name == "episode":
-            title = f"## {draft.finding.title}"
-            if self.taken_back.of(title, id=draft.id):
-                self.dropped[THROWN] += 1
-            else:
-                self._add(draft, scope, "episodes")
-        else:
+        elif scope.name != "episode":
             # The person's manner goes to the proxy.
             person = scope.name == "observations" and finding.about_person
             usual = "proxy" if person else scope.writes
             self._learn(draft, scope, draft.level or usual)
+        elif self.taken_back.of(f"## {finding.title}", id=draft.id):
+            self.dropped[THROWN] += 1
+        else:
+            self._add(draft, scope, "episodes")
 
     def _take_back(self, draft: FindingDraft) -> None:
         """Retire the entry that is meant; where several may be, propose it of each."""
         finding = draft.finding
         live = self._retirable()
         if finding.retires_id:
-            for one in live:
-                if one.entry.id == finding.retires_id:
-                    self._retire(one, draft)
+            self._retire_named(live, draft)
             return
+        instead = ""
         if _says_instead(finding):
-            mine = claim(_body(draft))
+            instead = finding.body
+            mine = claim(draft_body(draft))
             live = [
                 one for one in live if not near_duplicate(mine, claim(one.entry.body))
             ]
         texts = [f"{one.entry.title}\n{one.entry.body}" for one in live]
-        instead = finding.body if _says_instead(finding) else ""
-        near = self.context.likeness(f"{finding.retires} {instead}".strip(), texts)
         found = meant(
             finding.retires,
             texts,
             every=finding.retires_all,
             instead=instead,
-            likeness=near,
+            likeness=self.context.likeness(
+                f"{finding.retires} {instead}".strip(), texts
+            ),
         )
         for place in found.clear:
             self._retire(live[place], draft)
@@ -227,7 +210,12 @@ class _Placement:
         if not (found.clear or found.likely):
             self.dropped[UNKNOWN] += 1
 
-    def _retirable(self) -> list[_Alike]:
+    def _retire_named(self, live: Iterable[KnownEntry], draft: FindingDraft) -> None:
+        for one in live:
+            if one.entry.id == draft.finding.retires_id:
+                self._retire(one, draft)
+
+    def _retirable(self) -> list[KnownEntry]:
         """The live entries that may be retired here and were not touched yet."""
         return [
             one
@@ -238,7 +226,7 @@ class _Placement:
             and one.entry.id not in self.touched
         ]
 
-    def _retire(self, one: _Alike, draft: FindingDraft, by: str = "") -> None:
+    def _retire(self, one: KnownEntry, draft: FindingDraft, by: str = "") -> None:
         session = self.context.session
         because = f"taken back in session {session.id[:8]}"
         values = {"status": "retired", "retired_because": because}
@@ -259,7 +247,7 @@ class _Placement:
         self.proposed.append(draft._replace(id=name, finding=finding))
 
     def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        mine = claim(_body(draft))
+        mine = claim(draft_body(draft))
         if any(
             where == target and near_duplicate(mine, other)
             for where, other in self.fresh
@@ -268,7 +256,9 @@ class _Placement:
             return
         same = self._same(draft, self.context.targets[target][1], mine)
         decided = same is not None and self._rank(same) != _THROWN
-        refusal = None if decided else self.taken_back.of(_body(draft), id=draft.id)
+        refusal = (
+            None if decided else self.taken_back.of(draft_body(draft), id=draft.id)
+        )
         if refusal is not None or (same is not None and not decided):
             self._refuse(draft, refusal)
         elif same is not None:
@@ -292,16 +282,18 @@ class _Placement:
         """Retire the one entry of the level that has another value for the same thing;
         several are a series."""
         place = self.context.targets[target][1]
-        mine = _body(draft)
+        mine = draft_body(draft)
         rivals = [one for one in self._retirable() if one.file.place == place]
         old = [one for one in rivals if replaces(mine, one.entry.body)]
         if len(old) == 1:
             self._retire(old[0], draft, by=draft.id)
 
-    def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
+    def _same(
+        self, draft: FindingDraft, place: Place, mine: Claim
+    ) -> KnownEntry | None:
         """What says the same and decides: a live entry, else one thrown out, else a
         stale one."""
-        words = rough(_body(draft))
+        words = rough(draft_body(draft))
         found = []
         for one in self.alike:
             at = one.file.place  # readers of a place see its level and those around it
@@ -315,66 +307,66 @@ class _Placement:
                     found.append(one)
         return min(found, key=self._rank, default=None)
 
-    def _rank(self, one: _Alike) -> int:
+    def _rank(self, one: KnownEntry) -> int:
+        """What an entry that says the same is: one of `_LIVE` to `_IGNORED`."""
         entry = one.entry
         if not one.archived and entry.status != "retired":
             return _LIVE if one.file.writable else _FOREIGN
-        if one.archived and entry.id in self.live:
-            return _LIVE
-        because = (
-            str(entry.extra.get("archived_because", "retired")) if one.archived else ""
-        )
-        if because == "merged":
-            return _LIVE if self.survivors.get(entry.id) in self.live else _IGNORED
+        if one.archived:
+            because = str(entry.extra.get("archived_because", "retired"))
+            if entry.id in self.live:
+                return _LIVE
+            if because == "merged":
+                return _LIVE if self.survivors.get(entry.id) in self.live else _IGNORED
+            if because == "stale":
+                return _STALE
         stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
-        over = stage and not entry.extra.get("superseded_by")
-        return _STALE if because == "stale" else _IGNORED if over else _THROWN
+        return _IGNORED if stage and not entry.extra.get("superseded_by") else _THROWN
 
     def _strengthen(
-        self, same: _Alike, draft: FindingDraft, *, asked: bool = False
+        self, same: KnownEntry, draft: FindingDraft, *, asked: bool = False
     ) -> None:
-        """Note once that this session said it, too. A reminder resets the clock
-        alone."""
+        """Note once that this session said it, too."""
         restored = self._rank(same) == _STALE
-        session = self.context.session
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
         entry = same.entry
-        spot = (same.file.memory.path, same.at)
-        known = (
-            not asked
-            and not restored
-            and {session.name, session.id} & sessions_of(entry)
-        )
-        if entry.id in self.touched or known or not (restored or same.file.writable):
-            why = TWICE if entry.id in self.touched else LEARNED if known else ELSEWHERE
-            self.dropped[why] += 1
-            return
-        self.touched.add(entry.id)
-        reminder = asked or (draft.finding.kind, draft.finding.priority) == (
-            "fact",
-            "high",
-        )
-        mine = f"{session.name}#{draft.key}"
+        if entry.id in self.touched:
+            self.dropped[TWICE] += 1
+        elif not (asked or restored) and _has_said(self.context.session, entry):
+            self.dropped[LEARNED] += 1
+        elif not (restored or same.file.writable):
+            self.dropped[ELSEWHERE] += 1
+        else:
+            self.touched.add(entry.id)
+            spot = (same.file.memory.path, same.at)
+            values = self._said_again(entry, draft, asked=asked)
+            if restored:
+                path = self.changes.restore(spot, **values)
+                self._note("restored", entry.id, path, entry.title, draft)
+            else:
+                self.changes.set(spot, **values)
+                self._note("reinforced", entry.id, spot[0], entry.title, draft)
+
+    def _said_again(
+        self, entry: Entry, draft: FindingDraft, *, asked: bool
+    ) -> dict[str, Any]:
+        """The values of an entry that is said again; a reminder resets the clock
+        alone."""
+        finding = draft.finding
+        reminder = asked or (finding.kind == "fact" and finding.priority == "high")
+        mine = f"{self.context.session.name}#{draft.key}"
         sources = [each for each in listed(entry, "source") if each != mine]
         values = {
             "reinforcement_count": entry.reinforcement_count + (0 if reminder else 1),
             "last_reinforced": max(self.context.today, entry.last_reinforced),
             "source": [*sources, mine][-SOURCES:],
         }
-        if self._is_persons(draft):
-            values |= confirmed(entry)
-        path = (self.changes.restore if restored else self.changes.set)(
-            spot, **values
-        ) or spot[0]
-        self._note(
-            "restored" if restored else "reinforced", entry.id, path, entry.title, draft
+        return (
+            values | confirmed(entry)
+            if _is_persons(self.context.session, draft)
+            else values
         )
-
-    def _is_persons(self, draft: FindingDraft) -> bool:
-        turns = self.context.session.turns
-        turn = draft.finding.turn
-        return 0 <= turn < len(turns) and turns[turn].human
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         path = self.context.targets[target][0]
@@ -395,12 +387,12 @@ class _Placement:
             "source": [*draft.heard, f"{context.session.name}#{draft.key}"][-SOURCES:],
             "outcome": draft.outcome,
         }
-        more = {**_judged(finding, scope), **ours, **draft.extra}
+        more = {**judged_values(finding, scope), **ours, **draft.extra}
         values = new_values(draft.id, draft.day or context.today, **more)
         given = {
             key: value for key, value in values.items() if value not in (None, [], "")
         }
-        self.changes.add(path, given, _body(draft))
+        self.changes.add(path, given, draft_body(draft))
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
@@ -429,20 +421,8 @@ class _Placement:
         )
 
     def outcome(self) -> Outcome:
-        """The new texts. The oldest live episodes beyond the number to keep leave their
-        file."""
-        path = self.context.targets["episodes"][0]
-        fresh = sum(event.scope == "episode" for event in self.events)
-        entries = self.changes.file(path).entries if fresh else ()
-        live = [
-            at
-            for at, e in enumerate(entries)
-            if e.kind == "episode" and e.status != "retired"
-        ]
-        over = max(0, len(live) + fresh - self.context.keep)
-        ended = [str(e.extra.get("ended_at") or e.created_at) for e in entries]
-        for at in sorted(live, key=lambda at: (ended[at], at))[:over]:
-            self.changes.archive((path, at), "stale")
+        """The new texts of the files, and what was done."""
+        self._archive_old_episodes()
         texts = self.changes.texts()
         for path, rows in self.norms.items():
             text = texts.get(path, self.changes.file(path).text)
@@ -455,46 +435,34 @@ class _Placement:
             refused=tuple(self.refused),
         )
 
+    def _archive_old_episodes(self) -> None:
+        """With a new one the oldest live episodes beyond the number to keep leave their
+        file."""
+        path = self.context.targets["episodes"][0]
+        fresh = sum(event.scope == "episode" for event in self.events)
+        if not fresh:
+            return
+        live = [
+            (str(entry.extra.get("ended_at") or entry.created_at), at)
+            for at, entry in enumerate(self.changes.file(path).entries)
+            if entry.kind == "episode" and entry.status != "retired"
+        ]
+        over = max(0, len(live) + fresh - self.context.keep)
+        for _, at in sorted(live)[:over]:
+            self.changes.archive((path, at), "stale")
+
+
+def _has_said(session: Session, entry: Entry) -> bool:
+    """Whether the session strengthened the entry before."""
+    return bool({session.name, session.id} & sessions_of(entry))
+
+
+def _is_persons(session: Session, draft: FindingDraft) -> bool:
+    """Whether a person said it in the session."""
+    turn = draft.finding.turn
+    return 0 <= turn < len(session.turns) and session.turns[turn].human
+
 
 def _says_instead(finding: Finding) -> bool:
     """Whether what is taken back is replaced by something."""
     return bool(finding.retires) and finding.body != finding.retires
-
-
-def confirmed(entry: Entry) -> dict[str, Any]:
-    """What changes in an entry of a session when a person says it again or confirms
-    it: it has the weight of its scope, and the priority of its kind."""
-    scope = BY_NAME.get(str(entry.extra.get("scope", "")))
-    if scope is None or entry.extra.get("priority") != UNCONFIRMED:
-        return {}
-    importance = max(entry.importance, scope.importance)
-    return {"importance": importance, "priority": scope.priority or None}
-
-
-def _judged(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
-    kind = finding.kind or scope.kind
-    type_ = finding.type or scope.type
-    if kind == "fact" and not finding.type:
-        type_ = "declarative"
-    importance = scope.importance if finding.importance is None else finding.importance
-    priority = finding.priority or scope.priority
-    if finding.tainted:
-        type_ = "declarative"
-        priority = ""
-        importance = min(importance, 0.5)
-        kind = "fact" if kind in TYPE_OF_KIND or kind == "architecture" else kind
-    bounded = round(min(1.0, max(0.0, importance)), 3)
-    return {"type": type_, "importance": bounded, "kind": kind, "priority": priority}
-
-
-def _body(draft: FindingDraft) -> str:
-    title = draft.finding.title
-    body = draft.finding.body
-    first, _, rest = body.partition(". ")
-    bare = [
-        " ".join(text.casefold().split()).strip(" .!:") for text in (title, body, first)
-    ]
-    if bare[0] in bare[1:]:
-        body = rest.lstrip() if bare[0] != bare[1] else ""
-    detail = f"### Detail\n{draft.detail}" if draft.detail else ""
-    return "\n".join(filter(None, (f"## [{draft.day}] {title}", body, detail)))

@@ -97,25 +97,31 @@ def parse_reply(
     """The findings of a reply about turns `shown` by their numbers. Raises
     ProviderError when it is no list; one odd item is dropped."""
     items, odd = read_items(text, schema(ITEM, scopes))
-    items = items[:ITEMS]
     # What is drawn from memories or files comes from no turn.
     last = max(shown, default=1)
-    items = [
-        item if BY_NAME[item["scope"]].turns else {**item, "turn": last}
-        for item in items
-    ]
-    placed = [item for item in items if item["turn"] in shown]
-    quoted = [item for item in placed if _is_quoted(item, shown[item["turn"]])]
-    lessons = [item for item in quoted if item["scope"] != "episode"]
-    over = lessons[max(0, most) :]
-    kept = [item for item in quoted if not any(item is other for other in over)]
+    kept: list[Mapping[str, Any]] = []
+    more: list[str] = []
+    unplaced = unquoted = lessons = 0
+    for item in items[:ITEMS]:
+        scope = BY_NAME[item["scope"]]
+        turn = item["turn"] if scope.turns else last
+        is_lesson = scope.name != "episode"
+        if turn not in shown:
+            unplaced += 1
+        elif not _is_quoted(item, shown[turn]):
+            unquoted += 1
+        elif is_lesson and lessons >= most:
+            more.append(_title(item["title"]))
+        else:
+            lessons += 1 if is_lesson else 0
+            kept.append({**item, "turn": turn})
     return Parsed(
         findings=tuple(map(_finding, kept)),
         outcomes=tuple(item.get("outcome", "") for item in kept),
         odd=odd,
-        unplaced=len(items) - len(placed),
-        unquoted=len(placed) - len(quoted),
-        more=tuple(_title(item["title"]) for item in over),
+        unplaced=unplaced,
+        unquoted=unquoted,
+        more=tuple(more),
     )
 
 

@@ -75,26 +75,39 @@ def chosen(
 ) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
     """The scopes that run, and those that do not with the reason; `inputs` are the
     texts there."""
+    runs: list[ExtractionScope] = []
+    skipped: list[Skipped] = []
+    for scope in SCOPES:
+        if wanted and scope.name not in wanted:
+            continue
+        why = _missing_level(scope, home, global_on=global_on)
+        why = why or _missing_input(scope, inputs, llm=llm)
+        if why:
+            skipped.append(Skipped(scope.name, why))
+        else:
+            runs.append(scope)
+    return tuple(runs), tuple(skipped)
 
-    def hindrance(scope: ExtractionScope) -> str:
-        if scope.name in ("team", "session") and not home.job:
-            return "the session is in no job"
-        if scope.name == "team" and not home.task:
-            return "the session is in no task"
-        if scope.name == "global" and not global_on:
-            return "off: extract_global is not set"
-        for name in scope.needs:
-            if not inputs.get(name):
-                return f"there {'is' if '.' in name else 'are'} no {name}"
-        return "" if llm or scope.rules else "needs a language model"
 
-    found = [
-        (scope, hindrance(scope))
-        for scope in SCOPES
-        if not wanted or scope.name in wanted
-    ]
-    runs = tuple(scope for scope, why in found if not why)
-    return runs, tuple(Skipped(scope.name, why) for scope, why in found if why)
+def _missing_level(scope: ExtractionScope, home: Home, *, global_on: bool) -> str:
+    """Why there is no place to write to; "" where there is one."""
+    if scope.name in ("team", "session") and not home.job:
+        return "the session is in no job"
+    if scope.name == "team" and not home.task:
+        return "the session is in no task"
+    if scope.name == "global" and not global_on:
+        return "off: extract_global is not set"
+    return ""
+
+
+def _missing_input(
+    scope: ExtractionScope, inputs: Mapping[str, str], *, llm: bool
+) -> str:
+    """What a scope needs and has not got; "" for nothing."""
+    for name in scope.needs:
+        if not inputs.get(name):
+            return f"there {'is' if '.' in name else 'are'} no {name}"
+    return "" if llm or scope.rules else "needs a language model"
 
 
 def targets_of(session: str, home: Home) -> dict[str, tuple[str, Place]]:

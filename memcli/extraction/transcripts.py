@@ -14,7 +14,7 @@ from memcli.history import path_of
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.values import Problem
 from memcli.project.context import need_root
-from memcli.sessions.discover import agents_of, discover, is_agent
+from memcli.sessions.discover import FoundSession, agents_of, discover, is_agent
 from memcli.sessions.model import Session
 from memcli.sessions.reader import START, Position, joined, read_all
 from memcli.sessions.speakers import key_of
@@ -67,55 +67,69 @@ class Transcripts:
         chosen: list[str] = []
         more: list[str] = []
         for file in found:
-            known = self.position(str(file.path))
             changed = file.mtime / 1e9
-            read = known is not None and (known.size, known.mtime) == (
-                file.size,
-                file.mtime,
-            )
-            if not (
-                file.parent or read or (finished and time.time() - changed < QUIET)
-            ):
-                age = project.now - datetime.date.fromtimestamp(changed)
-                few = len(chosen) + len(more) < MOST and age.days <= DAYS
-                (chosen if every or few else more).append(str(file.path))
+            goes_on = finished and time.time() - changed < QUIET
+            if file.parent or goes_on or self._is_read(file):
+                continue
+            age = project.now - datetime.date.fromtimestamp(changed)
+            few = len(chosen) + len(more) < MOST and age.days <= DAYS
+            (chosen if every or few else more).append(str(file.path))
         return chosen[::-1], tuple(more)
+
+    def _is_read(self, file: FoundSession) -> bool:
+        known = self.position(str(file.path))
+        if known is None:
+            return False
+        return known.size == file.size and known.mtime == file.mtime
 
     def read(
         self, path: str, name: str, has_receipt: Callable[[Extraction], bool]
     ) -> tuple[list[Session], Extraction | None]:
         """The sessions of a transcript, from where reading stopped when memory has the
         receipt."""
+        known = self._known(path, has_receipt)
+        start = _position(known) if known is not None else START
+        # nothing is passed over that stands elsewhere
+        alone = start == START and not self._seen
+        found = self._read(path, name, start)
+        if alone and not any(each.cut for each in found):
+            self.whole[path] = found
+        if path == "-":
+            return found, known
+        whole = [self._with_agents(Path(path), each) for each in self._kept(found)]
+        return [each for each in whole if each.turns or len(whole) == 1], known
+
+    def _known(
+        self, path: str, has_receipt: Callable[[Extraction], bool]
+    ) -> Extraction | None:
+        """How far a transcript was read, where memory has the receipt."""
         known = self.position(path) if path != "-" else None
-        known = (
-            known if known is not None and known.end and has_receipt(known) else None
-        )
-        start = Position(*known[:4]) if known else START
-        alone = (
-            start == START and not self._seen
-        )  # nothing is passed over that stands elsewhere
+        if known is None or not known.end:
+            return None
+        return known if has_receipt(known) else None
+
+    def _read(self, path: str, name: str, start: Position) -> list[Session]:
+        """What stands in a transcript from `start` on. Raises DataError where nothing
+        can be read of it."""
         try:
             found = read_all(
-                io.BytesIO(self.stdin) if path == "-" else path, format=self.form, start=start,
-                seen=self._seen, folders=[str(self.app.project.root)], brief=self.brief,
-            )  # fmt: skip
+                io.BytesIO(self.stdin) if path == "-" else path,
+                format=self.form,
+                start=start,
+                seen=self._seen,
+                folders=[str(self.app.project.root)],
+                brief=self.brief,
+            )
         except OSError as error:
             raise DataError(
                 f"{name}: cannot be read: {error.strerror or error}"
             ) from None
-        said = any(session.turns for session in found)
-        if path == "-" and not said and any(session.skipped for session in found):
-            # A file may just be in the making, standard input is not.
+        nothing_said = not any(session.turns for session in found)
+        # A file may just be in the making, standard input is not.
+        if path == "-" and nothing_said and any(each.skipped for each in found):
             hint = "mem extract --show-turns FILE shows what is understood of a file"
             raise DataError("-: nothing in it can be understood", hint)
-        if alone and not any(each.cut for each in found):
-            self.whole[path] = found
-        if path != "-":
-            found = [
-                self._with_agents(Path(path), session) for session in self._kept(found)
-            ]
-            found = [session for session in found if session.turns or len(found) == 1]
-        return found, known
+        return found
 
     def _kept(self, found: list[Session]) -> list[Session]:
         """Sessions without what mem forget has deleted."""
@@ -161,7 +175,8 @@ class Transcripts:
     ) -> None:
         """Remember how far was read, `done` being the sessions learned from with their
         tasks."""
-        (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
+        session, task = max(done, key=lambda each: each[0].ended)
+        whole = sessions[-1]
         # What a person corrects in a session that goes on may lie before that.
         earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
         end = 0 if len(sessions) > 1 else min((whole.end, *earlier))
@@ -180,7 +195,15 @@ class Transcripts:
             state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")
 
 
+def _position(known: Extraction) -> Position:
+    """Where reading of a transcript stopped."""
+    return Position(
+        size=known.size, mtime=known.mtime, offset=known.end, head=known.head
+    )
+
+
 def _remembered(record: HistoryRecord, session: Session) -> Session:
+    """A session without the turns that were forgotten."""
     until = record.forgotten_until(key_of(session.id))
-    turns = tuple(t for t in session.turns if (t.time or session.started) >= until)
-    return session._replace(turns=turns)
+    kept = (turn for turn in session.turns if (turn.time or session.started) >= until)
+    return session._replace(turns=tuple(kept))

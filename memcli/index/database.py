@@ -16,6 +16,7 @@ from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries, sealed
 from memcli.index.fulltext import Lexical
 from memcli.index.view import FileRow, Filters, IndexedFiles, Placed, visible
+from memcli.index.whole import ALTERED, changing, is_altered, note
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
@@ -25,7 +26,6 @@ from memcli.storage.files import (
     private_dir,
     snapshot,
     state_dir,
-    transaction,
 )
 from memcli.storage.sqlite import all_rows, fault, opened
 from memcli.text.matching import table
@@ -70,6 +70,9 @@ class Index:
         self.entries = Entries(self.db)
 
     def close(self) -> None:
+        """End the work; what was written is noted as what is to be read."""
+        if self.path != IN_MEMORY and not self.is_looked_at and self.db.total_changes:
+            note(self.db, self.path)
         self.db.close()
 
     @property
@@ -99,7 +102,7 @@ class Index:
         try:
             db.execute("PRAGMA query_only = 1")
             db.execute("PRAGMA trusted_schema = 0")
-            if why := _fault(db) or ("empty" if not _names(db)[2] else ""):
+            if why := _unusable(db, self.path):
                 raise sqlite3.DatabaseError(why)
         except BaseException:
             db.close()
@@ -120,7 +123,7 @@ class Index:
             self._seen, why = _inode(self.path), "no regular file"
             if os.path.isfile(self.path) or os.path.islink(self.path):
                 db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
-                if not (why := _made(db)):
+                if not (why := _made(db, self.path)):
                     return db
                 db.close()
             self._aside(why)
@@ -257,7 +260,7 @@ def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
         return application, version, {row[0] for row in db.execute(names)}
 
 
-def _made(db: sqlite3.Connection) -> str:
+def _made(db: sqlite3.Connection, path: Path) -> str:
     """Why this is no index that can be used, "" when it is one; made where there was
     nothing."""
     try:
@@ -266,12 +269,23 @@ def _made(db: sqlite3.Connection) -> str:
         why = _fault(db)
         if not why and not _names(db)[2]:
             _create(db)
+        elif not why and is_altered(db, path):
+            why = ALTERED
     except sqlite3.OperationalError:
         db.close()
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         return f"damaged ({error})"
     return why
+
+
+def _unusable(db: sqlite3.Connection, path: Path) -> str:
+    """Why an index that is not to be changed cannot be read, "" where it can."""
+    if why := _fault(db):
+        return why
+    if not _names(db)[2]:
+        return "empty"
+    return ALTERED if is_altered(db, path) else ""
 
 
 def _fault(db: sqlite3.Connection) -> str:
@@ -294,7 +308,7 @@ def _create(db: sqlite3.Connection) -> None:
         sqlite3.OperationalError
     ):  # a file system without shared memory
         db.execute("PRAGMA journal_mode = WAL")
-    with transaction(db):
+    with changing(db):
         if db.execute("PRAGMA user_version").fetchone()[0]:
             return
         for statement in filter(str.strip, table("index/schema.sql").split(";\n")):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from memcli.errors import ProviderError
 from memcli.index import vectors as kept
 from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
+from memcli.index.whole import changing
 from memcli.memory.words import word_forms
 from memcli.providers import embed as vector
-from memcli.storage.files import ONE_OF, digest, transaction
+from memcli.storage.files import ONE_OF, digest
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
@@ -77,7 +78,7 @@ def fill(
     if state is not None and state.fits(embedder, chosen):
         with suppress(Damaged):
             return _fill(vectors, embedder, chosen, progress)
-    with transaction(vectors.db):
+    with changing(vectors.db):
         vectors.clear()
         begun = VectorState(
             embedder.provider, embedder.model, json.dumps(chosen), whole=False
@@ -104,10 +105,10 @@ def _fill(
             _embed_words(vectors, cast("Local", embedder), batch, words)
         elif batch:
             made = _bought(vectors, embedder, [item.embedded for item in batch])
-            with transaction(vectors.db):
+            with changing(vectors.db):
                 _write(vectors, embedder, batch, made)
         progress(min(start + size, len(missing)), len(missing))
-    with transaction(vectors.db):
+    with changing(vectors.db):
         state = vectors.state()
         if (
             state
@@ -181,7 +182,7 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
         matrix = embedder.embed([text_of[h] for h in new])
         _check_dimension(vectors, embedder, len(matrix[0]))
         known |= {h: stored(row) for h, row in zip(new, matrix, strict=True)}
-        with transaction(vectors.db):
+        with changing(vectors.db):
             vectors.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
                 [(h, *kinds, known[h]) for h in new],
@@ -217,7 +218,7 @@ def _embed_words(
     distinct = set(chain.from_iterable(forms))
     _weigh(vectors, local, distinct, words.weighted)
     made = words.sums(forms)
-    with transaction(vectors.db):
+    with changing(vectors.db):
         _number(vectors, distinct, words)
         of_word = words.content.get
         own = [dict.fromkeys(filter(None, map(of_word, text))) for text in forms]
@@ -229,7 +230,7 @@ def learn(vectors: Vectors, local: Local, words: Collection[str]) -> None:
     """Write down the vectors of these words."""
     known = Words()
     _weigh(vectors, local, words, known.weighted)
-    with transaction(vectors.db):
+    with changing(vectors.db):
         _number(vectors, words, known)
 
 

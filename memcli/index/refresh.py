@@ -21,6 +21,7 @@ from memcli.index.filters import (
     sealed,
 )
 from memcli.index.view import AROUND
+from memcli.index.whole import changing
 from memcli.memory.grammar import CROWDED, DETAIL, is_crowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem, plain_id
@@ -32,7 +33,6 @@ from memcli.storage.files import (
     decode,
     digest,
     read_file,
-    transaction,
 )
 from memcli.text.matching import table
 
@@ -227,7 +227,7 @@ def refresh(
     index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
     with contextlib.ExitStack() as inside:
         try:
-            inside.enter_context(transaction(index.db))
+            inside.enter_context(changing(index.db))
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 return Refreshed(busy=True)

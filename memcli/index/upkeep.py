@@ -13,11 +13,12 @@ from memcli.errors import MemError, RefusedError, UsageError
 from memcli.index import database, view
 from memcli.index.database import IN_MEMORY, Index, Refreshed
 from memcli.index.view import Candidate
+from memcli.index.whole import changing
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
-from memcli.storage.files import MAGIC, digest, moved_aside, open_file, transaction
+from memcli.storage.files import MAGIC, digest, moved_aside, open_file
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
@@ -87,7 +88,7 @@ class ProjectIndex:
         self.close()
         self._open = None
         insert = "INSERT OR IGNORE INTO embedding_cache VALUES (?, ?, ?, ?)"
-        with transaction(self.index.db):
+        with changing(self.index.db):
             self.index.db.executemany(insert, rows)
         return len(rows)
 

@@ -191,8 +191,7 @@ def _target(settings: AgentSettings, top: Path | None, home: Path) -> Target:
     tracked = top is not None and path.exists() and is_tracked(path, top)
     of_user = settings.scope == "user"
     shared = settings.scope == "shared" or tracked
-    name = NAMES[settings.harness]
-    next = f"start a new session of {name}: its hooks are read then"
+    next = "start a new session of your agent: its hooks are read then"
     if settings.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
     if shared:
@@ -202,7 +201,7 @@ def _target(settings: AgentSettings, top: Path | None, home: Path) -> Target:
         put=partial(agent_settings.with_hooks, harness=settings.harness),
         drop=without_hooks,
         within=(settings.folder, home) if of_user else (settings.folder,),
-        what=f"hooks of {name}",
+        what="hooks of agents",
         next=next,
         private=not shared and not of_user,
         copied=True,
@@ -257,6 +256,7 @@ def hooks_of(top: Path) -> Hooks:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
+    """Whether git tracks the file."""
     asked = ["ls-files", "--error-unmatch", "--", f":(literal){path}"]
     return git.run(asked, top).returncode == 0
 

@@ -144,21 +144,20 @@ def meant(
     if not wanted or not texts:
         return Meant()
     shares = _shares(wanted, texts)
-    asked = words_of(about) if instead and not likeness else []
-    if asked:  # the new value has words of its own
-        pairs = zip(shares, _shares(asked, texts), strict=True)
-        shares = [(both + alone) / 2 for both, alone in pairs]
+    bounds = BY_WORDS
     if likeness:
         pairs = zip(shares, likeness, strict=True)
         shares = [0.5 * share + 0.5 * max(0.0, cosine) for share, cosine in pairs]
+        bounds = REPLACED if instead else BOTH
+    elif instead and (asked := words_of(about)):
+        # the new value has words of its own
+        pairs = zip(shares, _shares(asked, texts), strict=True)
+        shares = [(both + alone) / 2 for both, alone in pairs]
     # What is named must be there.
     named = _Named.of(about)
     for place, text in enumerate(texts):
         if not named.stands_in(text):
             shares[place] = 0.0
-    bounds = BOTH if likeness else BY_WORDS
-    if instead and likeness:
-        bounds = REPLACED
     return _decided(shares, bounds, every=every, is_named=bool(named.all))
 
 

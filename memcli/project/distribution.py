@@ -42,8 +42,10 @@ def requirement(extra: str = "") -> str:
 
 
 def for_ci(tree_top: Path) -> str:
-    """What CI is to install: an address with its commit, or a folder here. Raises
-    UsageError."""
+    """What CI is to install: an address with its commit, or a folder of the tree.
+
+    A checkout elsewhere is named by the address that it came from, when what is checked
+    out was published there. Raises UsageError where CI could not get it."""
     address, folder = _origin()
     # git+file: is this machine, too
     if address and not urlsplit(address).scheme.endswith("file"):
@@ -51,10 +53,30 @@ def for_ci(tree_top: Path) -> str:
     resolved = os.path.realpath(tree_top)
     if folder is not None and folder.is_relative_to(resolved):
         return f"./{folder.relative_to(resolved).as_posix()}"
+    if folder is not None and (published := _published(folder)):
+        return f"{NAME} @ {published}"
     raise UsageError(
         "what CI could install cannot be told: mem was installed from this machine",
         "name it as pip takes it: mem init --ci --from 'git+https://HOST/OWNER/NAME@COMMIT'",
     )
+
+
+def _published(folder: Path) -> str:
+    """The address and commit of a checkout, "" where others cannot get just that.
+
+    As git knows it without asking the network: a branch of the remote holds the commit,
+    and no file differs from it."""
+    from memcli.project import git
+
+    if git.work_tree(folder) != folder:
+        return ""
+    address = git.run(["remote", "get-url", "origin"], folder).stdout.strip()
+    commit = git.run(["rev-parse", "HEAD"], folder).stdout.strip()
+    holders = git.run(["branch", "--remotes", "--contains", "HEAD"], folder).stdout
+    changes = git.run(["status", "--porcelain", "--untracked-files=no"], folder)
+    is_web = urlsplit(address).scheme == "https" and "@" not in address
+    is_same = changes.returncode == 0 and not changes.stdout
+    return f"git+{address}@{commit}" if is_web and holders and is_same else ""
 
 
 def _origin() -> tuple[str, Path | None]:

@@ -113,10 +113,7 @@ class Layers:
         self.files = own.memory.in_view(own.project.view, request.filters)
         self.scope = view.select(self.files, request.filters, own.project.relative)
         source = OwnIndex(own.memory, self.scope, own.look)
-        project = self.project
-        self.search = Search(
-            source, source.lane, project.config, project.view, project.now
-        )
+        self.search = Search.of(source, source.lane, own.project)
         self.showing = Showing(
             self.search, detail=request.detail, explain=request.explain
         )

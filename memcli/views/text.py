@@ -38,8 +38,8 @@ _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 
 class Unread(Exception):
-    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a
-    BrokenPipeError.)"""
+    """Whoever reads stdout has gone. Typer would make an exit code 1 of a
+    BrokenPipeError."""
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -102,13 +102,18 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
         say(f"mem: {in_one_line(what)}: mem doctor", quiet=quiet)
 
 
-def how_to_begin(problems: "Iterable[Problem]") -> str:
-    """How to begin where there is no memory, not even one that cannot be read."""
+def how_to_begin(
+    problems: "Iterable[Problem]", *, rooted: bool = True, history: bool = False
+) -> str:
+    """How to begin where there is no memory, not even one that cannot be read;
+    `rooted` in a project, one that has `history` or not."""
     if any(each.severity == "unreadable" for each in problems):
         return ""
-    begin = 'mem: there is no memory here yet. Begin with: mem add "what you learned"'
-    more = "search commits and chats: mem index --history"
-    return f"{begin} (outside of a repository: --level global), or {more}"
+    level = "" if rooted else " --level global"
+    begin = f'Begin with: mem add{level} "what you learned"'
+    search = "search commits and chats: mem index --history"
+    more = f", or {search}" if rooted and not history else ""
+    return f"mem: there is no memory here yet. {begin}{more}"
 
 
 def name_problems(

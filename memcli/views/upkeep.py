@@ -219,7 +219,11 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
 
     # The metrics. Few entries are no reason to advise more of them.
     is_small = counts["live"] < FEW
-    for name, metric in scored.metrics.items():
+    measured = scored.metrics if counts["live"] else {}
+    if not measured:
+        reasons = dict.fromkeys(each.reason for each in scored.metrics.values())
+        lines += ["", *folded(list(reasons), more=2)]
+    for name, metric in measured.items():
         advised = not (is_small and metric.raise_with in GROWTH)
         lines += ["", *_metric_lines(name, metric, advised=advised)]
     if doubted := report.doubts.lines():

@@ -51,17 +51,22 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     calls: list[_Call] = []
     for call, at, error in results(turns, calls):
         name = family(call.command)
-        since, failure = failed.get(name, (-REACH - 1, call))
         if not name or name.split()[0] in listed("looking"):
             continue
-        if error and at - since > REACH:
+        since, failure = failed.get(name, (-REACH - 1, call))
+        is_near = at - since <= REACH
+        if error and not is_near:
             failed[name] = (at, call)
-        elif not error and name in failed:
-            del failed[name]
-            between = [one for one in calls[-REACH:] if since < one.turn < call.turn]
-            near = turns[since : at + 3] if at - since <= REACH else ()
-            one = _recovered(near, since, failure, call, between) if near else None
-            found |= {one.title: one} if one and one.title not in found else {}
+        elif not error:
+            failed.pop(name, None)
+            if is_near:
+                between = [
+                    one for one in calls[-REACH:] if since < one.turn < call.turn
+                ]
+                near = turns[since : at + 3]
+                recovered = _recovered(near, since, failure, call, between)
+                if recovered is not None:
+                    found.setdefault(recovered.title, recovered)
     return list(found.values())[:FAILURES]
 
 
@@ -151,40 +156,50 @@ def _recovered(
     """What was learned from an error: `turns` begin with its output, at `start` of the
     session."""
     name = family(failure.command)
-    looks = listed("looking") | listed("testing")
-    acts = (one.command for one in between if family(one.command) not in ("", name))
-    ran = list(
-        dict.fromkeys(one for one in acts if family(one).split()[0] not in looks)
-    )[:4]
+    ran = _ran_between(name, between)
     files = (path for one in between for path in changed_by(turns[one.turn - start]))
     edited = tuple(dict.fromkeys(files))[:4]
     cause = _cause(turns, success.turn - start)
     error = _error_line(turns[0].text[-OUTPUT:])
-    before, after = ({*essence(one.command).split()} for one in (failure, success))
-    options = all(regex(f"-|{_SET}").match(one) for one in before ^ after)
-    explained = (cause and (ran or edited)) or (after - before and options)
-    if not error or not (explained or (ran and not edited)):
+    has_reason = bool(cause) and bool([*ran, *edited])
+    ran_alone = bool(ran) and not edited
+    if not error or not (has_reason or ran_alone or _adds_options(failure, success)):
         return None
-    steps = [
-        *(f"ran {_code(one)}" for one in ran),
-        *(f"edited {_code(path)}" for path in edited),
-    ]
-    recovery = (
-        f"Recovery: {', '.join([*steps, f'then {_code(success.command)} passed'])}."
-    )
-    rows = filter(
-        None, (f"{_code(failure.command)} failed: `{error}`", cause, recovery)
-    )
-    short = cut(f"{name} failed: {error}", 100)
-    found = Finding(
+    steps = [f"ran {_code(one)}" for one in ran]
+    steps += [f"edited {_code(path)}" for path in edited]
+    steps.append(f"then {_code(success.command)} passed")
+    rows = [f"{_code(failure.command)} failed: `{error}`", cause]
+    rows.append(f"Recovery: {', '.join(steps)}.")
+    return Finding(
         scope="corrective",
-        title=short,
-        body="\n".join(rows),
+        title=cut(f"{name} failed: {error}", 100),
+        body="\n".join(filter(None, rows)),
         turn=start,
         kind="pitfall",
         type="corrective",
+        paths=edited,
+        commands=(f"{name}*",),
     )
-    return found._replace(paths=edited, commands=(f"{name}*",))
+
+
+def _ran_between(name: str, between: Sequence[_Call]) -> list[str]:
+    """The first other commands that did something: no looking around, no tests."""
+    idle = listed("looking") | listed("testing")
+    ran: dict[str, None] = {}
+    for one in between:
+        program = family(one.command)
+        if program not in ("", name) and program.split()[0] not in idle:
+            ran[one.command] = None
+    return list(ran)[:4]
+
+
+def _adds_options(failure: _Call, success: _Call) -> bool:
+    """Whether a command differs by options and variables alone, and has new ones."""
+    before = set(essence(failure.command).split())
+    after = set(essence(success.command).split())
+    changed = before ^ after
+    is_option = regex(f"-|{_SET}").match
+    return bool(after - before) and all(is_option(word) for word in changed)
 
 
 def _cause(turns: Sequence[Turn], end: int) -> str:

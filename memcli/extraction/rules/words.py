@@ -102,24 +102,37 @@ def fold(text: str) -> str:
 def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
     """The sentences of a turn, without code, quotes and logs; if `typed`, nor what is
     pasted."""
-    if len(text) > sum(READ):
-        text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
-    fence = ""
     found = list[SpokenSentence]()
-    for line in text.split("\n"):
-        begun = _FENCE.match(line)
-        if begun:
-            same = begun[1][:3] == fence
-            fence = "" if same else fence or begun[1][:3]
-            continue
-        if fence or not line.strip() or len(line) >= 4 * LONGEST or is_logged(line):
-            continue
+    for line in _prose(text):
         mark = regex(_MARK, re.VERBOSE).match(line)
-        kind = ("#" if mark[1] else "-") if mark else ""
-        found += _split(" ".join(line[mark.end() if mark else 0 :].split()), kind)
+        if mark is None:
+            found += _split(line, "")
+        else:
+            found += _split(line[mark.end() :], "#" if mark[1] else "-")
         if typed and regex(_ANNOUNCED).search(line):
             break
     return found
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The lines of a text that a person or an agent worded: of a long one the head and
+    the tail, without code and logs."""
+    if len(text) > sum(READ):
+        text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
+    fence = ""
+    for line in text.split("\n"):
+        edge = _FENCE.match(line)
+        if edge and not fence:
+            fence = edge[1][:3]
+        elif edge:
+            fence = "" if edge[1][:3] == fence else fence
+        elif not fence and line.strip() and not _is_noise(line):
+            yield line
+
+
+def _is_noise(line: str) -> bool:
+    """Whether nobody worded a line: it is too long, or of a log."""
+    return len(line) >= 4 * LONGEST or is_logged(line)
 
 
 def is_logged(line: str) -> bool:
@@ -128,6 +141,8 @@ def is_logged(line: str) -> bool:
 
 
 def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
+    """The sentences of a line."""
+    line = " ".join(line.split())
     start = 0
     ends = [found.end() for found in regex(_END, re.VERBOSE).finditer(line)]
     for end in [*ends, len(line)]:
@@ -184,10 +199,11 @@ def begins(name: str, low: str) -> bool:
 
 
 def opened(low: str) -> str:
-    """A folded text from its first word on that is no filler."""
+    """A folded text from its first word on that is no filler and no "@file"."""
     said = low.split()
     fillers = listed("filler")
-    at = next((i for i, word in enumerate(said[:8]) if word not in fillers), 0)
+    words = enumerate(said[:8])
+    at = next((i for i, word in words if word not in fillers and word[0] != "@"), 0)
     return f" {' '.join(said[at:])} "
 
 

@@ -99,11 +99,8 @@ class HttpEmbedder:
         size = 0
         for text in (shorten(text, self.wire.longest) for text in texts):
             length = len(text.encode("utf-8"))
-            full = (
-                len(batch) == self.wire.most_texts
-                or size + length > self.wire.most_bytes
-            )
-            if batch and full:
+            too_many = len(batch) == self.wire.most_texts
+            if batch and (too_many or size + length > self.wire.most_bytes):
                 yield batch
                 batch = []
                 size = 0
@@ -127,30 +124,31 @@ class HttpEmbedder:
                 texts = [shorten(text, limit) for text in texts]
 
     def _ask(self, client: Any, content: bytes, until: float) -> Any:
+        """The reply to a request, tried again where that may help. Raises
+        ProviderError."""
         for number in range(TRIES):
-            limit = min(REQUEST, until - time.monotonic())
-            try:  # no limit of the client's is for looking a name up
-                status, headers, reply = within(
-                    limit, partial(self._post, client, content, limit)
-                )
-            except TimeoutError:
-                raise self._failed("no answer in time", self.wire.hint_down) from None
+            status, headers, reply = self._answer(client, content, until)
             if status == 200 and reply is not None:
                 return reply
             said = self._said(reply)
             if status in (400, 413, 422, 500) and _too_long().search(said):
                 raise _TooLongError(said)
-            spent = status == 402 or (
-                status == 429 and _out_of_quota().search(json.dumps(reply))
-            )
-            passes = (status in _PASSING or status >= 500) and not spent
+            spent = _is_spent(status, reply)
             told = headers.get("retry-after", "")
             wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number
-            left = min(LONGEST_PAUSE, until - time.monotonic())
-            if not passes or number + 1 == TRIES or wait > left:
-                raise self._refused(status, said, spent=bool(spent))
+            has_time = wait <= min(LONGEST_PAUSE, until - time.monotonic())
+            may_pass = _may_pass(status) and not spent
+            if not (may_pass and has_time and number + 1 < TRIES):
+                raise self._refused(status, said, spent=spent)
             time.sleep(wait)
         raise AssertionError("the last try ends")
+
+    def _answer(self, client: Any, content: bytes, until: float) -> _Answer:
+        limit = min(REQUEST, until - time.monotonic())
+        try:  # no limit of the client's is for looking a name up
+            return within(limit, partial(self._post, client, content, limit))
+        except TimeoutError:
+            raise self._failed("no answer in time", self.wire.hint_down) from None
 
     def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
         http = _library()
@@ -192,7 +190,7 @@ class HttpEmbedder:
         elif spent:
             hint = f"see the plan behind {variable}, or choose another embedder"
             what = f"the quota is used up ({what})"
-        elif status in _PASSING or status >= 500:
+        elif _may_pass(status):
             hint = "try again later"
         elif status != 404:
             hint = "check embed_model, embed_dimensions and embed_url"
@@ -218,17 +216,18 @@ class HttpEmbedder:
         return ProviderError(where, hint or self.wire.hint_missing)
 
     def _rows(self, reply: Any, count: int) -> Matrix:
+        """The vectors of a reply to `count` texts. Raises ProviderError for any
+        other."""
         rows: list[Any] = []
         with suppress(
             KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
         ):
             rows = list(self.wire.rows(reply))
-        are_lists = all(isinstance(row, list) for row in rows)
-        if len(rows) != count or not are_lists or len({len(row) for row in rows}) > 1:
+        if len(rows) != count or not _are_alike(rows):
             raise self._failed(
                 f"the reply does not hold {count} vectors of one dimension"
             )
-        if not rows[0] or any(type(v) not in (int, float) for row in rows for v in row):
+        if not rows[0] or not all(map(_is_numeric, rows)):
             raise self._failed("a vector is no list of numbers")
         asked = self.wire.dimensions
         made = len(rows[0])
@@ -261,6 +260,29 @@ class HttpEmbedder:
             what = f"the HTTP client cannot start ({self._line(str(error))})"
             hint = "check the proxy and SSL variables of the environment"
             raise self._failed(what, hint) from None
+
+
+def _may_pass(status: int) -> bool:
+    """Whether a failure may be over in a moment."""
+    return status in _PASSING or status >= 500
+
+
+def _is_spent(status: int, reply: Any) -> bool:
+    """Whether no more may be spent, so that waiting does not help."""
+    if status == 429:
+        return _out_of_quota().search(json.dumps(reply)) is not None
+    return status == 402
+
+
+def _are_alike(rows: list[Any]) -> bool:
+    """Whether all are lists of one length."""
+    if not all(isinstance(row, list) for row in rows):
+        return False
+    return len({len(row) for row in rows}) <= 1
+
+
+def _is_numeric(row: list[Any]) -> bool:
+    return all(type(number) in (int, float) for number in row)
 
 
 def fault_of(vectors: Matrix) -> str:
