@@ -81,16 +81,18 @@ class PageServer(ThreadingHTTPServer):
             self.page = ""
             return page
 
+    def gathered(self) -> str:
+        """What the page shows, as it is now: JSON."""
+        with self.lock, opened(self.options) as app:
+            return page.data(self.gather(app))
+
     def act(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a button asks; what was said of it, and the page's data as they are
         now."""
         try:
-            with self.lock:
-                with opened(self.options) as app:
-                    said = perform(app, task)
-                with opened(self.options) as app:
-                    data = json.loads(page.data(self.gather(app)))
-                return {"said": redact_secrets(said), "data": data}
+            with self.lock, opened(self.options) as app:
+                said = perform(app, task)
+            return {"said": redact_secrets(said), "data": json.loads(self.gathered())}
         except MemError as error:
             said = for_display(f"{error} {error.hint}".strip())
             return {"said": redact_secrets(said)}
@@ -171,6 +173,8 @@ class _Request(BaseHTTPRequestHandler):
         path, _, token = self.path.partition("?token=")
         if not self._is_ours() or path != "/":
             self._answer(403, "Not for this address.")
+        elif self.path == "/":  # loaded again: the page's script asks for the rest
+            self._answer(200, page.shell(), "text/html")
         elif found := self.server.taken(token):
             self._answer(200, found, "text/html")
         else:
@@ -186,8 +190,16 @@ class _Request(BaseHTTPRequestHandler):
             self._stay()
         elif self.path == "/act":
             self._act()
+        elif self.path == "/page":
+            self._show_again()
         else:
             self._answer(404, "There is nothing here.")
+
+    def _show_again(self) -> None:
+        try:
+            self._answer(200, self.server.gathered(), "application/json")
+        except MemError as error:
+            self._answer(500, redact_secrets(for_display(str(error))))
 
     def _act(self) -> None:
         size = self.headers["Content-Length"] or ""

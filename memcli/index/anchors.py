@@ -31,7 +31,7 @@ def _fence() -> str:
 @verbose
 def _span() -> str:
     """A code span of one line."""
-    return r"(?<!`) ` ( [^`\n]{2,200} ) ` (?!`)"
+    return r"(?<!`) ` ( [^`\n]+ ) ` (?!`)"
 
 
 @verbose
@@ -83,12 +83,25 @@ def _stand_in() -> str:
     """
 
 
+@verbose
+def _sentence_end() -> str:
+    """Between two sentences, the second of which speaks of something of its own, or
+    before an item of a list or a paragraph."""
+    return r"""
+        \n \s* \n
+      | \n (?= [ \t]* (?: [-*+|\#] | \d+ [.)] ) \s )
+      | (?<= [.!?] ) \s+ (?! (?: This | These | That | Those | It | They | Both ) \b )
+      | (?<= [。！？] )
+    """
+
+
 @verbose(ignore_case=True)
 def _told() -> str:
-    """A line that says itself what is gone: there a name that is gone is no news."""
+    """A sentence that says itself what is gone: there a name that is gone is no
+    news."""
     return r"""
         \b (?: removed | deleted | dropped | renamed | no\ longer | used\ to
-          | never\ (?: existed | had )
+          | originally | formerly | never\ (?: existed | had )
           | entfernt | gelöscht | umbenannt | supprimée?s? | renommée?s?
           | (?: eliminad | renombrad | removid | renomead ) [oa]s?
           | удал[её]н[аоы]? | переименован[аоы]? ) \b
@@ -112,16 +125,36 @@ def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
     for citation in _citations(values):
         found.add(Anchor("path", citation.path))
         found.add(Anchor("lines", str(citation)))
-    for line in _fence().sub("", body).splitlines():
-        if not _told().search(line):
-            found.update(Anchor("value", str(each)) for each in statements(line))
-            found.update(Anchor("script", f"port {p}") for p in _port().findall(line))
-            for span in _span().findall(line):
-                found.update(_of_span(span.strip()))
-            found.update(
-                Anchor("path", link) for link in _link().findall(line) if _file(link)
-            )
+    for sentence in _sentences(_fence().sub("", body)):
+        if not _told().search(_without_spans(sentence)):
+            found.update(_of_sentence(sentence))
     return found
+
+
+def _without_spans(text: str) -> str:
+    """The text with blanks for its code spans."""
+    return _span().sub(lambda span: "`" * len(span[0]), text)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    start = 0
+    for cut in _sentence_end().finditer(_without_spans(text)):
+        yield text[start : cut.start()]
+        start = cut.end()
+    yield text[start:]
+
+
+def _of_sentence(sentence: str) -> Iterator[Anchor]:
+    spans = [span.strip() for span in _span().findall(sentence)]
+    for span in spans:
+        yield from _of_span(span)
+    # what a command or its output has is an example, not what holds here
+    prose = _span().sub(lambda span: span[1] if " " not in span[1] else " ", sentence)
+    yield from (Anchor("value", str(each)) for each in statements(prose))
+    yield from (Anchor("script", f"port {p}") for p in _port().findall(sentence))
+    yield from (
+        Anchor("path", link) for link in _link().findall(sentence) if _file(link)
+    )
 
 
 def _citations(values: Mapping[str, Any]) -> list[Citation]:
@@ -145,7 +178,7 @@ def _of_span(span: str) -> Iterator[Anchor]:
     elif path := _file(span):
         yield Anchor("path", path)
     elif name := _dotted().fullmatch(span):
-        last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1]
+        last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1].lstrip("$")
         telling = _telling().search(last) or (name[1] is not None and len(last) > 3)
         if telling and not _stand_in().search(last):
             yield Anchor("name", last)
@@ -167,10 +200,11 @@ def _file(text: str) -> str:
     """The path that a text is, without the line in it; "" when it is none of a
     repository."""
     found = _path().fullmatch(text)
-    if not found or text.startswith(("../", "-", "~", "www.")):
+    outside = text.startswith(("-", "~", "www.")) or ".." in text.split("/")
+    if not found or outside:
         return ""
     path = found[1]
-    return path if "/" in path.strip("/") or _ending().search(path) else ""
+    return path if "/" in path or _ending().search(path) else ""
 
 
 class Checked(NamedTuple):

@@ -204,18 +204,31 @@ class Codebase:
 
     def removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """What the history says of the paths and globs among these."""
-        wanted = [a for a in missing if a.kind in ("path", "glob")]
-        fates = dict[Anchor, Fate]()
+        places = [a for a in missing if a.kind in ("path", "glob")]
+        # git says nothing at all where one of the places is outside
+        inside = [a for a in places if ".." not in a.text.split("/")]
+        ignored = self._ignored(anchor.text for anchor in inside)
+        wanted = [anchor for anchor in inside if anchor.text not in ignored]
+        fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
         shape = git.log_format("%h", "%cs")
         for start in range(0, len(wanted), BATCH):
             some = wanted[start : start + BATCH]
-            places = (spec for anchor in some for spec in _specs(anchor))
-            out = self.git("log", *how, *shape, "--", *places)
+            specs = (spec for anchor in some for spec in _specs(anchor))
+            out = self.git("log", *how, *shape, "--", *specs)
             if out is not None:
                 commits = list(git.parse_log(out, 2))
                 fates |= {anchor: self._removal(anchor, commits) for anchor in some}
         return fates
+
+    def _ignored(self, paths: Iterable[str]) -> set[str]:
+        """Those of these paths that git is to ignore: what a build makes, and what
+        each has of their own."""
+        given = "\0".join(paths)
+        asked = "check-ignore", "--no-index", "--stdin", "-z"
+        return (
+            set((self.git(*asked, given=given) or "").split("\0")) if given else set()
+        )
 
     def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
         """What the last of these commits that took a path away made of it."""

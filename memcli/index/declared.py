@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from memcli.index import targets
-from memcli.index.fates import GONE, HERE, MOVED, NEVER, Anchor, Fate
+from memcli.index.fates import GONE, HERE, MOVED, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.stated import KEYS, Reader, agrees, parse_statement
 from memcli.project import git
 from memcli.project.git import Logged
@@ -18,6 +18,7 @@ from memcli.text.controls import named
 
 MOST_COMMITS: Final = 2000  # of manifests
 BATCH: Final = 50  # commits whose manifests are read at once
+SHORT: Final = 9  # digits of a commit: --no-abbrev, for blobs, lengthens %h as well
 
 
 class Tree(Protocol):
@@ -128,8 +129,6 @@ class Declared:
             tool, name = targets.split(anchor.text)
             by_tool[tool][name] = anchor
         for tool, wanted in by_tool.items():
-            if set(self._manifests(tool)) & self.unread.keys():
-                continue  # what it declares now is not known
             left = {name: a for name, a in wanted.items() if a not in fates}
             fates |= self._last_declared(tool, left)
         return fates
@@ -160,8 +159,12 @@ class Declared:
             texts = self._blobs(blob for each in some for blob in _changed(each))
             for logged in some:
                 commit, day = logged.fields
-                for name in _lost(tool, logged, texts) & left.keys():
-                    fates[left.pop(name)] = Fate(GONE, commit=commit, day=day)
+                removed = Fate(GONE, commit=commit[:SHORT], day=day)
+                for path, name in _lost(tool, logged, texts):
+                    if name in left:
+                        # an unread manifest may declare it still
+                        is_told = path not in self.unread
+                        fates[left.pop(name)] = removed if is_told else Fate(UNTOLD)
             if not left or time.monotonic() > self.tree.deadline:
                 break
         ended = time.monotonic() > self.tree.deadline or len(commits) == MOST_COMMITS
@@ -211,12 +214,20 @@ def _changed(logged: Logged) -> Iterator[str]:
         yield from row.split(" ")[2:4]
 
 
-def _lost(tool: str, logged: Logged, texts: Mapping[str, str]) -> set[str]:
-    """The targets that a commit took out of some manifest."""
-    lost = set[str]()
-    for row in logged.names[::2]:
+def _lost(
+    tool: str, logged: Logged, texts: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The targets that a commit took out of some manifest, after its path."""
+    rows = zip(logged.names[::2], logged.names[1::2], strict=True)
+    for row, path in rows:
         _, _, old, new, *_ = row.split(" ")
-        with suppress(ValueError):
-            before = targets.declared(tool, texts.get(old, ""))
-            lost |= before - targets.declared(tool, texts.get(new, ""))
-    return lost
+        before = _readable(tool, texts.get(old, ""))
+        after = _readable(tool, texts.get(new, ""))
+        yield from ((path, name) for name in before - after)
+
+
+def _readable(tool: str, text: str) -> frozenset[str]:
+    """The targets that a version of a manifest declares, none where it is invalid."""
+    with suppress(ValueError):
+        return targets.declared(tool, text)
+    return frozenset()

@@ -83,9 +83,10 @@ def taskfile(text: str) -> Iterator[str]:
 
 @verbose(lines=True)
 def gradle() -> str:
-    """A task of gradle, declared in Groovy or Kotlin."""
+    """A task of gradle, declared in Groovy or Kotlin. `named` configures one that a
+    plugin may have declared, so it tells nothing when it goes."""
     return r"""
-        \b tasks? \. (?: register | create | registering | creating | named )
+        \b tasks? \. (?: register | create | registering | creating )
             (?: < [^>\n]{1,80} > )? \( [ ]* ["'] ([\w-]+)
       | ^ [ \t]* task [ (]+ ["']? ([\w-]+)
       | \b val [ ] (\w+) [ ] by [ ] tasks \. (?: registering | creating )

@@ -114,8 +114,8 @@ _IMAGES = (
 
 KEYS: Final[Mapping[str, ManifestKey]] = {
     "Node": ManifestKey(
-        # a node with a small number is one of a cluster
-        r"node(?:\.?js)?(?=[^\d\n]{0,20}[1-9]\d)",
+        # a node with a small number is one of a cluster, if it is no name
+        r"(?: node(?=[^\d\n]{0,20}[1-9]\d) | node\.?js | (?-i:Node)(?!\ [1-3]\b) )",
         {
             "package.json": _json("engines", "node"),
             **dict.fromkeys((".nvmrc", ".node-version"), _first_line),
@@ -179,7 +179,7 @@ def _statement() -> str:
         (?<![\w./@-]) (?: {names} )
         (?: \s+ (?: versions? | image | api | lts ) )?
         \s* (?: \b(?: is | stays\ at | of ) \b | = | : | (?P<least> {_LEAST} ) )? \s*
-        v? (?P<version> \d{{1,4}} (?: \.\d{{1,4}} ){{0,2}} )
+        (?: v | (?<! [a-z] ) ) (?P<version> \d{{1,4}} (?: \.\d{{1,4}} ){{0,2}} )
         (?P<more> \+ | \s+ or\ (?: newer | later | higher | above ) )?
         (?! [\w-] | \.\d | \s* (?: → | -> | to\ v?\d ) )
     """
@@ -187,9 +187,11 @@ def _statement() -> str:
 
 @verbose(ignore_case=True)
 def _other_time() -> str:
-    """Words right before a version that make it one of another time or place."""
+    """Words right before a version that make it one of another time, place or case."""
     return r"""
-        \b (?: since | until | before | after | from | old(?:er)? | unlike | than
+        \b (?: if | when | whether | unless ) \b [^.,;:]* $
+      | \b (?: environments? | packages? | users? | systems? ) \s [\w\s]* $
+      | \b (?: since | until | before | after | from | old(?:er)? | unlike | than
            | instead\ of | was | were | not | dropp?(?:ed|ing)? | without | for
            | upgrad\w+ | moved? | leave | left | to ) \s* $
     """
@@ -198,7 +200,9 @@ def _other_time() -> str:
 def statements(text: str) -> Iterator[StatedValue]:
     """The values that prose states, without those of another time."""
     for found in _statement().finditer(text):
-        if _other_time().search(text, max(0, found.start() - 24), found.start()):
+        before = text[max(0, found.start() - 40) : found.start()]
+        is_question = re.match(r"[^.!;\n]*\?", text[found.end() :])
+        if _other_time().search(before) or is_question:
             continue
         groups = found.groupdict()
         number = next(n for n in range(len(KEYS)) if groups[f"key{n}"])

@@ -3,6 +3,7 @@
 A new tool is a row of TOOLS and a row of CALLS."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice
 from typing import Final, NamedTuple
@@ -15,11 +16,13 @@ _NAME = r"[\w@][\w:.@/-]*"
 
 class Tool(NamedTuple):
     """`files` are base names, or endings of paths that begin with `*`; `targets` reads
-    one of them; a target may also be a file: `places` with the target for `{}`."""
+    one of them; a target may also be a file: `places` with the target for `{}`. A
+    word of `built_in` means what the tool itself can do, unless `before` leads it."""
 
     files: tuple[str, ...]
     targets: Callable[[str], Iterable[str]]
     places: tuple[str, ...] = ()
+    built_in: frozenset[str] = frozenset()
 
 
 class CommandForm(NamedTuple):
@@ -39,14 +42,51 @@ class CommandForm(NamedTuple):
 
 
 _PACKAGE = ("package.json",)
-_GRADLE_FILES = ("build.gradle", "build.gradle.kts", "*.gradle")
+_GRADLE_FILES = ("build.gradle", "*.gradle.kts", "*.gradle")
 _CARGO = ("Cargo.toml",)
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OF_NODE = _words(
+    """add audit cache ci config create dedupe deploy dlx exec fetch help i import info
+    init install link list ls node outdated pack patch plugin prune publish rebuild
+    remove rm root self-update set setup store unlink up update upgrade version view
+    why workspace workspaces"""
+)
+_OF_COMPOSER = _words(
+    """about archive audit browse bump check-platform-reqs clear-cache config
+    create-project depends diagnose dump-autoload dumpautoload exec fund global help
+    init install licenses list outdated prohibits reinstall remove require search
+    self-update show status suggests update upgrade validate why why-not"""
+)
+_OF_CARGO = _words(
+    """add b bench build c check clean clippy d doc fetch fix fmt generate-lockfile help
+    init install locate-project login logout metadata miri new owner package pkgid
+    publish r read-manifest remove report run rustc rustdoc search t test tree uninstall
+    update vendor verify-project version yank"""
+)
+_OF_GRADLE = _words(
+    """assemble build check classes clean dependencies dependencyInsight help init jar
+    javadoc projects properties publish publishToMavenLocal tasks test testClasses
+    wrapper"""
+)
+_OF_MIX = _words(
+    """app.config app.start app.tree archive archive.build archive.install clean cmd
+    compile compile.all deps deps.clean deps.compile deps.get deps.tree deps.unlock
+    deps.update do escript.build escript.install eval format help hex.publish local.hex
+    local.rebar new release run test xref"""
+)
+
 TOOLS: Final[Mapping[str, Tool]] = {
-    "npm run": Tool(_PACKAGE, manifests.json_at("scripts")),
+    "npm run": Tool(_PACKAGE, manifests.json_at("scripts"), built_in=_OF_NODE),
     "turbo run": Tool(("turbo.json",), manifests.turbo),
     "deno task": Tool(("deno.json", "deno.jsonc"), manifests.json_at("tasks")),
-    "composer": Tool(("composer.json",), manifests.json_at("scripts")),
+    "composer": Tool(
+        ("composer.json",), manifests.json_at("scripts"), built_in=_OF_COMPOSER
+    ),
     "make": Tool(("Makefile", "makefile", "GNUmakefile", "*.mk"), manifests.make),
     "just": Tool(
         ("justfile", "Justfile", ".justfile", "*.just"),
@@ -59,7 +99,9 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "mise run": Tool(("mise.toml", ".mise.toml"), manifests.toml_at("tasks")),
     "pixi run": Tool(("pixi.toml",), manifests.toml_at("tasks")),
     "cargo": Tool(
-        ("*.cargo/config.toml", "*.cargo/config"), manifests.toml_at("alias")
+        ("*.cargo/config.toml", "*.cargo/config"),
+        manifests.toml_at("alias"),
+        built_in=_OF_CARGO,
     ),
     "cargo --bin": Tool(
         _CARGO, manifests.cargo_names("bin"), ("src/bin/{}.rs", "src/bin/{}/main.rs")
@@ -74,7 +116,9 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _CARGO, manifests.cargo_names("test"), ("tests/{}.rs", "tests/{}/main.rs")
     ),
     "cargo -p": Tool(_CARGO, manifests.cargo_names("package")),
-    "gradle": Tool(_GRADLE_FILES, manifests.matches(manifests.gradle)),
+    "gradle": Tool(
+        _GRADLE_FILES, manifests.matches(manifests.gradle), built_in=_OF_GRADLE
+    ),
     "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
     "script": Tool(("pyproject.toml",), manifests.python_scripts),
     "pipenv run": Tool(("Pipfile",), manifests.toml_at("scripts")),
@@ -84,13 +128,18 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "nox -s": Tool(("noxfile.py",), manifests.functions("nox.session", "session")),
     "invoke": Tool(("tasks.py",), manifests.functions("task", "invoke.task")),
     "rake": Tool(("Rakefile", "rakefile", "*.rake"), manifests.rake),
-    "mix": Tool(("mix.exs", "*.ex"), manifests.mix),
+    "mix": Tool(("mix.exs", "*.ex"), manifests.mix, built_in=_OF_MIX),
     "dotnet": Tool(("dotnet-tools.json",), manifests.dotnet_tools),
     "port": Tool(
         ("compose.yaml", "compose.yml", "*compose.yaml", "*compose.yml"),
         manifests.ports,
     ),
-    "python -m": Tool((), manifests.nothing, ("{}.py", "{}/__main__.py")),
+    "python -m": Tool(
+        (),
+        manifests.nothing,
+        ("{}.py", "{}/__main__.py"),
+        built_in=sys.stdlib_module_names | {"build", "pip", "pytest", "twine"},
+    ),
 }
 """The tool, as it stands before a target in what is told, and what declares one."""
 
@@ -214,6 +263,7 @@ def called(words: Sequence[str]) -> Iterator[str]:
 
 
 def _targets(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
+    own = TOOLS[call.tool].built_in
     if call.option:
         found = _optional(call.option, words)
     else:
@@ -222,10 +272,11 @@ def _targets(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
         led = len(found) < len(plain) or set(plain[:1]) & set(call.itself)
         found = found if led or call.bare else []
         found = found if call.several else found[:1]
+        own = frozenset() if led else own
     for target in found:
         name = target.rpartition(":")[2] if call.tool == "gradle" else target
         name = name.replace(".", "/") if call.tool == "python -m" else name
-        if re.fullmatch(_NAME, name):
+        if re.fullmatch(_NAME, name) and name not in own:
             yield f"{call.tool} {name}"
 
 
@@ -264,10 +315,10 @@ def split(target: str) -> tuple[str, str]:
 
 
 def declared(tool: str, text: str) -> frozenset[str]:
-    """The targets of a tool that the text of a manifest declares. Raises ValueError
-    for a text that cannot be read."""
+    """The targets of a tool that the text of a manifest declares, none where there is
+    no text. Raises ValueError for one that cannot be read."""
     try:
-        names = TOOLS[tool].targets(text)
+        names = TOOLS[tool].targets(text) if text.strip() else ()
         return frozenset(islice(names, MOST_NAMES))
     except (RecursionError, MemoryError, SyntaxError) as error:
         raise ValueError(str(error)) from error

@@ -92,10 +92,19 @@ function find() {
     }));
     shown.sort((a, b) => rank.get(b) - rank.get(a));
   } else shown.sort(SORTS[sort][1] || SORTS.new[1]);
-  $("tally").textContent = shown.length === items.length ? many(items.length, "entry", "entries") : `${shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")}`;
+  $("tally").textContent = shown.length === items.length ? counted() : `${shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")}`;
   $("rows").style.height = `${Math.max(1, shown.length) * ROW}px`;
   $("list").scrollTop = 0;
   draw();
+}
+
+// What people call an entry is one; a section of prose, an archived entry, a commit and a session are counted apart.
+const NOUNS = { entry: ["entry", "entries"], prose: ["section"], archive: ["archived"], session: ["session"], commit: ["commit"] };
+function counted() {
+  const counts = new Map(Object.keys(NOUNS).map((what) => [what, 0]));
+  for (const item of items) counts.set(item.what, (counts.get(item.what) || 0) + 1);
+  const parts = [...counts].filter(([, n]) => n).map(([what, n]) => what === "archive" ? `${n.toLocaleString("en")} archived` : many(n, ...(NOUNS[what] || [what])));
+  return parts.join(", ") || many(0, "entry", "entries");
 }
 
 function lit(text) {
@@ -125,7 +134,7 @@ function row(item, i) {
   const node = el("div", {
     class: `row ${item.kind}${item.past ? " past" : ""}`, id: `row-${i}`, role: "option", "aria-selected": String(item === chosen),
     "aria-setsize": shown.length, "aria-posinset": i + 1, click: () => open(item),
-  }, el("b", { dir: "auto" }, lit(item.title)), el("span", {}, el("i", {}, item.past ? "retired" : item.kind || item.what), el("i", {}, place), el("em", {}, more)));
+  }, el("b", { dir: "auto" }, titled(item.title)), el("span", {}, el("i", {}, item.past ? "retired" : item.kind || item.what), el("i", { class: "place" }, el("bdi", {}, place)), el("em", {}, more)));
   node.style.top = `${i * ROW}px`;
   return node;
 }
@@ -150,7 +159,7 @@ function open(item, stay = false) {
   draw();
   if (!stay && getComputedStyle($("detail")).display !== "none" && innerWidth <= 860) $("detail").focus();
 }
-const link = (id) => byId.has(id) ? button(named(id), () => open(byId.get(id)), { class: "plain", dir: "auto" }) : el("code", {}, id);
+const link = (id) => byId.has(id) ? button(titled(named(id)), () => open(byId.get(id)), { class: "plain", dir: "auto" }) : el("code", {}, id);
 
 function detail() {
   const item = chosen, box = $("detail");
@@ -160,7 +169,7 @@ function detail() {
   const place = item.line ? `${item.path}:${item.line}` : item.path;
   refill(box,
     button("← All", () => { $("entries").classList.remove("open"); draw(); }, { class: "back" }),
-    el("h2", { dir: "auto" }, lit(item.title)),
+    el("h2", { dir: "auto" }, titled(item.title)),
     el("div", { class: "chips" }, chips.filter((chip) => chip && chip[1]).map(([kind, text]) => el("span", { class: `chip ${kind}` }, text))),
     place ? el("p", { class: "where" }, el("span", {}, place), button("Copy", () => copy(place))) : "",
     item.gone ? el("p", { class: "warn" }, "This entry ", item.gone, ".") : "",
@@ -251,6 +260,7 @@ function prose(text) {
   end();
   return out;
 }
+const titled = (text) => text.split(/(`[^`\n]+`)/).flatMap((part, i) => i % 2 ? el("code", {}, lit(part.slice(1, -1))) : lit(part));
 function inline(text) {
   return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\([^)\n]+\))/).flatMap((part, i) => {
     if (i % 2 === 0) return lit(part);
@@ -324,7 +334,7 @@ function select(options, value, change, label) {
 
 // --- relations: at most so many nodes, the best linked ones, laid out once
 
-const NODES = 220, unlinked = new Set();
+const NODES = 220, LABELLED = 60, unlinked = new Set();
 function graph() {
   const edges = [], degree = new Map(), known = new Set();
   for (const item of items) for (const [kind, other] of item.links) {
@@ -344,7 +354,8 @@ function graph() {
   for (const node of nodes.values()) {
     const item = byId.get(node.id);
     const group = svg("g", { click: () => open(item), pointerenter: () => { told.textContent = `${item.title} (${item.kind || item.what}, ${item.path}:${item.line})`; group.classList.add("over"); }, pointerleave: () => group.classList.remove("over") },
-      svg("circle", { class: `${item.kind}${item.past ? " past" : ""}`, cx: node.x, cy: node.y, r: node.r }), svg("title", {}, item.title));
+      svg("circle", { class: `${item.kind}${item.past ? " past" : ""}`, cx: node.x, cy: node.y, r: node.r }), svg("title", {}, item.title),
+      nodes.size <= LABELLED ? svg("text", { class: "name", x: node.x, y: node.y + node.r + 11, "text-anchor": "middle" }, label(item.title)) : "");
     stage.append(group);
   }
   view(stage, [...nodes.values()]);
@@ -354,6 +365,7 @@ function graph() {
     ids.length ? el("div", { class: "panel" }, stage, told, left ? el("p", { class: "soft" }, `${many(left, "entry", "entries")} with fewer relations ${left === 1 ? "is" : "are"} not drawn.`) : "") : el("p", { class: "none" }, "No entry names another one."),
     ids.length ? el("div", { class: "panel" }, el("h3", {}, "Best linked"), el("ul", { class: "events" }, ids.slice(0, 60).map((id) => el("li", {}, el("time", {}, many(degree.get(id), "relation")), el("b", { class: byId.get(id).kind }, byId.get(id).kind), link(id))))) : "");
 }
+const label = (title) => { const last = title.split(" > ").pop().split(": - ").pop().replaceAll("`", ""); return last.length > 24 ? `${last.slice(0, 23)}…` : last; };
 function settle(nodes, edges) {
   for (let turn = 0, heat = 1; turn < 160; turn++, heat *= .98) {
     for (let i = 0; i < nodes.length; i++) {
@@ -365,7 +377,7 @@ function settle(nodes, edges) {
       a.u -= a.x * (innerWidth > 860 ? .007 : .014); a.v -= a.y * .014;
     }
     for (const [a, b] of edges) {
-      const x = b.x - a.x, y = b.y - a.y, pull = (Math.hypot(x, y) - 46) * .0009 * 20 / (20 + a.r + b.r);
+      const x = b.x - a.x, y = b.y - a.y, pull = (Math.hypot(x, y) - 80) * .0009 * 20 / (20 + a.r + b.r);
       a.u += x * pull; a.v += y * pull; b.u -= x * pull; b.v -= y * pull;
     }
     for (const node of nodes) {
@@ -375,7 +387,7 @@ function settle(nodes, edges) {
   }
 }
 function view(stage, nodes) {
-  const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y), pad = 40;
+  const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y), pad = 70;
   const box = [Math.min(...xs) - pad, Math.min(...ys) - pad, Math.max(...xs) - Math.min(...xs) + 2 * pad, Math.max(...ys) - Math.min(...ys) + 2 * pad];
   const set = () => stage.setAttribute("viewBox", box.join(" "));
   stage.zoom = (by) => { box[0] += box[2] * (1 - by) / 2; box[1] += box[3] * (1 - by) / 2; box[2] *= by; box[3] *= by; set(); };
@@ -403,7 +415,7 @@ function pairOf({ what, path, detail, two: [a, b] }) {
   const terms = (item) => new Set(`${item.title} ${item.text}`.toLowerCase().match(/[\p{L}\p{N}_.-]+/gu));
   const sides = [[a, b], [b, a]].map(([one, other]) => {
     const theirs = terms(other);
-    const marked = `${one.text || ""}`.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part);
+    const marked = `${one.text || ""}`.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part.replaceAll("`", ""));
     return el("div", {}, el("h4", {}, link(one.id)), el("p", { class: "soft" }, `${one.path}:${one.line} · ${days(one.age)} · used ${one.count}×`), el("div", { class: "text", dir: "auto" }, marked));
   });
   const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
@@ -548,6 +560,7 @@ function begin(id) {
   tab = "";
   chosen = byId.get(id) || null;
   find();
+  if (chosen) $("entries").classList.add("open");
   show(wanted);
   if (wanted !== "entries") detail();
 }
@@ -573,14 +586,29 @@ addEventListener("resize", draw);
 addEventListener("keydown", keys);
 const asked = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
 if (VIEWS[asked]) data.start = asked;
-begin(asked.startsWith("e/") ? asked.slice(2) : "");
-if (data.served) {
-  history.replaceState(null, "", location.pathname + location.hash);
-  $("undo").hidden = false;
-  $("undo").addEventListener("click", () => act({ do: "undo" }));
-  stay();
+// Loaded again, the page has no memory in it: this window's own key asks for it.
+const KEY = "mem-key";
+async function again() {
+  const served = sessionStorage.getItem(KEY) || "";
+  const reply = await fetch("page", { method: "POST", headers: { "X-Mem-Token": served } });
+  if (!reply.ok) throw new Error(await reply.text());
+  data = { ...await reply.json(), served };
 }
-const idle = self.requestIdleCallback || ((work) => setTimeout(() => work({ timeRemaining: () => 8 }), 30));
-let warmed = 0;
-idle(function warm(left) { while (warmed < items.length && left.timeRemaining() > 2) hay(items[warmed++]); if (warmed < items.length) idle(warm); });
+function started() {
+  document.title = `Memory of ${data.name}`;
+  $("name").textContent = data.name;
+  begin(asked.startsWith("e/") ? asked.slice(2) : "");
+  if (data.served) {
+    sessionStorage.setItem(KEY, data.served);
+    history.replaceState(null, "", location.pathname + location.hash);
+    $("undo").hidden = false;
+    $("undo").addEventListener("click", () => act({ do: "undo" }));
+    stay();
+  }
+  const idle = self.requestIdleCallback || ((work) => setTimeout(() => work({ timeRemaining: () => 8 }), 30));
+  let warmed = 0;
+  idle(function warm(left) { while (warmed < items.length && left.timeRemaining() > 2) hay(items[warmed++]); if (warmed < items.length) idle(warm); });
+}
+if (data.shell) again().then(started, () => document.querySelector("main").replaceChildren(el("p", { class: "none" }, "This address worked once. mem browse --serve gives another.")));
+else started();
 })();

@@ -42,9 +42,18 @@ def write(project: "Project", report: "BrowseReport", path: str) -> Path:
 
 def render(report: "BrowseReport", served: str = "") -> str:
     """The page; `served` is what its requests must carry when a server is behind it."""
+    return _framed(report.name, data(report, served), reaches=bool(served))
+
+
+def shell() -> str:
+    """The page of a server before it was told who asks: nothing of memory is in it."""
+    return _framed("", '{"shell":true}', reaches=True)
+
+
+def _framed(name: str, document: str, *, reaches: bool) -> str:
     style = table("views/browse.css")
     script = table("views/browse.js")
-    reach = "connect-src 'self'" if served else "connect-src 'none'"
+    reach = "connect-src 'self'" if reaches else "connect-src 'none'"
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {reach};"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script';"
@@ -52,9 +61,9 @@ def render(report: "BrowseReport", served: str = "") -> str:
     )
     parts = {
         "policy": escape(policy),
-        "name": escape(for_display(report.name)),
+        "name": escape(for_display(name)),
         "style": style,
-        "data": data(report, served),
+        "data": document,
         "script": script,
     }
     # The slots of the frame are filled once: no text can be a slot.

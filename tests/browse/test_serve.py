@@ -85,11 +85,16 @@ def test_only_the_page_itself_is_answered(project: Project) -> None:
             {"X_Mem_Token": server.once},
             {"X_Mem_Token": ""},
         ):
-            for place in ("/act", "/alive"):
+            for place in ("/act", "/alive", "/page"):
                 assert ask(server, "POST", place, task, **wrong)[0] == 403, wrong
         once = f"/?token={server.once}"
         assert ask(server, "GET", once, Host=f"evil.example:{port}")[0] == 403
-        assert ask(server, "GET", "/")[0] == ask(server, "GET", "/?token=x")[0] == 403
+        assert ask(server, "GET", "/?token=x")[0] == 403
+        code, text = ask(server, "GET", "/")  # the frame alone
+        assert code == 200
+        assert server.key not in text
+        assert "zebra" not in text
+        assert project.root.name not in text
         code, text = ask(server, "GET", once)
         assert code == 200
         assert server.key in text
@@ -178,6 +183,9 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
         )
         assert path.read_bytes() == before
         assert server.open == 1
+        browser.js("location.reload()")
+        browser.until("return document.querySelectorAll('.row').length === 1")
+        browser.until("return !document.getElementById('undo').hidden")
         assert browser.log() == []
         browser.open("about:blank")
         running.join(20)
@@ -198,7 +206,7 @@ def test_control_c_ends_it(project: Project) -> None:
         assert address.hostname == "127.0.0.1"
         assert address.query.startswith("token=")
         connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
-        connection.request("GET", "/")
+        connection.request("GET", "/act")
         assert connection.getresponse().status == 403
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0

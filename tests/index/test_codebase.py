@@ -207,6 +207,57 @@ def test_time_is_bounded(project: Project) -> None:
         assert anchors.update(app.index, Path(project.root), again=True).untold == 0
 
 
+def test_a_place_outside_hides_no_other(project: Project) -> None:
+    """git refuses a question about a path that leaves the tree."""
+    started(project)
+    project.git("rm", "-q", "src/old.py")
+    project.commit("gone")
+    text = "See `./../../x/y.py`, [z](src/../../z.py) and `src/old.py`."
+    entry = project.entry("E", text, id="e1", paths=["../shared/**"])
+    project.write("MEMORY.md", entry)
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    assert ["src/old.py, gone since" in row["detail"] for row in rows] == [True]
+
+
+def test_a_folder_by_its_slash(project: Project) -> None:
+    """Also one at the top; what a build makes, and git is to ignore, is not gone."""
+    for path in ("fixtures/a.py", "dist/b.py", "dist/c.py"):
+        project.write(path, "x = 1\n")
+    project.commit("start")
+    project.git("rm", "-qr", "fixtures", "dist")
+    project.write(".gitignore", "dist/\n")
+    project.commit("gone")
+    text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`."
+    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    commit = project.git("rev-parse", "--short", "HEAD").strip()
+    assert [row["detail"] for row in rows] == [
+        f"E: names fixtures/, gone since {commit}"
+    ]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The helper `load_rows()` was\nremoved in May.",
+        "It had `load_rows()` at first. This is no longer so.",
+        "Originally `load_rows()` did it.",
+    ],
+)
+def test_a_sentence_that_tells_what_is_gone(text: str) -> None:
+    """Over the ends of lines; what is in a code span tells nothing, nor what stands
+    in the next sentence."""
+    assert anchors_of({}, text) == set()
+    other = f"{text}\n\nThen `make_rows()`, `git log --diff removed`. It was dropped."
+    assert anchors_of({}, other) == set()
+    other = f"{text}\n- Then `$make_rows`, `rows.removed_at`. A flag was dropped."
+    assert anchors_of({}, other) == {
+        Anchor("name", "make_rows"),
+        Anchor("name", "removed_at"),
+    }
+
+
 def test_without_git(project: Project, tmp_path: Path) -> None:
     """Outside of a repository doctor says that it cannot tell."""
     folder = tmp_path / "plain"

@@ -26,6 +26,7 @@ AGREES = (
 )
 DIFFERS = {
     "Use Node 18.": "says Node 18, package.json says >=20 <23",
+    "Built with Node 8": "says Node 8, package.json says >=20 <23",
     "Node 18+ is needed": "says Node 18+, package.json says >=20 <23",
     "We pin pnpm 8.": "says pnpm 8, package.json says 9.4.0",
     "Needs VS Code 1.80": "says VS Code 1.80+, package.json says ^1.90.0",
@@ -47,6 +48,8 @@ SILENT = (
         "Ruby 3.2",
         "port 1",
     ),
+    *("For packages with Python 3.9+", "If you use Node 16, upgrade.", "On Node 16?"),
+    *("`x install --python=python3.9`", "`y` says `cow 2, Python 3.9.1`", "python3.8"),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 

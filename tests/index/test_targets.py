@@ -156,6 +156,12 @@ CASES = {
 }
 
 
+def one_entry(project: Project, text: str) -> str:
+    """What mem doctor --stale says of a text, as the only memory there is."""
+    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    return states(project).get("E", "")
+
+
 def states(project: Project) -> dict[str, str]:
     """The detail of mem doctor --stale for each entry, by its title."""
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
@@ -183,6 +189,50 @@ def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
     found = states(project)
     assert set(found) == {f"G{number}" for number in range(len(case.gone))}
     assert all(f"gone since {commit}" in detail for detail in found.values()), found
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "command"),
+    [
+        ("build.gradle", "task build {\n}\n", "./gradlew build"),
+        ("build.gradle.kts", 'tasks.named("dokka") {}\n', "./gradlew dokka"),
+        ("package.json", '{"scripts": {"install": "x"}}', "pnpm install"),
+        ("venv.py", "x = 1\n", "python -m venv"),
+    ],
+)
+def test_what_the_tool_itself_can_do_is_never_gone(
+    project: Project, file: str, before: str, command: str
+) -> None:
+    project.write(file, before)
+    project.commit("start")
+    project.git("rm", "-q", file)
+    project.commit("without")
+    assert one_entry(project, f"Run `{command}`.") == ""
+
+
+def test_the_targets_of_a_manifest_that_is_deleted(project: Project) -> None:
+    """Each form has a reader of its own; none of them fails at no text."""
+    for case in CASES.values():
+        project.write(case.file, case.before)
+        project.commit("start")
+        project.git("rm", "-q", case.file)
+        project.commit("no manifest")
+        commit = project.git("rev-parse", "--short=9", "HEAD").strip()
+        assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
+
+
+def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
+    project: Project,
+) -> None:
+    """What others declared is known to be gone."""
+    project.write("web/package.json", '{"scripts": {"e2e": "x"}}')
+    project.write("app/package.json", '{"scripts": {"shots": "x"}}')
+    project.commit("start")
+    project.write("web/package.json", "{")
+    project.write("app/package.json", "{}")
+    project.commit("torn")
+    assert one_entry(project, "Run `npm run e2e`.") == ""
+    assert "gone since" in one_entry(project, "Run `npm run shots`.")
 
 
 @pytest.mark.unit

@@ -1,0 +1,179 @@
+"""Names in old documents held against the code of today:
+python -m tests.bench.freshness CLONE... [--show] [--planted] [--marks N].
+
+CLONE is a local git repository with years of history; nothing is fetched or written.
+What its documents said at two older commits is the memory. The truth comes from git's
+trees and the words of blobs, read by `tests.bench.history`, not by what is measured."""
+
+import argparse
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from memcli.index.anchors import anchors_of
+from memcli.index.codebase import Codebase
+from memcli.index.fates import GONE, MOVED, Anchor, Fate
+from tests.bench.history import Snapshot, older_commits, sentences
+
+Held = dict[Anchor, Fate]
+
+
+class Verdict(NamedTuple):
+    """What a name in a sentence is by the history, and by mem's mark of it."""
+
+    clone: str
+    kind: str
+    name: str
+    sentence: str
+    fate: Fate | None = None
+
+
+class Result(NamedTuple):
+    """The gone names with their marks, the standing names, and marks beyond both."""
+
+    gone: list[Verdict]
+    standing: list[Verdict]
+    others: list[Verdict]
+
+
+def fates_of(top: Path, texts: Iterable[str], seconds: float) -> Held:
+    """What mem says of all that these texts name."""
+    anchors = {anchor for text in texts for anchor in anchors_of({}, text)}
+    tree = Codebase(top, top, time.monotonic() + seconds)
+    return tree.fates(anchors, {}, "")
+
+
+def lost(held: Held, text: str) -> dict[str, tuple[Anchor, Fate]]:
+    """The marks of a text, by the name as it is written, slashes aside."""
+    return {
+        plain(anchor.text): (anchor, held[anchor])
+        for anchor in anchors_of({}, text)
+        if held[anchor].state in (GONE, MOVED)
+    }
+
+
+def plain(name: str) -> str:
+    """A name without its tool and the slashes around it."""
+    return name.rpartition(" ")[2].removeprefix("./").strip("/")
+
+
+def marked(marks: dict[str, tuple[Anchor, Fate]], name: str) -> Fate | None:
+    """The mark that a name has, if also by a longer or a shorter path."""
+    name = plain(name)
+    for shown, (_, fate) in marks.items():
+        same = shown == name or f"/{shown}".endswith(f"/{name}")
+        if same or f"/{name}".endswith(f"/{shown}"):
+            return fate
+    return None
+
+
+def measured(top: Path, seconds: float) -> Result:
+    """The memory of two older commits of a clone against its code of today."""
+    today = Snapshot(top, "HEAD")
+    result = Result([], [], [])
+    for commit in older_commits(top):
+        then = Snapshot(top, commit)
+        told = list(dict.fromkeys(sentences(then)))
+        held = fates_of(top, told, seconds)
+        for text in told:
+            marks = lost(held, text)
+            names = list(then.named(text))
+            for kind, name in names:
+                verdict = Verdict(top.name, kind, name, text, marked(marks, name))
+                known = result.standing if today.has(kind, name) else result.gone
+                known.append(verdict)
+            seen = {plain(name) for _, name in names}
+            result.others.extend(
+                Verdict(top.name, anchor.kind, anchor.text, text, fate)
+                for shown, (anchor, fate) in marks.items()
+                if not any(marked({shown: (anchor, fate)}, name) for name in seen)
+            )
+    return result
+
+
+def present(top: Path, seconds: float) -> list[Verdict]:
+    """The names that stand in the documents of today, with any mark on them."""
+    today = Snapshot(top, "HEAD")
+    told = list(dict.fromkeys(sentences(today)))
+    held = fates_of(top, told, seconds)
+    return [
+        Verdict(top.name, kind, name, text, marked(lost(held, text), name))
+        for text in told
+        for kind, name in today.named(text)
+    ]
+
+
+def unique(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """One verdict a name of a clone; one that has no mark stands for all."""
+    kept: dict[tuple[str, str, str], Verdict] = {}
+    for verdict in sorted(verdicts, key=lambda each: each.fate is not None):
+        kept.setdefault((verdict.clone, verdict.kind, verdict.name), verdict)
+    return list(kept.values())
+
+
+def shares(title: str, verdicts: Sequence[Verdict], *, wanted: bool) -> Iterator[str]:
+    """A line for all, and one for each kind: how many are as they should be."""
+    right = Counter(v.kind for v in verdicts if (v.fate is not None) is wanted)
+    every = Counter(verdict.kind for verdict in verdicts)
+    yield f"{title}: {right.total()} of {every.total()}"
+    for kind, number in sorted(every.items()):
+        yield f"  {kind}: {right[kind]} of {number}"
+
+
+def line_of(verdict: Verdict) -> str:
+    """A verdict as one line to read."""
+    text = re.sub(r"\s+", " ", verdict.sentence)
+    at = max(0, text.find(verdict.name) - 70)
+    fate = verdict.fate
+    told = f"{fate.state} {fate.commit} {fate.now}" if fate is not None else "no mark"
+    row = f"{verdict.clone} {verdict.kind} {verdict.name} [{told}]"
+    return f"{row} … {text[at : at + 190]}"
+
+
+def main() -> None:
+    """Measure the clones that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("clones", nargs="+", type=Path)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--show", action="store_true", help="what is missed and false")
+    parser.add_argument("--marks", type=int, default=0, help="so many marks to read")
+    given = parser.parse_args()
+    gone: list[Verdict] = []
+    standing: list[Verdict] = []
+    others: list[Verdict] = []
+    today: list[Verdict] = []
+    for clone in given.clones:
+        top = clone.resolve()
+        result = measured(top, given.seconds)
+        gone += result.gone
+        standing += result.standing
+        others += result.others
+        today += present(top, given.seconds)
+    gone, standing = unique(gone), unique(standing)
+    others, today = unique(others), unique(today)
+    for row in shares("gone names found", gone, wanted=True):
+        print(row)
+    for row in shares("old names that stand, unmarked", standing, wanted=False):
+        print(row)
+    for row in shares("names of today, unmarked", today, wanted=False):
+        print(row)
+    print(f"marks on what the truth does not know: {len(others)}")
+    if given.show:
+        false = [v for v in (*standing, *today) if v.fate is not None]
+        missed = [verdict for verdict in gone if verdict.fate is None]
+        for title, verdicts in ("MISSED", missed), ("FALSE", false), ("OTHER", others):
+            for verdict in verdicts:
+                print(title, line_of(verdict))
+    if given.marks:
+        every = [v for v in (*gone, *standing, *others) if v.fate is not None]
+        few = random.Random(7).sample(every, min(given.marks, len(every)))
+        for verdict in few:
+            print("MARK", line_of(verdict))
+
+
+if __name__ == "__main__":
+    main()
