@@ -101,11 +101,15 @@ class Declared:
         return sorted(found, key=lambda path: (path.count("/"), path))
 
     def _targets(self, tool: str, path: str) -> frozenset[str]:
-        """What a manifest declares; nothing where it cannot be read, which is noted."""
+        """What can be called by a manifest; nothing where it cannot be read, which is
+        noted."""
         if (tool, path) not in self._known:
             self._known[tool, path] = frozenset()
             with self._noting(path):
-                self._known[tool, path] = targets.declared(tool, self._text(path))
+                text = self._text(path)
+                configured = targets.TOOLS[tool].configured(text)
+                names = targets.declared(tool, text).union(configured)
+                self._known[tool, path] = names
         return self._known[tool, path]
 
     def _text(self, path: str) -> str:
