@@ -207,8 +207,8 @@ class Codebase:
         places = [a for a in missing if a.kind in ("path", "glob")]
         # git says nothing at all where one of the places is outside
         inside = [a for a in places if ".." not in a.text.split("/")]
-        ignored = self._ignored(anchor.text for anchor in inside)
-        wanted = [anchor for anchor in inside if anchor.text not in ignored]
+        ignored = self._ignored(_folder(anchor.text) for anchor in inside)
+        wanted = [a for a in inside if _folder(a.text) not in ignored]
         fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
         shape = git.log_format("%h", "%cs")
@@ -222,9 +222,8 @@ class Codebase:
         return fates
 
     def _ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those of these paths that git is to ignore: what a build makes, and what
-        each has of their own."""
-        given = "\0".join(paths)
+        """Those of these paths that git is to ignore: what a build makes."""
+        given = "\0".join(filter(None, paths))
         asked = "check-ignore", "--no-index", "--stdin", "-z"
         return (
             set((self.git(*asked, given=given) or "").split("\0")) if given else set()
@@ -380,6 +379,15 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     out = tree.git("show", *options.split(), commit) or ""
     fields = out.strip("\n").split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def _folder(path: str) -> str:
+    """The folder that a path is, by having no ending, or that it lies in; "" for a
+    file at the top."""
+    above, _, name = path.rpartition("/")
+    if "." not in name.strip("."):
+        return path
+    return f"{above}/" if above else ""
 
 
 def is_prose(path: str) -> bool:
