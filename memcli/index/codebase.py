@@ -225,9 +225,8 @@ class Codebase:
         """Those of these paths that git is to ignore: what a build makes."""
         given = "\0".join(filter(None, paths))
         asked = "check-ignore", "--no-index", "--stdin", "-z"
-        return (
-            set((self.git(*asked, given=given) or "").split("\0")) if given else set()
-        )
+        out = self.git(*asked, given=given) if given else None
+        return set(filter(None, (out or "").split("\0")))
 
     def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
         """What the last of these commits that took a path away made of it."""
