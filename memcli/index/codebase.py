@@ -55,6 +55,8 @@ class Codebase:
         self.deadline = deadline
         self.revision = revision
         self.declared = Declared(self)
+        self.has_gaps = False
+        """Whether old versions of files were asked for that this clone has not."""
 
     def fates(
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
@@ -78,10 +80,15 @@ class Codebase:
         fates |= self.declared.removed(scripts)
         fates |= self._removed_words(names)
         is_shallow = ((git.common_dir(self.top) or self.top) / "shallow").is_file()
-        if not is_shallow:
-            return fates
         # What is not in this part of the history may be in the other.
-        return {anchor: fate for anchor, fate in fates.items() if fate.state != NEVER}
+        unsure = {*missing} if is_shallow else {*scripts, *names}
+        if not (is_shallow or self.has_gaps):
+            return fates
+        return {
+            anchor: fate
+            for anchor, fate in fates.items()
+            if fate.state != NEVER or anchor not in unsure
+        }
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -305,10 +312,18 @@ class Codebase:
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             given = (part for a in some for part in ("-e", a.text))
-            words = set(
-                (self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split()
-            )
+            words = self._words(*given, commit)
             yield from (a for a in some if a.text in words)
+
+    def _words(self, *asked: str) -> set[str]:
+        """The words that a search of the code prints; a clone may lack some of it."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            return set()
+        words = "grep", "-ohwFI", *asked, "--", *_CODE
+        done = git.run(words, self.top, left)
+        self.has_gaps |= done.returncode > 1
+        return set(done.stdout.split())
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
         """The commits that took these away after one that had them, found by halving
@@ -355,8 +370,9 @@ def _broken(tree: Codebase, citation: Citation) -> Fate:
     out = tree.git("log", *shape, "--", citation.path) or ""
     later = ""
     for row in out.splitlines():
-        version = f"{row.split(' ')[0]}:{citation.path}"
-        if stands(citation, tree.git("show", version) or ""):
+        text = tree.git("show", f"{row.split(' ')[0]}:{citation.path}")
+        if text is None or stands(citation, text):
+            later = later if text is not None else ""
             break
         later = row
     commit, _, day = later.partition(" ")

@@ -27,6 +27,7 @@ class Tree(Protocol):
     top: Path
     revision: str
     deadline: float
+    has_gaps: bool
 
     @property
     def files(self) -> frozenset[str]: ...  # noqa: D102
@@ -49,6 +50,7 @@ class Declared:
         self.unread = dict[str, str]()
         """Manifests that cannot be read, and why."""
         self._known = dict[tuple[str, str], frozenset[str]]()
+        self._by_ending = dict[str, list[str]]()
 
     def has(self, anchor: Anchor) -> bool:
         """Whether a target can be called today."""
@@ -91,14 +93,17 @@ class Declared:
 
     def _files(self, names: Iterable[str]) -> list[str]:
         """The tracked files of these names, or endings after `*`, from the top down."""
-        found: list[str] = []
-        for name in names:
-            if name.startswith("*"):
-                ending = name.removeprefix("*")
-                found += [path for path in self.tree.files if path.endswith(ending)]
-            else:
-                found += self.tree.ends.get(name, ())
+        found = {path for name in names for path in self._named_so(name)}
         return sorted(found, key=lambda path: (path.count("/"), path))
+
+    def _named_so(self, name: str) -> Sequence[str]:
+        if not name.startswith("*"):
+            return self.tree.ends.get(name, ())
+        if name not in self._by_ending:  # one walk over all files for all that ask
+            ending = name.removeprefix("*")
+            paths = [path for path in self.tree.files if path.endswith(ending)]
+            self._by_ending[name] = paths
+        return self._by_ending[name]
 
     def _targets(self, tool: str, path: str) -> frozenset[str]:
         """What can be called by a manifest; nothing where it cannot be read, which is
@@ -180,6 +185,10 @@ class Declared:
         names = "".join(f"{name}\n" for name in dict.fromkeys(wanted))
         sizes = self.tree.git("cat-file", "--batch-check", given=names) or ""
         rows = [row.split() for row in sizes.splitlines()]
+        lacking = [
+            row for row in rows if row[1:] == ["missing"] and set(row[0]) > {"0"}
+        ]
+        self.tree.has_gaps |= bool(lacking)
         small = [
             row[0]
             for row in rows

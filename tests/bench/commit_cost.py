@@ -104,8 +104,12 @@ def main() -> None:
             with_commit.append(checked(top, 1)[0])
             without.append(checked(top, 1)[0])
         more = min(with_commit) - min(without)
-        print(f"after a commit {min(with_commit):.0f} ms, without {min(without):.0f} ms")
-        print(f"more after a commit: {more:.0f} ms of CPU; load {os.getloadavg()[0]:.1f}")
+        print(
+            f"after a commit {min(with_commit):.0f} ms, without {min(without):.0f} ms"
+        )
+        print(
+            f"more after a commit: {more:.0f} ms of CPU; load {os.getloadavg()[0]:.1f}"
+        )
 
 
 if __name__ == "__main__":
