@@ -13,6 +13,7 @@ from memcli.views import setup as view
 from memcli.views.text import in_one_line, put, say
 
 if TYPE_CHECKING:
+    from memcli.commands.index import IndexReport
     from memcli.install.targets import Changes
     from memcli.postgres.push import PushReport
 
@@ -59,26 +60,21 @@ def init(
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory
     files; and on request lets git, agents and CI call mem by themselves."""
-    from memcli.commands.init import InitRequest, run
-
     dry_run = mem.options.dry_run
     if url and not home_git:
         raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
     if home_git:
-        from memcli.commands.sync import HomeRepository
-
-        report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
-        _say_report(mem, report, remove=remove)
+        _home_repository(mem, url, remove=remove)
         return
+    from memcli.commands.init import InitRequest, run
+
     asks = not (dry_run or remove)
-    # without a target named, --remove takes back all of them
-    takes_all = everything and not remove
     flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     request = InitRequest(
-        git=git or takes_all,
-        agents=tuple(name for name, named in flags.items() if named or takes_all),
-        ci=ci or takes_all,
-        instructions=agents or takes_all,
+        git=git,
+        agents=tuple(name for name, given in flags.items() if given),
+        ci=ci,
+        instructions=agents,
         user=user,
         shared=shared,
         remove=remove,
@@ -88,8 +84,17 @@ def init(
         learn_with=_learner(mem, learn_with, asks=asks),
     )
     _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
-    if asks and (history or everything or _wants_history(mem)):
+    if asks and (history or _wants_history(mem)):
         add_history(mem, progress)
+
+
+def _home_repository(mem: App, url: str, *, remove: bool) -> None:
+    """Make the home folder's memory a repository of its own, or take that back."""
+    from memcli.commands.sync import HomeRepository
+
+    dry_run = mem.options.dry_run
+    report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
+    _say_report(mem, report, remove=remove)
 
 
 def _learner(mem: App, named: str, *, asks: bool) -> str:
@@ -171,22 +176,18 @@ def index(
     history: bool = flag("--history", "Add all that agents' sessions and commits say."),
 ) -> int:
     """Bring the index to the state of the memory files."""
-    checks_too_much = check and (push or trust)
-    if checks_too_much or (archived and not push):
-        what = "--archived goes with --push, --check with neither --push nor --trust"
-        raise UsageError(what, "mem index --help")
+    _check_flags(check=check, writes=push or trust, unsent=archived and not push)
     if history or key:
         return add_history(mem, progress, key)
-    if check:
-        return _check_index(mem, progress)
     if trust:
         _take_over_vectors(mem)
-    with progress:
-        report = fast.indexed(mem, progress, rebuild=rebuild)
+    report = _indexed(mem, progress, check=check, rebuild=rebuild)
     code = fast.name_index_problems(mem, report)
     sent = _push(mem, progress, archived=archived) if push else None
     if mem.options.json:
         put(json.of(report, **view.index_keys(report, sent)))
+    elif check:
+        put("\n".join(map(in_one_line, report.stale)))
     else:
         fast.show_index(mem, report)
         put(view.push_text(sent) if sent is not None else "")
@@ -194,19 +195,23 @@ def index(
     return code
 
 
-def _check_index(mem: App, progress: Progress) -> int:
-    """Say what the index does not have yet; write nothing."""
-    from memcli.commands.index import check
+def _check_flags(*, check: bool, writes: bool, unsent: bool) -> None:
+    """Raise UsageError for flags of mem index that do not go together."""
+    if unsent or (check and writes):
+        what = "--archived goes with --push, --check with neither --push nor --trust"
+        raise UsageError(what, "mem index --help")
+
+
+def _indexed(
+    mem: App, progress: Progress, *, check: bool, rebuild: bool
+) -> "IndexReport":
+    """The index brought up to date, or compared with the files and left as it is."""
+    from memcli.commands import index as command
 
     with progress:
-        report = check(mem)
-    code = fast.name_index_problems(mem, report)
-    if mem.options.json:
-        put(json.of(report, **view.index_keys(report, None)))
-    else:
-        put("\n".join(map(in_one_line, report.stale)))
-    fast.require_vectors(report)
-    return code
+        if check:
+            return command.check(mem)
+        return fast.indexed(mem, progress, rebuild=rebuild)
 
 
 def _push(mem: App, progress: Progress, *, archived: bool) -> "PushReport":

@@ -184,13 +184,7 @@ def in_lines(items: Iterable[str]) -> tuple[str, ...]:
 def _plan(app: App, request: AddRequest) -> AddReport:
     project = app.project
     today = project.now.isoformat()
-    title = request.title
-    text = request.text
-    if not title:
-        title, text = _title(text)
-    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
-    parts = (f"## [{today}] {title}", text.strip("\n"), steps)
-    body = "\n".join(part for part in parts if part.strip())
+    title, body = _worded(request, today)
     near = _near(app, request)
     if known := _reinforced(app, near, body):
         return known
@@ -218,6 +212,17 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         patches=context.patches_of(project, changes),
         superseded=((old.id, old.title),) if old is not None else (),
     )
+
+
+def _worded(request: AddRequest, today: str) -> tuple[str, str]:
+    """The title, and the body with it as its heading."""
+    title = request.title
+    text = request.text
+    if not title:
+        title, text = _title(text)
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
+    parts = (f"## [{today}] {title}", text.strip("\n"), steps)
+    return title, "\n".join(part for part in parts if part.strip())
 
 
 def refuse_taken_back(app: App, body: str) -> None:
@@ -340,18 +345,22 @@ def target(
 def _folder_of(project: Project, level: str, job: str, task: str) -> str:
     """The folder of a job or task. Raises UsageError where none is named."""
     here = project.view
-    is_of_task = level == "task"
     in_old_layout = here.task and not here.job
-    if is_of_task and in_old_layout and not (job or task):
+    if level == "task" and in_old_layout and not (job or task):
         return here.inside
-    job = job or here.job
-    task = task or here.task
-    if not job or (is_of_task and not task):
-        missing = "task" if job else "job"
-        hint = f"name it with --{missing}, or run inside its folder"
-        raise UsageError(f"--level {level} needs a {missing}", hint)
-    folder = context.job_folder(project, job)
-    return context.task_folder(project, folder, task) if is_of_task else folder
+    job = _named("job", job or here.job, level)
+    if level == "job":
+        return context.job_folder(project, job)
+    task = _named("task", task or here.task, level)
+    return context.task_folder(project, context.job_folder(project, job), task)
+
+
+def _named(what: str, name: str, level: str) -> str:
+    """The name of a job or task. Raises UsageError where there is none."""
+    if not name:
+        hint = f"name it with --{what}, or run inside its folder"
+        raise UsageError(f"--level {level} needs a {what}", hint)
+    return name
 
 
 def read_target(project: Project, path: str, name: str) -> MemoryFile:

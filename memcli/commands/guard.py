@@ -1,6 +1,6 @@
 """mem guard: which lessons bind, what they would stop, and switching them on and off."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -258,15 +258,19 @@ def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
     return SuggestReport(tuple(found), lessons)
 
 
+def _lines_of(calls: Iterable[PastCall], session: str) -> list[str]:
+    """The shell lines of a session."""
+    return [call.line for call in calls if call.line and call.session == session]
+
+
 def _suggested(
     app: App, candidate: Candidate, place: str, calls: Sequence[PastCall]
 ) -> Suggested | None:
     values = dict(candidate.values)
     if values.get("guard") in MODES:
         return None
-    session = str(values.get("session_id") or "")
-    past = [call.line for call in calls if call.line and call.session == session]
     text = app.guarded(lambda: app.index.entries.text(candidate))
+    past = _lines_of(calls, str(values.get("session_id") or ""))
     made = suggest(candidate.title, body_of(text, candidate.title), past)
     if not (made.commands or made.paths):
         return None
@@ -276,7 +280,7 @@ def _suggested(
         unless=_texts(values, "unless"),
     )
     if written.commands or written.paths:
-        made = written
+        made = written  # what the lesson itself names goes before
     wanted = {"guard": DENY, **suggested_values(made, {})}
     guard = read_guard(candidate.entry, candidate.title, wanted, place, "")
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]

@@ -3,7 +3,7 @@ that back."""
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.guard.stops import first_guard
+from memcli.history import record_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
@@ -19,7 +20,7 @@ from memcli.project.elsewhere import line_for
 from memcli.project.links import memory_links
 from memcli.project.listing import Listing
 from memcli.storage.durable import discard, sweep
-from memcli.storage.files import state_dir
+from memcli.storage.files import in_megabytes, state_dir
 
 LEARNERS = ("claude", "codex", "anthropic", "rules")
 """What sessions may be learned from with."""
@@ -43,6 +44,8 @@ class InitRequest(NamedTuple):
 
     @property
     def named(self) -> bool:
+        """Whether what is to call mem was named; `user`, `shared` and `all` name
+        nothing."""
         return bool(self.git or self.agents or self.ci or self.instructions)
 
     @property
@@ -50,6 +53,17 @@ class InitRequest(NamedTuple):
         """Whether all that mem init did in the repository goes, not the user's own
         wiring alone."""
         return self.remove and not self.named and (self.everything or not self.user)
+
+    @property
+    def names_place(self) -> bool:
+        """Whether it says in whose settings the hooks of agents go."""
+        return self.user or self.shared
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether it concerns the user's own settings alone, so that no repository is
+        needed."""
+        return self.user and bool(self.remove or self.agents)
 
     @property
     def wired(self) -> bool:
@@ -60,8 +74,8 @@ class InitRequest(NamedTuple):
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     """Bring every file that was asked for to its new text, all or nothing; twice is
     once."""
-    project = app.project
-    root = project.root
+    root = app.project.root
+    request = _in_full(request)
     _check(root, request)
     if not dry_run:
         _finish_killed_run(app)
@@ -69,12 +83,9 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if top is not None:
         _check_git_dir(top, request.git_dir)
     notes: list[str] = []
-    targets = _targets(project, request, top, notes)
-    if root is not None and not request.remove:
-        found = [file.name for file in project.listing.files if file.found]
-        if found and project.found("MEMORY.md") is None:
-            targets = [target for target in targets if target.path.name != "MEMORY.md"]
-        notes += _told(root, project.listing, found)
+    targets = _targets(app.project, request, top, notes)
+    if not request.remove:
+        targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
     done += dict.fromkeys(notes)
@@ -84,6 +95,28 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if fault:
         done = [*(done or ["everything is in place already"]), fault]
     return report._replace(done=tuple(done))
+
+
+def _in_full(request: InitRequest) -> InitRequest:
+    """With all that "all" names. Without a target named, --remove takes back all of
+    them."""
+    if not request.everything or request.remove:
+        return request
+    agents = tuple(harness.NAMES)
+    return request._replace(git=True, agents=agents, ci=True, instructions=True)
+
+
+def _beside_found(
+    project: Project, targets: list[Target], notes: list[str]
+) -> list[Target]:
+    """Say which memory was found; beside it no MEMORY.md is made."""
+    if project.root is None:
+        return targets
+    found = [file.name for file in project.listing.files if file.found]
+    notes += _told(project.root, project.listing, found)
+    if not found or project.found("MEMORY.md") is not None:
+        return targets
+    return [target for target in targets if target.path.name != "MEMORY.md"]
 
 
 def _finish_killed_run(app: App) -> None:
@@ -141,10 +174,23 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
             discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
-    if stay := _memory_that_stays(app.project, root):
-        more = " …" if len(stay) > 3 else ""
-        app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
+    app.notes += _what_stays(app.project, root)
     return ["removed .memory.db: the index of the memory files"] if own else []
+
+
+def _what_stays(project: Project, root: Path) -> Iterator[str]:
+    """What of mem is left on this machine, and how it goes."""
+    if stay := _memory_that_stays(project, root):
+        more = " …" if len(stay) > 3 else ""
+        yield f"memory is yours and stays: {', '.join(stay[:3])}{more}"
+    if (record := record_of(project)) is not None:
+        size = in_megabytes(record.stat().st_size)
+        yield f"history of this repository stays, {size}: mem forget --all"
+    hooks = str(harness.settings_of("codex", "local", root, project.environ).path)
+    if any(name.startswith(f"{hooks}:") for name in harness.approvals(project.environ)):
+        home = harness.agent_home("codex", project.environ)
+        yield f"Codex keeps its approvals of {hooks} in {home / 'config.toml'}"
+    yield f"what was told and counted in all repositories stays in {state_dir()}"
 
 
 def _memory_that_stays(project: Project, root: Path) -> list[str]:
@@ -198,12 +244,11 @@ def _check(root: Path | None, request: InitRequest) -> None:
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
-    if (request.user or request.shared) and not (request.wired or request.remove):
+    if request.names_place and not (request.wired or request.remove):
         raise UsageError(
             "--user and --shared say where hooks go", "add --claude or --codex"
         )
-    for_the_user = request.user and bool(request.agents or request.remove)
-    if root is None and not for_the_user:
+    if root is None and not request.is_anywhere:
         hint = "run it inside a repository, or name one with --root"
         raise UsageError("there is no project here", hint)
 

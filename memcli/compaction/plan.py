@@ -5,7 +5,6 @@ import datetime
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -264,7 +263,6 @@ class Compaction:
         self.changes = ChangeSet(
             (*(known.memory for known in self.sources), *archived), now.isoformat()
         )
-        self._claim = cache(claim)  # several steps compare the same texts
         self._hold()
 
     def _hold(self) -> None:
@@ -328,7 +326,7 @@ class Compaction:
         self.changes.note("adopted", "MEMORY.md", [new_id])
 
     def claim_of(self, held: Held) -> Claim:
-        return self._claim(held.entry.body)
+        return claim(held.entry.body)
 
     def groups(self, key: Callable[[Held], Any]) -> list[list[Held]]:
         """The live entries that may be changed, episodes left out, by key."""

@@ -241,11 +241,9 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     known = [(number, own) for number, own in enumerate(vectors) if own is not None]
     found: list[tuple[int, int]] = []
     rows = [own for _, own in known]
-    for place, near in vector.alike(rows, range(len(rows)), SAME_MEANING):
-        found += [
-            (known[place][0], known[number][0]) for number in near if place < number
-        ]
-    return found
+    for place, later in vector.alike(rows, SAME_MEANING):
+        found += [(known[place][0], known[number][0]) for number in later]
+    return sorted(found)
 
 
 def _archive_stale(work: Compaction) -> None:

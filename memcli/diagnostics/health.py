@@ -27,6 +27,7 @@ ASKED = 20
 FIRST = 12
 """How many entries are recalled by their titles, and how many of the best chunks are
 looked at."""
+LOOKED = 1000  # so many entries that name no other are compared with all
 LEDGER_DAYS = 30  # how far back calls of language models are summed
 PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
 
@@ -55,6 +56,7 @@ class Spent(NamedTuple):
 
     @property
     def tokens(self) -> int:
+        """All tokens of the calls, cached ones too."""
         return self.input + self.cache_read + self.cache_write + self.output
 
 
@@ -114,8 +116,7 @@ def _health(app: App) -> HealthReport:
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(LoggedHit._make, log))
     linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
-    similar = neighbours.similar(app.index.db, {e.entry for e in live} - linked)
-    items = _items(app, held, linked | {entry for entry, *_ in similar})
+    items = _items(app, held, _reached(app, live, linked))
     outdated = {item.id for item in items if item.outdated}
     doubts = doubts_of(
         live,
@@ -283,7 +284,18 @@ def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
     return linked
 
 
-def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
+def _reached(app: App, live: Sequence[Candidate], linked: set[str]) -> dict[str, float]:
+    """By entry, how sure it is that something leads to it: another that is named, or
+    similar. Of those that name none a sample is compared with all."""
+    alone = {entry.entry for entry in live} - linked
+    asked = metrics.sample(alone, LOOKED)
+    similar = neighbours.have_similar(app.index.db, asked)
+    share = len(similar) / len(asked) if len(asked) < len(alone) else 0.0
+    reached = dict.fromkeys(alone - set(asked), share)
+    return reached | dict.fromkeys(linked | similar, 1.0)
+
+
+def _items(app: App, held: _Held, reached: Mapping[str, float]) -> list[LiveEntry]:
     here = {entry.entry for entry in held.live}
     config = app.project.config
     gone = app.index.entries.gone(here)
@@ -307,7 +319,7 @@ def _items(app: App, held: _Held, linked: set[str]) -> list[LiveEntry]:
             decay=prominence(1.0, entry.kind, age, 0, rule).decay,
             age=age,
             stale=bool(values["written"]) and faded,
-            linked=name in linked,
+            linked=reached.get(name, 0.0),
             shelf=_shelf(held, entry),
             promoted=not here.isdisjoint(_named(entry, "promoted_to")),
             outdated=name in gone,

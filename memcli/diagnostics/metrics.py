@@ -69,7 +69,7 @@ class LiveEntry(NamedTuple):
     decay: float
     age: int
     stale: bool
-    linked: bool
+    linked: float  # how sure that is: of a large memory a sample is compared
     shelf: str = ""
     promoted: bool = False
     outdated: bool = False
@@ -169,7 +169,7 @@ def bounded(found: Health, most: float) -> Health:
 
 
 def band(score: float) -> str:
-    """red below 50, yellow to 75, green from there."""
+    """The colour of a score: red below 50, yellow to 75, green from there."""
     if score < YELLOW:
         return "red"
     return "yellow" if score < GREEN else "green"
@@ -216,7 +216,7 @@ def coverage(indexed: Indexed) -> Metric:
 
 def reachability(items: Sequence[LiveEntry]) -> Metric:
     """The share of live entries that a relation or their provenance leads to."""
-    linked = sum(item.linked for item in items)
+    linked = round(sum(item.linked for item in items))
     of = count(len(items), "live entry names", "live entries name")
     reason = f"{linked} of {of} a session, a relation or what it was made of."
     return Metric(100 * linked / len(items), reason, LEARN)
@@ -273,7 +273,7 @@ class _Neighbour(NamedTuple):
     likeness: float
 
 
-class _Nearest(NamedTuple):
+class _NearestEntries(NamedTuple):
     """The nearest of each of the first `size` entries of a sample: how like they are,
     from which likeness on they are akin, and how that was measured."""
 
@@ -302,21 +302,26 @@ def coherence(
     likenesses = [each.likeness for each in near.pairs if each[:2] not in twins]
     asked = near.size * near.most
     share = sum(likenesses) / asked
-    earned = sum(min(1.0, max(0.0, likeness / near.akin)) for likeness in likenesses)
+    earned = sum(_earned(likeness / near.akin) for likeness in likenesses)
 
     compared = count(len(by_id), *LIVE)
     if len(by_id) > SAMPLE:
         compared = f"{SAMPLE} of {compared}"
     reason = f"{compared} are {share:.0%} like their nearest {near.how}"
     reason += f" ({near.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
-    shelves = (
-        (near.pool[first].shelf, near.pool[second].shelf) for first, second in twins
-    )
-    can_merge = any(first == second for first, second in shelves)
-    return Metric(100 * earned / asked, reason, "mem compact" if can_merge else BEGIN)
+    remedy = "mem compact" if _share_a_shelf(near) else BEGIN
+    return Metric(100 * earned / asked, reason, remedy)
 
 
-def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _Nearest:
+def _share_a_shelf(near: _NearestEntries) -> bool:
+    """Whether there are near-duplicates of which compaction makes one."""
+    pool = near.pool
+    return any(pool[first].shelf == pool[second].shelf for first, second in near.twins)
+
+
+def _nearest(
+    by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]
+) -> _NearestEntries:
     """The nearest of each entry of a sample, by vectors where every entry has one."""
     pool = [by_id[name] for name in sample(by_id, POOL)]
     size = min(SAMPLE, len(pool))
@@ -327,7 +332,7 @@ def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _N
     pairs = (
         nearest(known, size, most) if has_vectors else _nearest_words(bags, size, most)
     )
-    return _Nearest(
+    return _NearestEntries(
         pool=pool,
         pairs=pairs,
         twins=_twins(pool, bags, pairs),
@@ -336,6 +341,11 @@ def _nearest(by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]) -> _N
         akin=AKIN_COSINE if has_vectors else AKIN,
         how="by their vectors" if has_vectors else "by their words",
     )
+
+
+def _earned(share: float) -> float:
+    """At most 1, however like a neighbour is."""
+    return min(1.0, max(0.0, share))
 
 
 def _copies_text(twins: Iterable[tuple[int, int]]) -> str:

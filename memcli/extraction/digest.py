@@ -91,15 +91,16 @@ def _lines(
         turn = turns[at]
         line = _Line(number=at + 1, speaker="agent", text="", worth=_REPLY)
         if turn.human:
-            is_last = said_last[turn.text] == at
-            typed = _cut(_typed(turn.text), PERSON) if is_last else ""
+            if said_last[turn.text] != at:
+                continue
+            typed = _cut(_typed(turn.text), PERSON)
             line = line._replace(speaker="user", text=typed, worth=_PERSON)
         elif turn.origin == "agent":
             text = _cut(turn.text, CLOSING)
             line = line._replace(speaker="another agent", text=text)
-        elif turn.role == "assistant" and turn.tool:
+        elif _is_call(turn):
             calls[turn.call] = command_of(turn)
-        elif turn.role == "tool" and turn.error:
+        elif _has_failed(turn):
             line = line._replace(text=_failed(turn, calls), worth=_FAILURE)
         else:
             line = _answered(
@@ -107,6 +108,14 @@ def _lines(
             )
         if line.text:
             yield line
+
+
+def _is_call(turn: Turn) -> bool:
+    return turn.role == "assistant" and bool(turn.tool)
+
+
+def _has_failed(turn: Turn) -> bool:
+    return turn.role == "tool" and turn.error
 
 
 def _answered(line: _Line, turn: Turn, *, is_last: bool, finding: str | None) -> _Line:

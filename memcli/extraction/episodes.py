@@ -70,11 +70,12 @@ def told(
     """The segment told in its own words; None when nothing came of it."""
     every = session.turns[segment.start : segment.end]
     # What a person takes back is told by no title and no summary.
-    turns = [turn for turn in every if not (turn.human and taken_back(turn.text))]
-    is_all_taken_back = len(turns) < len(every) and not any(t.human for t in turns)
+    turns = [turn for turn in every if not _takes_back(turn)]
+    if len(turns) < len(every) and not any(turn.human for turn in turns):
+        return None
     taught = _within(segment, findings)
-    came_of_it = bool(taught) or any(map(_changes, turns))
-    if is_all_taken_back or not (came_of_it or _is_worked_over(session, turns)):
+    is_changed = any(map(_changes, turns))
+    if not (taught or is_changed or _is_worked_over(session, turns)):
         return None
     return EpisodeDraft(
         title=_title(turns) or _first_words(turns) or title(session.name, TITLE),
@@ -83,6 +84,10 @@ def told(
         tags=_tags(turns),
         key_text=key_text(session, segment),
     )
+
+
+def _takes_back(turn: Turn) -> bool:
+    return turn.human and bool(taken_back(turn.text))
 
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
@@ -425,8 +430,8 @@ def _is_check(command: str) -> bool:
 def _judgement(turns: Sequence[Turn]) -> str:
     """What the person says of it last, where the agent did not go on working and nothing
     else is asked for; "" without such a word."""
-    heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
-    if heard is None or not heard.human:
+    heard = _last_heard(turns)
+    if heard is None:
         return ""
     low = fold(heard.text[:300])
     is_good = words.says("good", low)
@@ -436,6 +441,12 @@ def _judgement(turns: Sequence[Turn]) -> str:
         low = low.replace(cue, " ")
     says_no_more = len(content(low)) <= JUDGED and not _asks(heard.text)
     return "success" if is_good and says_no_more else ""
+
+
+def _last_heard(turns: Sequence[Turn]) -> Turn | None:
+    """The last turn of the person behind which no tool was called."""
+    heard = next((turn for turn in reversed(turns) if turn.human or turn.tool), None)
+    return heard if heard is not None and heard.human else None
 
 
 def _asks(text: str) -> bool:

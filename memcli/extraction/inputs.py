@@ -32,13 +32,20 @@ def inputs_of(
     if any(turn.human and turn.text.strip() for turn in session.turns):
         inputs["human turns"] = "yes"
     inputs |= {name: _notes(project, home, name, problems) for name in scopes.FILES}
-    for level in LEVELS:
-        live = _live(known, level, home.job)
-        if level == "project":
-            live = [entry for entry in live if entry.extra.get("session_id")]
-        texts = [f"({entry.kind or entry.type}) {entry.body}" for entry in live]
-        inputs[f"{level} memories"] = prompts.memories(texts)
+    inputs |= {
+        f"{level} memories": _memories(known, level, home.job) for level in LEVELS
+    }
     return {name: text for name, text in inputs.items() if text}
+
+
+def _memories(known: Sequence[KnownFile], level: str, job: str) -> str:
+    """The live entries of a level; of the project those that sessions left."""
+    live = _live(known, level, job)
+    if level == "project":
+        live = [entry for entry in live if entry.extra.get("session_id")]
+    return prompts.memories(
+        [f"({entry.kind or entry.type}) {entry.body}" for entry in live]
+    )
 
 
 def known_memories(session: Session, known: Iterable[KnownFile], job: str) -> str:

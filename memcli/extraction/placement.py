@@ -14,6 +14,7 @@ from memcli.extraction.drafts import (
     guarded,
     judged_values,
 )
+from memcli.extraction.known_entries import KnownEntry, entries_of, norms_of
 from memcli.extraction.rules.words import rough
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.changes import ChangeSet, new_values
@@ -119,42 +120,6 @@ def plan(
     return work.outcome()
 
 
-class _Alike(NamedTuple):
-    """An entry that may say the same, and where it stands."""
-
-    file: KnownFile
-    at: int
-    entry: Entry
-    archived: bool
-    rough: frozenset[str]
-
-    @property
-    def merged(self) -> tuple[str, ...]:
-        """The ids of the entries that it was made of."""
-        return tuple(listed(self.entry, "merged_from"))
-
-
-def _entries_of(known: Iterable[KnownFile]) -> list[_Alike]:
-    """All entries of the files, archived ones too."""
-    return [
-        _Alike(
-            file=file,
-            at=at,
-            entry=entry,
-            archived=file.place.store == "archive",
-            rough=rough(entry.body),
-        )
-        for file in known
-        for at, entry in enumerate(file.memory.entries)
-    ]
-
-
-def _norms_of(known: Iterable[KnownFile]) -> list[str]:
-    """The lines of the institutional files."""
-    texts = (file.memory.text for file in known if file.place.store == "institutional")
-    return [row for text in texts for row in text.splitlines() if row.strip()]
-
-
 # what an entry that says the same is
 _LIVE, _FOREIGN, _THROWN, _STALE, _IGNORED = range(5)
 
@@ -172,8 +137,8 @@ class _Placement:
         self.refused: list[str] = []
         self.touched: set[str] = set()
         self.taken_back = TakenBackDoor(tombstones_of(known), context.forgotten)
-        self.bullets = _norms_of(known)
-        self.alike = _entries_of(known)
+        self.bullets = norms_of(known)
+        self.alike = entries_of(known)
         live = [one for one in self.alike if not one.archived]
         live.sort(key=lambda one: one.file.writable)
         self.live = {one.entry.id: one for one in live}
@@ -219,9 +184,7 @@ class _Placement:
         finding = draft.finding
         live = self._retirable()
         if finding.retires_id:
-            for one in live:
-                if one.entry.id == finding.retires_id:
-                    self._retire(one, draft)
+            self._retire_named(live, draft)
             return
         instead = ""
         if _says_instead(finding):
@@ -247,7 +210,12 @@ class _Placement:
         if not (found.clear or found.likely):
             self.dropped[UNKNOWN] += 1
 
-    def _retirable(self) -> list[_Alike]:
+    def _retire_named(self, live: Iterable[KnownEntry], draft: FindingDraft) -> None:
+        for one in live:
+            if one.entry.id == draft.finding.retires_id:
+                self._retire(one, draft)
+
+    def _retirable(self) -> list[KnownEntry]:
         """The live entries that may be retired here and were not touched yet."""
         return [
             one
@@ -258,7 +226,7 @@ class _Placement:
             and one.entry.id not in self.touched
         ]
 
-    def _retire(self, one: _Alike, draft: FindingDraft, by: str = "") -> None:
+    def _retire(self, one: KnownEntry, draft: FindingDraft, by: str = "") -> None:
         session = self.context.session
         because = f"taken back in session {session.id[:8]}"
         values = {"status": "retired", "retired_because": because}
@@ -320,7 +288,9 @@ class _Placement:
         if len(old) == 1:
             self._retire(old[0], draft, by=draft.id)
 
-    def _same(self, draft: FindingDraft, place: Place, mine: Claim) -> _Alike | None:
+    def _same(
+        self, draft: FindingDraft, place: Place, mine: Claim
+    ) -> KnownEntry | None:
         """What says the same and decides: a live entry, else one thrown out, else a
         stale one."""
         words = rough(draft_body(draft))
@@ -337,7 +307,7 @@ class _Placement:
                     found.append(one)
         return min(found, key=self._rank, default=None)
 
-    def _rank(self, one: _Alike) -> int:
+    def _rank(self, one: KnownEntry) -> int:
         """What an entry that says the same is: one of `_LIVE` to `_IGNORED`."""
         entry = one.entry
         if not one.archived and entry.status != "retired":
@@ -354,7 +324,7 @@ class _Placement:
         return _IGNORED if stage and not entry.extra.get("superseded_by") else _THROWN
 
     def _strengthen(
-        self, same: _Alike, draft: FindingDraft, *, asked: bool = False
+        self, same: KnownEntry, draft: FindingDraft, *, asked: bool = False
     ) -> None:
         """Note once that this session said it, too."""
         restored = self._rank(same) == _STALE
@@ -363,7 +333,7 @@ class _Placement:
         entry = same.entry
         if entry.id in self.touched:
             self.dropped[TWICE] += 1
-        elif not (asked or restored) and self._has_said(entry):
+        elif not (asked or restored) and _has_said(self.context.session, entry):
             self.dropped[LEARNED] += 1
         elif not (restored or same.file.writable):
             self.dropped[ELSEWHERE] += 1
@@ -377,11 +347,6 @@ class _Placement:
             else:
                 self.changes.set(spot, **values)
                 self._note("reinforced", entry.id, spot[0], entry.title, draft)
-
-    def _has_said(self, entry: Entry) -> bool:
-        """Whether this session strengthened the entry before."""
-        session = self.context.session
-        return bool({session.name, session.id} & sessions_of(entry))
 
     def _said_again(
         self, entry: Entry, draft: FindingDraft, *, asked: bool
@@ -397,12 +362,11 @@ class _Placement:
             "last_reinforced": max(self.context.today, entry.last_reinforced),
             "source": [*sources, mine][-SOURCES:],
         }
-        return values | confirmed(entry) if self._is_persons(draft) else values
-
-    def _is_persons(self, draft: FindingDraft) -> bool:
-        turns = self.context.session.turns
-        turn = draft.finding.turn
-        return 0 <= turn < len(turns) and turns[turn].human
+        return (
+            values | confirmed(entry)
+            if _is_persons(self.context.session, draft)
+            else values
+        )
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
         path = self.context.targets[target][0]
@@ -486,6 +450,17 @@ class _Placement:
         over = max(0, len(live) + fresh - self.context.keep)
         for _, at in sorted(live)[:over]:
             self.changes.archive((path, at), "stale")
+
+
+def _has_said(session: Session, entry: Entry) -> bool:
+    """Whether the session strengthened the entry before."""
+    return bool({session.name, session.id} & sessions_of(entry))
+
+
+def _is_persons(session: Session, draft: FindingDraft) -> bool:
+    """Whether a person said it in the session."""
+    turn = draft.finding.turn
+    return 0 <= turn < len(session.turns) and session.turns[turn].human
 
 
 def _says_instead(finding: Finding) -> bool:

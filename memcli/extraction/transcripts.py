@@ -87,21 +87,26 @@ class Transcripts:
     ) -> tuple[list[Session], Extraction | None]:
         """The sessions of a transcript, from where reading stopped when memory has the
         receipt."""
-        known = self.position(path) if path != "-" else None
-        if known is not None and not (known.end and has_receipt(known)):
-            known = None
+        known = self._known(path, has_receipt)
         start = _position(known) if known is not None else START
         # nothing is passed over that stands elsewhere
         alone = start == START and not self._seen
         found = self._read(path, name, start)
         if alone and not any(each.cut for each in found):
             self.whole[path] = found
-        if path != "-":
-            found = [
-                self._with_agents(Path(path), session) for session in self._kept(found)
-            ]
-            found = [session for session in found if session.turns or len(found) == 1]
-        return found, known
+        if path == "-":
+            return found, known
+        whole = [self._with_agents(Path(path), each) for each in self._kept(found)]
+        return [each for each in whole if each.turns or len(whole) == 1], known
+
+    def _known(
+        self, path: str, has_receipt: Callable[[Extraction], bool]
+    ) -> Extraction | None:
+        """How far a transcript was read, where memory has the receipt."""
+        known = self.position(path) if path != "-" else None
+        if known is None or not known.end:
+            return None
+        return known if has_receipt(known) else None
 
     def _read(self, path: str, name: str, start: Position) -> list[Session]:
         """What stands in a transcript from `start` on. Raises DataError where nothing
@@ -170,7 +175,8 @@ class Transcripts:
     ) -> None:
         """Remember how far was read, `done` being the sessions learned from with their
         tasks."""
-        (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
+        session, task = max(done, key=lambda each: each[0].ended)
+        whole = sessions[-1]
         # What a person corrects in a session that goes on may lie before that.
         earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
         end = 0 if len(sessions) > 1 else min((whole.end, *earlier))

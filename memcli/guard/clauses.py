@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from memcli.text.matching import verbose
 
@@ -70,29 +71,47 @@ def _sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?。！？])\s+|\n+", text) if part.strip()]
 
 
+class _Mark(NamedTuple):
+    """Words that make what follows forbidden, or say what to do instead."""
+
+    start: int
+    end: int
+    kind: str
+
+
 def _clauses(sentence: str) -> list[tuple[str, str]]:
     """The clauses of a sentence, each "forbidden", "instead" or ""."""
     behind = forbidden_behind().search(sentence)
     if behind:
-        return [
-            ("forbidden", sentence[: behind.end()]),
-            *_tail(sentence[behind.end() :]),
-        ]
-    marks = sorted(
-        [(m.start(), m.end(), "forbidden") for m in forbidding().finditer(sentence)]
-        + [(m.start(), m.end(), "instead") for m in allowing().finditer(sentence)]
-    )
-    hidden = [(m.start(), m.end()) for m in span().finditer(sentence)]
-    marks = [mark for mark in marks if not any(a <= mark[0] < z for a, z in hidden)]
-    marks = [mark for mark in marks if not _is_part_of_ban(sentence, mark)]
-    if not any(kind == "forbidden" for _, _, kind in marks):
+        end = behind.end()
+        return [("forbidden", sentence[:end]), *_tail(sentence[end:])]
+    marks = _marks(sentence)
+    if not any(mark.kind == "forbidden" for mark in marks):
         return _tail(sentence) if marks else []
-    found = [("instead", sentence[: marks[0][0]])]
-    ends = [mark[0] for mark in marks[1:]] + [len(sentence)]
-    for (_, start, kind), end in zip(marks, ends, strict=True):
-        found += _turned(sentence[start:end]) if kind == "forbidden" else []
-        found += [(kind, sentence[start:end])] if kind != "forbidden" else []
+    found = [("instead", sentence[: marks[0].start])]
+    ends = [mark.start for mark in marks[1:]] + [len(sentence)]
+    for mark, end in zip(marks, ends, strict=True):
+        text = sentence[mark.end : end]
+        if mark.kind == "forbidden":
+            found += _turned(text)
+        else:
+            found.append((mark.kind, text))
     return found
+
+
+def _marks(sentence: str) -> list[_Mark]:
+    """The marks of a sentence in their order, save those in code and within a ban."""
+    kinds = {"forbidden": forbidding(), "instead": allowing()}
+    found = [
+        _Mark(match.start(), match.end(), kind)
+        for kind, pattern in kinds.items()
+        for match in pattern.finditer(sentence)
+    ]
+    hidden = {
+        place for code in span().finditer(sentence) for place in range(*code.span())
+    }
+    found = [mark for mark in sorted(found) if mark.start not in hidden]
+    return [mark for mark in found if not _is_part_of_ban(sentence, mark)]
 
 
 @verbose(ignore_case=True)
@@ -159,12 +178,11 @@ def _turned(clause: str) -> list[tuple[str, str]]:
     return [("forbidden", clause[: match.start()]), ("instead", clause[match.end() :])]
 
 
-def _is_part_of_ban(sentence: str, mark: tuple[int, int, str]) -> bool:
+def _is_part_of_ban(sentence: str, mark: _Mark) -> bool:
     """Whether "use" stands right behind "never", or the like."""
-    start, _, kind = mark
-    before = sentence[:start].rstrip()
+    before = sentence[: mark.start].rstrip()
     ends = [match.end() for match in forbidding().finditer(before)]
-    return kind == "instead" and len(before) in ends
+    return mark.kind == "instead" and len(before) in ends
 
 
 def _tail(text: str) -> list[tuple[str, str]]:

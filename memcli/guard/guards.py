@@ -213,18 +213,21 @@ def _allowed(guard: Guard, use: ToolUse, name: str) -> str:
     for glob in guard.allowed_paths:
         if globs.covers([glob], name):
             return glob
-    base = posixpath.basename(name)
-    about = [
-        command
-        for command in use.commands
-        if any(posixpath.basename(word) == base for word in command[1:])
-    ]
     # What a redirection writes is named by no word: the whole line must be allowed.
-    judged = about or use.commands
-    patterns = [_first(guard.allowed_commands, command) for command in judged]
-    if judged and all(patterns):
-        return next(pattern.text for pattern in patterns if pattern)
-    return ""
+    about = [command for command in use.commands if _names_file(command, name)]
+    patterns = []
+    for command in about or use.commands:
+        pattern = _first(guard.allowed_commands, command)
+        if pattern is None:
+            return ""
+        patterns.append(pattern.text)
+    return patterns[0] if patterns else ""
+
+
+def _names_file(command: Words, name: str) -> bool:
+    """Whether an operand of a command is a file of that name."""
+    base = posixpath.basename(name)
+    return any(posixpath.basename(word) == base for word in command[1:])
 
 
 def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
@@ -276,19 +279,33 @@ def lifts(app: App, use: ToolUse, texts: Sequence[str]) -> str:
     """What a call would do to a guard, in words; "" when it leaves them alone. `texts`
     are what an edit takes out of a file."""
     for command in use.commands:
-        own = command
-        if command[0].startswith("python") and command[1:3] == ("-m", "memcli"):
-            own = ("mem", *command[3:])
-        if own[0] != "mem":
-            continue
-        if any(matches(pattern, own) for pattern in LIFTING):
-            return f"`{' '.join(own)}` would lift or trust a guard"
-        if len(own) > 2 and own[1] in ENDING and _names_guard(app, own[2:]):
-            return f"`{' '.join(own)}` would take a guard away"
+        if fault := _lifts(app, _as_mem(command)):
+            return fault
+    if not any(_touches_guard(text) for text in texts):
+        return ""
     guarded = {guard.path for guard in find_guards(app)} if use.files else set()
     for name in use.files:
-        if name in guarded and any(_touches_guard(text) for text in texts):
+        if name in guarded:
             return f"this change of {name} would touch a guard"
+    return ""
+
+
+def _as_mem(command: Words) -> Words:
+    """A command of mem as it is typed, whatever starts it."""
+    if command[0].startswith("python") and command[1:3] == ("-m", "memcli"):
+        return ("mem", *command[3:])
+    return command
+
+
+def _lifts(app: App, command: Words) -> str:
+    """What a command of mem would do to a guard; "" for nothing."""
+    if command[0] != "mem":
+        return ""
+    line = " ".join(command)
+    if any(matches(pattern, command) for pattern in LIFTING):
+        return f"`{line}` would lift or trust a guard"
+    if command[1:2] and command[1] in ENDING and _names_guard(app, command[2:]):
+        return f"`{line}` would take a guard away"
     return ""
 
 

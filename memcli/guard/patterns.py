@@ -70,18 +70,20 @@ def _is_option(word: str) -> bool:
     return word.startswith("-") and word not in ("-", "--")
 
 
+def _is_operand(word: str) -> bool:
+    return word != "--" and not _is_option(word)
+
+
 def matches(pattern: CommandPattern, command: Words) -> bool:
     """Whether a simple command is what a pattern says."""
     options = [word for word in command if _is_option(word)]
-    operands = [word for word in command if not _is_option(word) and word != "--"]
+    operands = [word for word in command if _is_operand(word)]
     if not all(_has_option(options, wanted) for wanted in pattern.options):
         return False
     any_words = pattern.open or None in pattern.operands
-    if not any_words:
-        known = all(_is_known(option, pattern.options) for option in options)
-        if not known:
-            return False
-    return _in_order(pattern, operands[:MOST_WORDS])
+    if any_words or all(_is_known(option, pattern.options) for option in options):
+        return _in_order(pattern, operands[:MOST_WORDS])
+    return False
 
 
 def _has_option(options: Sequence[str], wanted: str) -> bool:

@@ -227,19 +227,22 @@ def _of_code(code: str, around: str) -> Iterator[str]:
         for verb in ("commit", "push", "merge", "rebase"):
             if re.search(rf"\b{verb}", around, re.IGNORECASE):
                 yield from _open_pattern(f"git {verb} {words[0]}")
-        return
-    if "<<" in code:
-        return
-    if package_script().fullmatch(code):
+    elif package_script().fullmatch(code):
         yield from (f"{runner} {code} *" for runner in SCRIPT_RUNNERS)
-        return
-    is_path = len(words) == 1 and path_like().fullmatch(code) is not None
-    if is_path and runs_something().search(around):
-        yield from _script_patterns(code)
-    if is_path or not words or not re.match(r"[\w./-]+\Z", words[0]):
-        return
-    if len(words) > 1 or words[0] in PROGRAMS or words[0] in IN_CODE:
+    elif len(words) == 1 and path_like().fullmatch(code):
+        if runs_something().search(around):
+            yield from _script_patterns(code)
+    elif _is_command(words):
         yield from _open_pattern(code)
+
+
+def _is_command(words: Sequence[str]) -> bool:
+    """Whether words of a code span are a command: a program, and more than its name
+    unless that is known."""
+    if not words or not re.match(r"[\w./-]+\Z", words[0]):
+        return False
+    is_known = len(words) > 1 or words[0] in PROGRAMS or words[0] in IN_CODE
+    return is_known and not any("<<" in word for word in words)
 
 
 @verbose(ignore_case=True)
@@ -275,15 +278,19 @@ def _open_pattern(command: str) -> Iterator[str]:
         names.append(f"npx {bare}")
     if bare in IN_PLACE:
         names = [f"{bare} -i", f"{bare} --in-place"]
+    for name in [*names, *_other_names(bare)]:
+        yield f"{name} *"
+
+
+def _other_names(bare: str) -> Iterator[str]:
+    """The command by the short names of its program, and of its options."""
     for name, others in SHORT_NAMES.items():
         if bare == name or bare.startswith(f"{name} "):
-            names += [other + bare[len(name) :] for other in others]
+            yield from (other + bare[len(name) :] for other in others)
             break
     for (begin, option), other in OPTION_NAMES.items():
         if bare.startswith(begin) and option in bare.split() and other:
-            names.append(bare.replace(option, other))
-    for name in names:
-        yield f"{name} *"
+            yield bare.replace(option, other)
 
 
 def _cut(words: Sequence[str]) -> list[str]:

@@ -261,6 +261,7 @@ LEAST = 0.80  # the cosine from which two entries are similar
 # up to so many entries are looked for in the sign bits of the index
 FEW = 64
 CLOSE = 200  # of so many of the nearest by sign bits each of a few is compared exactly
+MANY = 16  # so many that are near to one entry are held at most
 Edge = tuple[str, str, float]  # two entries and the cosine of their vectors
 
 
@@ -303,7 +304,35 @@ def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
     known = dict(copies(db))
     names = list(known)
+    near: list[dict[str, float]] = [{} for _ in names]
+    least = [LEAST] * len(names)  # what is not as near as that is none of the nearest
+    for place, later in vector.alike(list(known.values()), LEAST):
+        for other, cosine in later.items():
+            for one, two in ((place, other), (other, place)):
+                if cosine >= least[one]:
+                    near[one][names[two]] = cosine
+                    least[one] = _without_the_far(near[one], least[one])
     asked = set(entries)
-    places = [i for i, name in enumerate(names) if name in asked]
-    for place, near in vector.alike(list(known.values()), places, LEAST):
-        yield from _best(names[place], {names[i]: c for i, c in near.items()})
+    for name, cosines in zip(names, near, strict=True):
+        if name in asked:
+            yield from _best(name, cosines)
+
+
+def _without_the_far(near: dict[str, float], least: float) -> float:
+    """Drop all but the nearest once there are many; returns how near one must be."""
+    if len(near) < MANY:
+        return least
+    best = _best("", near)
+    near.clear()
+    near.update((other, cosine) for _, other, cosine in best)
+    return best[-1][2]
+
+
+def have_similar(db: sqlite3.Connection, entries: Collection[str]) -> set[str]:
+    """Those of these entries to which another is similar."""
+    known = dict(copies(db))
+    names = list(known)
+    asked = set(entries)
+    places = [place for place, name in enumerate(names) if name in asked]
+    found = vector.has_alike(list(known.values()), places, LEAST)
+    return {names[place] for place in found}

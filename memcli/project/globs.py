@@ -244,6 +244,7 @@ class Ignored:
         self._rules: dict[str, list[_Rule]] = {}
 
     def __call__(self, path: str) -> bool:
+        """Whether git ignores the path, by the last rule that decides."""
         parts = path.split("/")
         ignored = False
         for depth in range(len(parts)):
@@ -284,7 +285,11 @@ class Walk:
         folders."""
         if len(pattern) > LONGEST:
             return []
-        names = _names(pattern)
+        found = self._found(_names(pattern))
+        return sorted(name for name in found if not name.startswith(".git/"))
+
+    def _found(self, names: Sequence[str]) -> list[str]:
+        """The paths by the names of a pattern's parts, in the order of the walk."""
         parts = [
             None if name == "**" else _pieces(name, escapes=False) for name in names
         ]
@@ -307,7 +312,7 @@ class Walk:
                     todo.append((f"{path}/", after))
                 elif is_known:
                     self.links.append(path)
-        return sorted(name for name in found if not name.startswith(".git/"))
+        return found
 
     def _named(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, bool]]:
         for name in names:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,6 +14,10 @@ _LIGHT = WORDS["light"]
 _RESUME = WORDS["resume"]
 _PARTICLES = WORDS["particles"]
 _REFUSALS = WORDS["refusals"]
+_NEGATING = frozenset({"stop"}) | _PARTICLES | _REFUSALS
+_JOINING = WORDS["joiners"] | GOVERNORS.keys() | WORDS["transparent"]
+_STRUCTURAL = _NEGATING | _JOINING
+"""The words that are more than a term, or less."""
 
 
 class Phrase(NamedTuple):
@@ -122,7 +127,7 @@ class _Phrases:
     def word(self, token: Token, previous: str, following: str) -> None:
         """Take a word: it negates, joins, governs, says nothing, or is a term."""
         word = token.text
-        if token.code:
+        if token.code or (word not in _STRUCTURAL and not _is_adverb(word)):
             self.add(canonical(word))
         elif _negates(word, previous, following):
             is_refusal = word not in _PARTICLES
@@ -216,7 +221,7 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
 
 def _is_adverb(word: str) -> bool:
     """Whether it is an English adverb, whose place is free."""
-    return len(word) > 6 and word.endswith("ly") and word not in WORDS["not adverbs"]
+    return word.endswith("ly") and len(word) > 6 and word not in WORDS["not adverbs"]
 
 
 def _negates(word: str, previous: str, following: str) -> bool:
@@ -243,9 +248,10 @@ class Claim(NamedTuple):
     limits: frozenset[str]  # "only", "except", "exactly", "optional" ("need not")
 
 
+@lru_cache(maxsize=1 << 17)
 def claim(text: str) -> Claim:
     """What `text` asserts; heading marks, dates of headings and bullets, emphasis do
-    not count."""
+    not count. Health, compaction and doctor ask for the same texts in one run."""
     tokens = list(lexer.tokenize(text))
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for token in tokens:

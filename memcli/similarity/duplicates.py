@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from math import ceil
+from math import ceil, floor
 from typing import NamedTuple, TypeVar
 
 from memcli.memory.words import overlap
@@ -31,16 +31,25 @@ def similar_pairs(
     ranked = [sorted(rank[token] for token in tokens) for tokens in sets]
     order = sorted(range(len(sets)), key=lambda current: len(sets[current]))
     sizes = [len(sets[current]) for current in order]
+    signatures = [_signature(ranked[current]) for current in order]
     index: dict[int, list[int]] = {}
     for place, current in enumerate(order):
         size = sizes[place]
+        signature = signatures[place]
         least = ceil(threshold * size - 1e-9)
         first = bisect_left(sizes, least)
         candidates: set[int] = set()
         for token in ranked[current][: size - least + 1]:
             places = index.get(token, [])
             candidates.update(places[bisect_left(places, first) :])
-        for other in candidates:
+        # The other is no larger: so many tokens at most are in one of the two alone.
+        most = floor(2 * size * (1 - threshold) / (1 + threshold) + 1e-9)
+        close = [
+            other
+            for other in candidates
+            if (signature ^ signatures[other]).bit_count() <= most
+        ]
+        for other in close:
             score = overlap(sets[current], sets[order[other]])
             if score > threshold:
                 yield (min(current, order[other]), max(current, order[other]), score)
@@ -49,6 +58,15 @@ def similar_pairs(
             index.setdefault(token, []).append(place)
 
 
+def _signature(ranks: Iterable[int]) -> int:
+    """A set as a few bits: two differ in no more bits than the sets in tokens."""
+    bits = 0
+    for token in ranks:
+        bits |= 1 << token % _BITS
+    return bits
+
+
+_BITS = 512  # a token in ten of a long text shares its bit
 _ALIKE = 0.8
 _MAYBE = 0.6
 _SAME = 0.9

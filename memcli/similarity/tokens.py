@@ -154,14 +154,17 @@ def _plain(text: str) -> str:
 
         text = unicodedata.normalize("NFKC", text)
     text = text.replace("\r\n", "\n").replace("\u2019", "'")
-    text = _heading().sub(r"\n\n\1\n\n", text)
+    if "#" in text:
+        text = _heading().sub(r"\n\n\1\n\n", text)
     text = _bullet().sub(_begin_item, text)
-    text = _emphasis().sub(r"\2", text)
+    if "*" in text:
+        text = _emphasis().sub(r"\2", text)
     text = _phrase().sub(
         lambda found: _PHRASES[found[0].casefold().replace("-", " ")], text
     )
     text = _numeral().sub(lambda found: _COUNTS[found[0].casefold()], text)
-    return _short_form().sub(_spell_out, text) if "n" in text or "'" in text else text
+    has_short_form = "'" in text or "cannot" in text.lower()
+    return _short_form().sub(_spell_out, text) if has_short_form else text
 
 
 # Code and prose
@@ -271,7 +274,9 @@ def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
     for match in _token().finditer(text):
         kind = match.lastgroup or ""
         written = match[0]
-        if kind in ("call", "plain", "word"):
+        if kind == "plain":
+            yield _plain_word(written, code)
+        elif kind in ("call", "word"):
             yield _word(written, code=code, proper=not fresh and written[0].isupper())
         elif kind in ("url", "path"):
             yield from _path(written, code=code)
@@ -284,6 +289,11 @@ def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
         else:
             yield Token(kind, written, code)
         fresh = kind == "stop"
+
+
+@lru_cache(maxsize=1 << 16)
+def _plain_word(written: str, code: bool) -> Token:  # noqa: FBT001 (a name costs a third)
+    return Token(kind="word", text=written, code=code)
 
 
 @lru_cache(maxsize=16_384)

@@ -42,8 +42,14 @@ def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> N
         assert abs(got - exact) <= 0.5 + 1e-6
 
 
-def test_what_is_alike_is_found_as_by_looking_at_all() -> None:
-    """Sign bits leave out nothing that is near, among rows near and far."""
+@pytest.mark.parametrize(("together", "crowded"), [(1024, 8), (7, 8), (7, 1000)])
+def test_what_is_alike_is_found_as_by_looking_at_all(
+    monkeypatch: pytest.MonkeyPatch, together: int, crowded: int
+) -> None:
+    """Sign bits leave out nothing that is near, among rows near and far, in one block
+    or in many, whether blocks are computed whole or not."""
+    monkeypatch.setattr(arithmetic, "TOGETHER", together)
+    monkeypatch.setattr(arithmetic, "CROWDED", crowded)
     dice = random.Random(1)
     centres = [[dice.gauss(0, 1) for _ in range(256)] for _ in range(20)]
     rows = [
@@ -52,12 +58,18 @@ def test_what_is_alike_is_found_as_by_looking_at_all() -> None:
         for spread in (0.0, 0.2, 0.4, 0.6, 0.8)
     ]
     for least in (0.8, 0.95):
-        got = dict(arithmetic.alike(rows, range(len(rows)), least))
+        got: list[dict[int, float]] = [{} for _ in rows]
+        for place, later in arithmetic.alike(rows, least):
+            assert min(later) > place
+            got[place] |= later
         for place, row in enumerate(rows):
             every = arithmetic.cosines(row, dict(enumerate(rows)))
-            wanted = {i: c for i, c in every.items() if c >= least and i != place}
-            assert got[place] == wanted
-        assert sum(map(len, got.values())) > 20
+            close = {i: c for i, c in every.items() if c >= least and i != place}
+            assert got[place] == {i: c for i, c in close.items() if i > place}
+            assert arithmetic.has_alike(rows, [place], least) == (
+                {place} if close else set()
+            )
+        assert sum(map(len, got)) > 10
 
 
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))

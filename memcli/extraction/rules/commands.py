@@ -54,17 +54,19 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
         if not name or name.split()[0] in listed("looking"):
             continue
         since, failure = failed.get(name, (-REACH - 1, call))
-        if error and at - since > REACH:
+        is_near = at - since <= REACH
+        if error and not is_near:
             failed[name] = (at, call)
-        elif not error and name in failed:
-            del failed[name]
-            if at - since > REACH:
-                continue
-            between = [one for one in calls[-REACH:] if since < one.turn < call.turn]
-            near = turns[since : at + 3]
-            recovered = _recovered(near, since, failure, call, between)
-            if recovered is not None:
-                found.setdefault(recovered.title, recovered)
+        elif not error:
+            failed.pop(name, None)
+            if is_near:
+                between = [
+                    one for one in calls[-REACH:] if since < one.turn < call.turn
+                ]
+                near = turns[since : at + 3]
+                recovered = _recovered(near, since, failure, call, between)
+                if recovered is not None:
+                    found.setdefault(recovered.title, recovered)
     return list(found.values())[:FAILURES]
 
 
@@ -159,20 +161,19 @@ def _recovered(
     edited = tuple(dict.fromkeys(files))[:4]
     cause = _cause(turns, success.turn - start)
     error = _error_line(turns[0].text[-OUTPUT:])
-    done = bool(ran or edited)
-    explained = (cause and done) or _adds_options(failure, success)
-    if not error or not (explained or (ran and not edited)):
+    has_reason = bool(cause) and bool([*ran, *edited])
+    ran_alone = bool(ran) and not edited
+    if not error or not (has_reason or ran_alone or _adds_options(failure, success)):
         return None
     steps = [f"ran {_code(one)}" for one in ran]
     steps += [f"edited {_code(path)}" for path in edited]
     steps.append(f"then {_code(success.command)} passed")
-    rows = [f"{_code(failure.command)} failed: `{error}`"]
-    rows += [cause] if cause else []
+    rows = [f"{_code(failure.command)} failed: `{error}`", cause]
     rows.append(f"Recovery: {', '.join(steps)}.")
     return Finding(
         scope="corrective",
         title=cut(f"{name} failed: {error}", 100),
-        body="\n".join(rows),
+        body="\n".join(filter(None, rows)),
         turn=start,
         kind="pitfall",
         type="corrective",

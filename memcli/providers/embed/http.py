@@ -223,8 +223,7 @@ class HttpEmbedder:
             KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
         ):
             rows = list(self.wire.rows(reply))
-        are_lists = all(isinstance(row, list) for row in rows)
-        if len(rows) != count or not are_lists or len({len(row) for row in rows}) > 1:
+        if len(rows) != count or not _are_alike(rows):
             raise self._failed(
                 f"the reply does not hold {count} vectors of one dimension"
             )
@@ -275,7 +274,14 @@ def _is_spent(status: int, reply: Any) -> bool:
     return status == 402
 
 
-def _is_numeric(row: Any) -> bool:
+def _are_alike(rows: list[Any]) -> bool:
+    """Whether all are lists of one length."""
+    if not all(isinstance(row, list) for row in rows):
+        return False
+    return len({len(row) for row in rows}) <= 1
+
+
+def _is_numeric(row: list[Any]) -> bool:
     return all(type(number) in (int, float) for number in row)
 
 

@@ -21,6 +21,11 @@ def _asked() -> str:
     return r"/ (?: ask | architect | code | context ) \s+ (?=\S)"
 
 
+def _mark(text: str) -> str:
+    """What a line begins with that tells who speaks."""
+    return next((mark for mark in MARKS if text.startswith(mark)), "")
+
+
 def read(lines: Lines, into: Gather) -> None:
     """Turns by mark, of each chat in the history."""
     _History(into).read(lines)
@@ -36,14 +41,14 @@ class _History(Page):
             self._begin(text.removeprefix(START))
             return
         text = "> " if text == ">" else text
-        marks = [] if self.fence else [mark for mark in MARKS if text.startswith(mark)]
-        mark = "".join(marks)
+        mark = "" if self.fence else _mark(text)
         words = text.removeprefix(mark)
         speaker = MARKS.get(mark, "assistant")
-        is_new = speaker == "user" and self.is_paused
-        changes = self.place is None or speaker != self.speaker or is_new
+        goes_on = speaker == self.speaker and self.place is not None
+        types_anew = speaker == "user" and self.is_paused
         self.is_paused = self.speaker == "user" and not text.strip()
-        if changes and (words.strip() or mark):
+        is_said = bool(words.strip() or mark)
+        if is_said and (types_anew or not goes_on):
             self.flush()
             self.speaker = speaker
             self.place = line.place(self.started)
