@@ -79,11 +79,9 @@ class Codebase:
         fates = self.removed_files(missing)
         fates |= self.declared.removed(scripts)
         fates |= self._removed_words(names)
-        is_shallow = ((git.common_dir(self.top) or self.top) / "shallow").is_file()
         # What is not in this part of the history may be in the other.
-        unsure = {*missing} if is_shallow else {*scripts, *names}
-        if not (is_shallow or self.has_gaps):
-            return fates
+        unsure = {*scripts, *names} if self.has_gaps else set()
+        unsure |= {*missing} if is_shallow(self.top) else set()
         return {
             anchor: fate
             for anchor, fate in fates.items()
@@ -394,6 +392,20 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     out = tree.git("show", *options.split(), commit) or ""
     fields = out.strip("\n").split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def lacking(top: Path) -> str:
+    """The command that brings what a shallow or partial clone lacks; "" where it is
+    whole."""
+    if is_shallow(top):
+        return "git fetch --unshallow"
+    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
+    return "git fetch --refetch --no-filter" if git.ask(top, *asked) else ""
+
+
+def is_shallow(top: Path) -> bool:
+    """Whether a clone has no commits beyond some."""
+    return ((git.common_dir(top) or top) / "shallow").is_file()
 
 
 def _folder(path: str) -> str:

@@ -182,13 +182,14 @@ class Declared:
 
     def _blobs(self, wanted: Iterable[str]) -> dict[str, str]:
         """The texts of blobs by their name; none of one that is too large."""
-        names = "".join(f"{name}\n" for name in dict.fromkeys(wanted))
-        sizes = self.tree.git("cat-file", "--batch-check", given=names) or ""
-        rows = [row.split() for row in sizes.splitlines()]
-        lacking = [
-            row for row in rows if row[1:] == ["missing"] and set(row[0]) > {"0"}
-        ]
-        self.tree.has_gaps |= bool(lacking)
+        # all zeros stand for no file
+        names = "".join(
+            f"{name}\n" for name in dict.fromkeys(wanted) if name.strip("0")
+        )
+        sizes = self.tree.git("cat-file", "--batch-check", given=names)
+        rows = [row.split() for row in (sizes or "").splitlines()]
+        is_lacking = sizes is None or any(row[1:] == ["missing"] for row in rows)
+        self.tree.has_gaps |= is_lacking
         small = [
             row[0]
             for row in rows
