@@ -212,7 +212,7 @@ class Codebase:
         places = [a for a in missing if a.kind in ("path", "glob")]
         # git says nothing at all where one of the places is outside
         inside = [a for a in places if ".." not in a.text.split("/")]
-        ignored = self._ignored(_folder(anchor.text) for anchor in inside)
+        ignored = _ignored(self, _folder(anchor.text) for anchor in inside)
         wanted = [a for a in inside if _folder(a.text) not in ignored]
         fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
@@ -225,13 +225,6 @@ class Codebase:
                 commits = list(git.parse_log(out, 2))
                 fates |= {anchor: self._removal(anchor, commits) for anchor in some}
         return fates
-
-    def _ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those of these paths that git is to ignore: what a build makes."""
-        given = "\0".join(filter(None, paths))
-        asked = "check-ignore", "--no-index", "--stdin", "-z"
-        out = self.git(*asked, given=given) if given else None
-        return set(filter(None, (out or "").split("\0")))
 
     def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
         """What the last of these commits that took a path away made of it."""
@@ -310,18 +303,8 @@ class Codebase:
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             given = (part for a in some for part in ("-e", a.text))
-            words = self._words(*given, commit)
+            words = _words(self, *given, commit)
             yield from (a for a in some if a.text in words)
-
-    def _words(self, *asked: str) -> set[str]:
-        """The words that a search of the code prints; a clone may lack some of it."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            return set()
-        words = "grep", "-ohwFI", *asked, "--", *_CODE
-        done = git.run(words, self.top, left)
-        self.has_gaps |= done.returncode > 1
-        return set(done.stdout.split())
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
         """The commits that took these away after one that had them, found by halving
@@ -392,6 +375,25 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     out = tree.git("show", *options.split(), commit) or ""
     fields = out.strip("\n").split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def _ignored(tree: Codebase, paths: Iterable[str]) -> set[str]:
+    """Those of these paths that git is to ignore: what a build makes."""
+    given = "\0".join(filter(None, paths))
+    asked = "check-ignore", "--no-index", "--stdin", "-z"
+    out = tree.git(*asked, given=given) if given else None
+    return set(filter(None, (out or "").split("\0")))
+
+
+def _words(tree: Codebase, *asked: str) -> set[str]:
+    """The words that a search of the code prints; a clone may lack some of it."""
+    left = tree.deadline - time.monotonic()
+    if left <= 0:
+        return set()
+    words = "grep", "-ohwFI", *asked, "--", *_CODE
+    done = git.run(words, tree.top, left)
+    tree.has_gaps |= done.returncode > 1
+    return set(done.stdout.split())
 
 
 def lacking(top: Path) -> str:
