@@ -212,7 +212,7 @@ class Codebase:
         places = [a for a in missing if a.kind in ("path", "glob")]
         # git says nothing at all where one of the places is outside
         inside = [a for a in places if ".." not in a.text.split("/")]
-        ignored = _ignored(self, _folder(anchor.text) for anchor in inside)
+        ignored = _ignored(self, [_folder(anchor.text) for anchor in inside])
         wanted = [a for a in inside if _folder(a.text) not in ignored]
         fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
