@@ -25,12 +25,17 @@ from memcli.text.secrets import find_secrets
 # characters of detail and title, words of a title
 DETAIL = 2000
 TITLE = 110
+CLAUSE = 8  # words of the shortest clause that stands for a longer sentence
+MORE = 24  # characters of the words that count what else was asked for
 WORDS = (5, 15)
 WORKED_OVER = 4  # turns of a person from which a talk of orders is an episode
 # closing turns of a stretch, the latest, that are looked at for its title
 EXCHANGES = 60
+IDLE = 8  # letters at either end of a sentence without spaces that hold its verb
 CENTRAL = 40  # words that the closing turns say most often
 JUDGED = 3  # words about something beside those by which a person judges
+# requests from which on no single report tells what a session was about
+SEVERAL = 3
 # What a sentence is worth as a title.
 _COMMITTED = 8.0
 _REPORTED = 4.5
@@ -41,6 +46,15 @@ _ORDERED = 2.5
 _STATED = 2.0
 _ORDERED_LATER = 1.5
 _CHANGED = 1.0
+# The first thing that was asked for, and where much else was after it.
+_FIRST = 2.0
+_OPENED = 7.5
+# A line that sets a variable or changes a folder, an address or a file alone, a tag.
+_NAMED = r"""(?xi)
+    (?: export | setx? | cd | echo ) \s+ [^\s]+ $ | (?: export | setx? | echo ) \s+ [\w$]+
+    | \S*[:/\\]\S* $ | \[ [^\]\n]{0,200} \] \s* $ | dom[ ]path: | <[a-z/]
+    | [A-Z]:\\[^>\n]{0,200}>
+"""
 # What is no request: how a sentence goes back to what was said, what it shows.
 _BACK = ("begins: points", "begins: corrects")
 _REMARKS = {"asks", "happened"}
@@ -100,12 +114,19 @@ def _changes(turn: Turn) -> bool:
     """Whether a turn changed something: an edit, a commit, an edit that a chat's tool
     reports."""
     if turn.role == "assistant" and turn.tool:
-        edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
-        return bool(edits or commits or changed_by(turn))
+        return bool(commits) or _edits(turn)
     if turn.role == "assistant" and "```diff" in turn.text:
         return True
     return turn.text.startswith("Applied edit to ")
+
+
+def _edits(turn: Turn) -> bool:
+    """Whether a turn calls a tool that changes files."""
+    if turn.role != "assistant" or not turn.tool:
+        return False
+    edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
+    return bool(edits or changed_by(turn))
 
 
 def _is_worked_over(session: Session, turns: Sequence[Turn]) -> bool:
@@ -188,9 +209,14 @@ def _title(turns: Sequence[Turn]) -> str:
         is_concrete = "`" in one.text or "/" in one.text
         return telling.worth + central + (1 if fits else 0) + (is_concrete and 0.5)
 
-    best = max(_tellings(turns, closings), key=worth, default=None)
-    text = _plain(best.sentence.text) if best else ""
-    return title(_clause(_lead().sub("", text)), TITLE)
+    requests = [turn for turn in turns if turn.human and any(_asked(turn))]
+    best = max(_tellings(turns, closings, requests), key=worth, default=None)
+    if best is None:
+        return ""
+    text = title(_clause(_lead().sub("", _plain(best.sentence.text))), TITLE - MORE)
+    rest = len(requests) - 1
+    is_one_of_many = best.worth == _OPENED and rest >= SEVERAL
+    return f"{text}, and {rest} more requests" if is_one_of_many else text
 
 
 def _first_words(turns: Sequence[Turn]) -> str:
@@ -200,7 +226,7 @@ def _first_words(turns: Sequence[Turn]) -> str:
         for turn in turns
         if turn.human
         for one in sentences(turn.text, typed=True)
-        if _count(one) >= 4
+        if _count(one) >= 4 and not _is_typed_command(one) and _is_open(one)
     )
     return title(_clause(_lead().sub("", _plain(next(said, "")))), TITLE)
 
@@ -221,7 +247,13 @@ def _is_correction(turn: Turn) -> bool:
     return turn.human and words.begins("begins: corrects", fold(turn.text[:300]))
 
 
-def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[_Telling]:
+def _tellings(
+    turns: Sequence[Turn], closings: Sequence[Turn], requests: Sequence[Turn]
+) -> Iterator[_Telling]:
+    opened = max(_asked(requests[0]), key=lambda one: one.worth) if requests else None
+    if opened:
+        is_many = len(requests) > SEVERAL
+        yield opened._replace(worth=_OPENED if is_many else opened.worth + _FIRST)
     is_first = True
     for turn in turns:
         yield from _committed(turn)
@@ -273,23 +305,29 @@ def _asked(turn: Turn) -> Iterator[_Telling]:
 def _request(one: SpokenSentence) -> _Telling | None:
     """A sentence of a person as what was asked for; None for what is no request."""
     shows = shown(one)
-    is_order = "tasks" in shows and not _is_idle(one)
-    is_other = is_rule(shows) or any(words.begins(kind, one.low) for kind in _BACK)
-    is_request = is_order or not (is_other or shows & _REMARKS)
-    if not is_request or not _tells(one) or _is_typed_command(one):
+    is_idle = _is_idle(one)
+    is_order = "tasks" in shows and not is_idle
+    goes_back = any(words.begins(kind, one.low) for kind in _BACK)
+    is_other = is_idle or goes_back or is_rule(shows) or bool(shows & _REMARKS)
+    if (is_other and not is_order) or not _tells(one) or _is_typed_command(one):
         return None
     return _Telling(worth=_ORDERED if is_order else _STATED, sentence=one)
 
 
 def _is_idle(one: SpokenSentence) -> bool:
     """Whether an order is to look, or to go on."""
-    return bool(words.listed("idle") & {*one.low.split()[:3]})
+    low = words.opened(one.low)
+    if words.is_spaceless(low):
+        ends = (low.strip()[:IDLE], low.strip()[-IDLE:])
+        return any(words.holds_letters("list: idle", end) for end in ends)
+    return bool(words.listed("idle") & {*low.split()[:3]})
 
 
 def _is_typed_command(one: SpokenSentence) -> bool:
-    """Whether a person typed a line for a shell."""
+    """Whether a person typed a line for a shell, or pasted what names a place."""
     first = one.text.split(" ", 1)[0].lower()
-    return first in words.listed("sub-commanded") and " -" in one.text
+    is_run = first in words.listed("sub-commanded") and " -" in one.text
+    return is_run or regex(_NAMED).match(one.text) is not None
 
 
 def _reported(one: SpokenSentence) -> float:
@@ -332,7 +370,7 @@ def _clause(text: str) -> str:
     ends = regex(r"[,;:(—–]| - | so that | which | because ").finditer(text)
     cuts = [text[: end.start()] for end in ends]
     whole = (cut for cut in cuts if cut.count("(") == cut.count(")"))
-    fitting = [cut for cut in whole if WORDS[0] <= len(cut.split()) <= WORDS[1]]
+    fitting = [cut for cut in whole if CLAUSE <= len(cut.split()) <= WORDS[1]]
     return fitting[-1] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
 
 
@@ -378,6 +416,7 @@ def _is_open(one: SpokenSentence) -> bool:
 
 def _plain(text: str) -> str:
     text = regex(r"\*\*|__").sub("", text)
+    text = regex(r"\[([^\[\]\n]{1,200})\]\([^()\n]{1,400}\)").sub(r"\1", text)
     return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
 
 
@@ -404,19 +443,22 @@ def _failed() -> str:
 
 def outcome(turns: Sequence[Turn]) -> str:
     """success, failure, partial or unknown: by the person's last word, else by the last
-    check that ran. What an agent claims can only lower it."""
+    check, if it ran after the last change. What an agent claims can only lower it."""
     if judgement := _judgement(turns):
         return judgement
     last = _last_words(turns).lower()[-3000:]
     failed = _failed().search(last)
     ran = [
-        not error
-        for call, _, error in results(turns, [])
+        (at, not error)
+        for call, at, error in results(turns, [])
         if _is_check(family(call.command))
     ]
     if not ran:
         return "failure" if failed and not _passed().search(last) else "unknown"
-    if ran[-1]:
+    checked, is_sound = ran[-1]
+    if is_sound and any(map(_edits, turns[checked:])):
+        return "partial" if failed else "unknown"  # nobody checked the last change
+    if is_sound:
         return "partial" if failed else "success"
     return "partial" if _passed().search(last) and not failed else "failure"
 
