@@ -33,6 +33,8 @@ WORKED_OVER = 4  # turns of a person from which a talk of orders is an episode
 EXCHANGES = 60
 IDLE = 8  # letters at either end of a sentence without spaces that hold its verb
 CENTRAL = 40  # words that the closing turns say most often
+ORDER = 3  # words of the shortest order
+LONGEST = 80  # words of the longest sentence that is told, cut
 JUDGED = 3  # words about something beside those by which a person judges
 # requests from which on no single report tells what a session was about
 SEVERAL = 3
@@ -48,7 +50,7 @@ _ORDERED_LATER = 1.5
 _CHANGED = 1.0
 # The first thing that was asked for, and where much else was after it.
 _FIRST = 2.0
-_OPENED = 7.5
+_OPENED = 20.0
 # A line that sets a variable or changes a folder, an address or a file alone, a tag.
 _NAMED = r"""(?xi)
     (?: export | setx? | cd | echo ) \s+ [^\s]+ $ | (?: export | setx? | echo ) \s+ [\w$]+
@@ -58,6 +60,7 @@ _NAMED = r"""(?xi)
 # What is no request: how a sentence goes back to what was said, what it shows.
 _BACK = ("begins: points", "begins: corrects")
 _REMARKS = {"asks", "happened"}
+_NORMS = {"ought", "must", "forbid outright", "forbid", "forbids"}
 
 
 class EpisodeDraft(NamedTuple):
@@ -91,8 +94,11 @@ def told(
     is_changed = any(map(_changes, turns))
     if not (taught or is_changed or _is_worked_over(session, turns)):
         return None
+    name = _title(turns) or _first_words(turns)
+    if not name and not any(turn.human for turn in turns):
+        return None
     return EpisodeDraft(
-        title=_title(turns) or _first_words(turns) or title(session.name, TITLE),
+        title=name or title(session.name, TITLE),
         summary=_summary(turns, taught),
         outcome=outcome(turns),
         tags=_tags(turns),
@@ -209,14 +215,20 @@ def _title(turns: Sequence[Turn]) -> str:
         is_concrete = "`" in one.text or "/" in one.text
         return telling.worth + central + (1 if fits else 0) + (is_concrete and 0.5)
 
-    requests = [turn for turn in turns if turn.human and any(_asked(turn))]
-    best = max(_tellings(turns, closings, requests), key=worth, default=None)
+    wants = [turn for turn in turns if turn.human and _wants_something(turn)]
+    best = max(_tellings(turns, closings, wants), key=worth, default=None)
     if best is None:
         return ""
     text = title(_clause(_lead().sub("", _plain(best.sentence.text))), TITLE - MORE)
-    rest = len(requests) - 1
+    rest = len(wants) - 1
     is_one_of_many = best.worth == _OPENED and rest >= SEVERAL
     return f"{text}, and {rest} more requests" if is_one_of_many else text
+
+
+def _wants_something(turn: Turn) -> bool:
+    """Whether a person says more in a turn than "yes" or "go on"."""
+    said = sentences(turn.text, typed=True)
+    return any(_count(one) >= WORDS[0] and not _is_typed_command(one) for one in said)
 
 
 def _first_words(turns: Sequence[Turn]) -> str:
@@ -248,15 +260,19 @@ def _is_correction(turn: Turn) -> bool:
 
 
 def _tellings(
-    turns: Sequence[Turn], closings: Sequence[Turn], requests: Sequence[Turn]
+    turns: Sequence[Turn], closings: Sequence[Turn], wants: Sequence[Turn]
 ) -> Iterator[_Telling]:
-    opened = max(_asked(requests[0]), key=lambda one: one.worth) if requests else None
-    if opened:
-        is_many = len(requests) > SEVERAL
+    is_many = len(wants) > SEVERAL
+    opened = _opened(wants, is_many=is_many)
+    if opened is not None:
         yield opened._replace(worth=_OPENED if is_many else opened.worth + _FIRST)
+    commits = [telling for turn in turns for telling in _committed(turn)]
+    if not is_many:
+        yield from commits
+    elif len(commits) == 1:
+        yield commits[0]._replace(worth=_OPENED + _COMMITTED)
     is_first = True
     for turn in turns:
-        yield from _committed(turn)
         if turn.human or turn.origin == "agent":
             for telling in _asked(turn):
                 if is_first or telling.worth > _STATED:
@@ -270,6 +286,20 @@ def _tellings(
         for one in sentences(turn.text)[:30]:
             if value := _reported(one):
                 yield _Telling(worth=value + late, sentence=one)
+
+
+def _opened(wants: Sequence[Turn], *, is_many: bool) -> _Telling | None:
+    """The first request; of many the words with which the person came, where none of
+    the first few is one."""
+    for turn in wants[:SEVERAL]:
+        if asked := max(_asked(turn), key=lambda one: one.worth, default=None):
+            return asked
+    if not is_many:
+        return None
+    said = (one for turn in wants for one in sentences(turn.text, typed=True))
+    prose = (one for one in said if _count(one) >= WORDS[0] and " = " not in one.text)
+    first = next((one for one in prose if not _is_typed_command(one)), None)
+    return _Telling(worth=_CHANGED, sentence=first) if first else None
 
 
 def _committed(turn: Turn) -> Iterator[_Telling]:
@@ -308,8 +338,12 @@ def _request(one: SpokenSentence) -> _Telling | None:
     is_idle = _is_idle(one)
     is_order = "tasks" in shows and not is_idle
     goes_back = any(words.begins(kind, one.low) for kind in _BACK)
-    is_other = is_idle or goes_back or is_rule(shows) or bool(shows & _REMARKS)
-    if (is_other and not is_order) or not _tells(one) or _is_typed_command(one):
+    is_other = is_idle or goes_back or bool(shows & _REMARKS)
+    is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
+    is_told = _tells(one) or (is_order and _count(one) == ORDER)
+    if ((is_other or is_for_good) and not is_order) or not is_told:
+        return None
+    if _is_typed_command(one):
         return None
     return _Telling(worth=_ORDERED if is_order else _STATED, sentence=one)
 
@@ -354,7 +388,7 @@ def _tells(one: SpokenSentence) -> bool:
     text = one.text.rstrip("*_ ")
     if text.endswith((":", "：", "?", "？", "吗", "か", "{", "(", "[")):
         return False
-    is_fit = 4 <= _count(one) <= 40 and len(content(one.low)) >= 3
+    is_fit = 4 <= _count(one) <= LONGEST and len(content(one.low)) >= 3
     return is_fit and "[secret removed" not in one.text
 
 
@@ -456,8 +490,9 @@ def outcome(turns: Sequence[Turn]) -> str:
     if not ran:
         return "failure" if failed and not _passed().search(last) else "unknown"
     checked, is_sound = ran[-1]
-    if is_sound and any(map(_edits, turns[checked:])):
-        return "partial" if failed else "unknown"  # nobody checked the last change
+    later = turns[checked:]
+    if is_sound and any(turn.human or _edits(turn) for turn in later):
+        return "partial" if failed else "unknown"  # nobody checked what came after
     if is_sound:
         return "partial" if failed else "success"
     return "partial" if _passed().search(last) and not failed else "failure"

@@ -100,7 +100,7 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more() -> None:
     one = tell(*turns)
     assert (
         one
-        and one.title == "Add a page for the settings of a profile, and 3 more requests"
+        and one.title == "Add a page for the settings of a profile, and 4 more requests"
     )
 
 
@@ -152,6 +152,7 @@ def test_detail_is_bounded() -> None:
         ([agent("Done."), human("Great, now add the other page too.")], "unknown"),
         ([human("do it"), *ran(), *ran('git commit -m "x"')], "success"),
         ([human("do it"), *ran(), EDIT], "unknown"),
+        ([human("do it"), *ran(), human("it is too high")], "unknown"),
         ([human("do it"), agent("Done and finished.")], "unknown"),
         ([], "unknown"),
     ],
