@@ -53,7 +53,7 @@ _REMARKS = {"asks", "happened"}
 _NORMS = {"ought", "must", "forbid outright", "forbid", "forbids"}
 
 
-class Telling(NamedTuple):
+class TitleChoice(NamedTuple):
     """A sentence that may be the title, and what it is worth as one."""
 
     worth: float
@@ -114,7 +114,7 @@ def title_of(turns: Sequence[Turn]) -> str:
     ranked = sorted(often, key=lambda word: (-often[word], word))[:CENTRAL]
     common = {word for word in ranked if often[word] > 1}
 
-    def worth(telling: Telling) -> float:
+    def worth(telling: TitleChoice) -> float:
         one = telling.sentence
         about = content(one.low)
         central = 2 * len(about & common) / max(4, len(about))
@@ -168,7 +168,7 @@ def _is_correction(turn: Turn) -> bool:
 
 def _tellings(
     turns: Sequence[Turn], closings: Sequence[Turn], wants: Sequence[Turn]
-) -> Iterator[Telling]:
+) -> Iterator[TitleChoice]:
     is_many = len(wants) > SEVERAL
     opened = _opened(wants, is_many=is_many)
     if opened is not None:
@@ -192,10 +192,10 @@ def _tellings(
         late = at / len(closings)
         for one in sentences(turn.text)[:30]:
             if value := _reported(one):
-                yield Telling(worth=value + late, sentence=one)
+                yield TitleChoice(worth=value + late, sentence=one)
 
 
-def _opened(wants: Sequence[Turn], *, is_many: bool) -> Telling | None:
+def _opened(wants: Sequence[Turn], *, is_many: bool) -> TitleChoice | None:
     """The first request; of many the words with which the person came, where none of
     the first few is one."""
     for turn in wants[:SEVERAL]:
@@ -207,38 +207,40 @@ def _opened(wants: Sequence[Turn], *, is_many: bool) -> Telling | None:
     said = (one for turn in wants for one in sentences(turn.text, typed=True))
     prose = (one for one in said if _count(one) >= WORDS[0] and " = " not in one.text)
     first = next((one for one in prose if not _is_typed_command(one)), None)
-    return Telling(worth=_CHANGED, sentence=first) if first else None
+    return TitleChoice(worth=_CHANGED, sentence=first) if first else None
 
 
-def _committed(turn: Turn) -> Iterator[Telling]:
+def _committed(turn: Turn) -> Iterator[TitleChoice]:
     found = _commit().search(command_of(turn)) if turn.tool else None
     subject = (found[1] or found[2]) if found else ""
     if len(subject.split()) >= 4:
-        yield Telling(worth=_COMMITTED, sentence=SpokenSentence(subject, fold(subject)))
+        yield TitleChoice(
+            worth=_COMMITTED, sentence=SpokenSentence(subject, fold(subject))
+        )
 
 
-def _edited(turns: Sequence[Turn]) -> Iterator[Telling]:
+def _edited(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
     edited = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
     if edited:
         more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
         named = ", ".join(f"`{path}`" for path in edited[:3])
         text = f"Changed {named}{more}"
         one = SpokenSentence(text=text, low=fold(" ".join(edited)))
-        yield Telling(worth=_CHANGED, sentence=one)
+        yield TitleChoice(worth=_CHANGED, sentence=one)
 
 
-def asked(turn: Turn) -> Iterator[Telling]:
+def asked(turn: Turn) -> Iterator[TitleChoice]:
     """What is ordered or stated in a request; the headings of a plan by an agent."""
     read = sentences(turn.text, typed=turn.human)[:3]
     heads = [one for one in read if one.mark == "#"]
     if not turn.human:
         long_heads = (one for one in heads if len(one.text.split()) >= 4)
-        yield from (Telling(worth=_HEADING, sentence=one) for one in long_heads)
+        yield from (TitleChoice(worth=_HEADING, sentence=one) for one in long_heads)
     elif not heads:
         yield from filter(None, map(_request, read))
 
 
-def _request(one: SpokenSentence) -> Telling | None:
+def _request(one: SpokenSentence) -> TitleChoice | None:
     """A sentence of a person as what was asked for; None for what is no request."""
     shows = shown(one)
     is_idle = _is_idle(one)
@@ -251,7 +253,7 @@ def _request(one: SpokenSentence) -> Telling | None:
         return None
     if _is_typed_command(one):
         return None
-    return Telling(worth=ORDERED if is_order else _STATED, sentence=one)
+    return TitleChoice(worth=ORDERED if is_order else _STATED, sentence=one)
 
 
 def _is_idle(one: SpokenSentence) -> bool:
