@@ -60,9 +60,26 @@ class Correction(NamedTuple):
     told: bool
 
 
+class ToldPrompts(NamedTuple):
+    """The other side: of so many prompts, how many the prompt hook would have answered,
+    with how many tokens in all."""
+
+    prompts: int = 0
+    answered: int = 0
+    tokens: int = 0
+
+    def and_also(self, other: "ToldPrompts") -> "ToldPrompts":
+        """Both together."""
+        return ToldPrompts(
+            prompts=self.prompts + other.prompts,
+            answered=self.answered + other.answered,
+            tokens=self.tokens + other.tokens,
+        )
+
+
 class ReplayReport(NamedTuple):
     """How many of so many sessions were replayed, the newest first, and how many were
-    corrected."""
+    corrected; `telling` is of all prompts that were tried."""
 
     sessions: int
     replayed: int
@@ -70,6 +87,7 @@ class ReplayReport(NamedTuple):
     enough: bool
     seconds: float
     corrections: tuple[Correction, ...]
+    telling: ToldPrompts = ToldPrompts()
 
 
 def add_history(

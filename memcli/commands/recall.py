@@ -130,7 +130,7 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         index = SharedIndex(link, request.filters, request.projects, matcher)
         opened.callback(index.close)
         vectors = lane_of(index, config, lambda: app.providers.embedder, app.notes)
-        search = Search(index, vectors, config, project.view, project.now)
+        search = Search.of(index, vectors, project)
         ranked = search.ranked(request.task, config.limit)
         showing = Showing(search, detail=request.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))

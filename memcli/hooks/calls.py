@@ -8,7 +8,7 @@ import re
 import signal
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
@@ -211,6 +211,12 @@ WORDS = "words"
 CHANGED = ", changed since it was told"
 
 
+def pointer_key(entry: str) -> str:
+    """The name under which it is noted that an entry was pointed at: its text may
+    still be told."""
+    return f"pointed {entry}"
+
+
 class Halfway(BaseException):
     """Half of the time that a hook has is over."""
 
@@ -351,16 +357,15 @@ class HookApp(App):
         told: tuple[str, str, str],
         titles: Mapping[str, str],
         also: Iterable[str] = (),
+        pointed: Collection[str] = (),
     ) -> None:
         """Remember, in the running transaction, what is told: (context, event, why),
-        and entry -> title; and what else it stands for."""
+        and entry -> title; what else it stands for; and which are `pointed` at."""
         (context, event, why), day = told, self.project.now.isoformat()
-        log.note(
-            "shown",
-            ((context, event, key, day) for key in (*titles, *also)),
-            "OR IGNORE",
-        )
-        words = self.words_of([*titles, *also])
+        known = [entry for entry in (*titles, *also) if entry not in pointed]
+        keys = [*known, *map(pointer_key, pointed)]
+        log.note("shown", ((context, event, key, day) for key in keys), "OR IGNORE")
+        words = self.words_of(known)
         rows_of_words = (
             (context, WORDS, f"{key} {checksum}", day)
             for key, checksums in words.items()

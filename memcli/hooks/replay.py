@@ -4,32 +4,37 @@ told."""
 import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from memcli.app import App
-from memcli.commands.history import Correction, ReplayReport
+from memcli.commands.history import Correction, ReplayReport, ToldPrompts
 from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
-from memcli.extraction.rules.words import content, fold
+from memcli.extraction.rules.words import content, fold, sentences
 from memcli.history import record_of
 from memcli.history.docs import Doc
-from memcli.history.record import HistoryRecord, opened
+from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.events import Past, chosen, history_of
 from memcli.index.view import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
-from memcli.recall.budget import Shown
+from memcli.recall.budget import POINTED, Shown, cost
 from memcli.sessions.model import Turn
+from memcli.similarity.claims import claim
+from memcli.similarity.differences import denies
 
 ENOUGH: Final = 20  # sessions below which a share says nothing
 SECONDS: Final = 60.0  # after so long it ends with what it has, the newest sessions
 MOST: Final = 3  # corrections of a session that are looked at
 PROMPTS: Final = 5  # prompts before a correction at which a hook could have told
+# prompts of a session, from its first, at which what is told is counted
+COUNTED: Final = 3
 # entries, and tokens of history, that a recall would show
 BEST = 5
 ROOM = 600
-SAYS: Final = 0.6  # share of a correction's words from which on something says the same
+SAYS: Final = 0.6  # share of its words from which on a sentence says the same
 _ORIGINS: Final = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
 
 
@@ -42,6 +47,7 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
         raise UsageError("nothing of past sessions is kept here", "mem index --history")
     done = 0
     found = list[Correction]()
+    telling = ToldPrompts()
     query = "SELECT unit FROM docs WHERE source = 'session' GROUP BY unit ORDER BY min(date) DESC"
     with (
         opened(path) as record,
@@ -53,7 +59,10 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
         units = [str(unit) for (unit,) in record.rows(query)]
         for done, unit in enumerate(units, 1):
             progress(done, len(units))
-            found += _of_session(hook, record, unit)
+            docs = record.stretch(unit, 0, 1 << 40)
+            past = _before(docs)
+            found += _corrected(hook, docs, past)
+            telling = telling.and_also(_told_in(hook, docs, past))
             if time.monotonic() - begun > SECONDS:
                 break
     corrected = len({one.session for one in found})
@@ -65,11 +74,22 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
         enough=done >= ENOUGH,
         seconds=took,
         corrections=tuple(found),
+        telling=telling,
     )
 
 
-def _of_session(app: HookApp, record: HistoryRecord, unit: str) -> Iterator[Correction]:
-    docs = record.stretch(unit, 0, 1 << 40)
+def _before(docs: Sequence[Doc]) -> Past:
+    """What was there before a session began."""
+    began = docs[0].date
+    unit = docs[0].unit
+    eve = datetime.date.fromisoformat(began[:10]) - datetime.timedelta(days=1)
+    return Past(
+        eve.isoformat(), lambda place: place.date < began and place.unit != unit
+    )
+
+
+def _corrected(app: HookApp, docs: Sequence[Doc], past: Past) -> Iterator[Correction]:
+    """The first corrections of a session, none of its opening prompt."""
     said = [
         (at, _ORIGINS[who], text)
         for at, doc in enumerate(docs)
@@ -79,14 +99,24 @@ def _of_session(app: HookApp, record: HistoryRecord, unit: str) -> Iterator[Corr
         Turn(role=by.partition(":")[0], text=text, origin=by, key=str(at))
         for at, by, text in said
     ]
-    began = docs[0].date
-    eve = datetime.date.fromisoformat(began[:10]) - datetime.timedelta(days=1)
-    past = Past(
-        eve.isoformat(), lambda place: place.date < began and place.unit != unit
-    )
     found = [(said[turn][0], words) for turn, words in corrections(turns)]
     for at, words in [each for each in found if each[0]][:MOST]:
         yield _looked_up(app, docs[: at + 1], words, past)
+
+
+def _told_in(app: HookApp, docs: Sequence[Doc], past: Past) -> ToldPrompts:
+    """What the prompt hook would have told at the first prompts of a session."""
+    telling = ToldPrompts()
+    for prompt in list(filter(None, map(_prompt, docs)))[:COUNTED]:
+        items = chosen(app, prompt, set(), past) if has_memory(app) else []
+        spent = sum(map(cost, items))
+        one = ToldPrompts(prompts=1, answered=int(bool(items)), tokens=spent)
+        telling = telling.and_also(one)
+    return telling
+
+
+def _prompt(doc: Doc) -> str:
+    return "\n".join(text for speaker, text in doc.said if speaker == "person")
 
 
 def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Correction:
@@ -94,19 +124,13 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
     brought it."""
     doc = docs[-1]
     told = set[str]()
-    about = _words(said)
     found = app.guarded(lambda: _remembered(app, said, past)) if has_memory(app) else []
     layer = history_of(app, said, past)
     found += layer.items(ROOM) if layer else []
-    texts = [(item, _words(f"{item.head}\n{item.text}")) for item in found]
-    known = [
-        item for item, words in texts if len(about & words) >= max(2, SAYS * len(about))
-    ]
+    known = [item for item in found if says(f"{item.head}\n{item.text}", said)]
     for earlier in docs[-PROMPTS - 1 : -1] if known and has_memory(app) else ():
-        prompt = "\n".join(
-            text for speaker, text in earlier.said if speaker == "person"
-        )
-        told |= {_source(item) for item in chosen(app, prompt, set(), past)}
+        shown = chosen(app, _prompt(earlier), set(), past)
+        told |= {_source(item) for item in shown if item.layer != POINTED}
     heads = {item.layer == "history": item.head for item in reversed(known)}
     memory = heads.get(False, "")
     history = heads.get(True, "")
@@ -119,6 +143,24 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
         history=history,
         told=is_told,
     )
+
+
+def says(text: str, correction: str) -> bool:
+    """Whether one sentence of a text, or two that follow each other, says what a
+    correction says: most of its words, and not the opposite.
+
+    Words that are spread over a whole chat say nothing."""
+    about = _words(correction)
+    least = max(2, SAYS * len(about))
+    claimed = claim(correction)
+    single = [sentence.text for sentence in sentences(text)]
+    for stated in [*single, *map("\n".join, pairwise(single))]:
+        if len(about & _words(stated)) < least:
+            continue
+        other = claim(stated)
+        if not (denies(claimed, other) or denies(other, claimed)):
+            return True
+    return False
 
 
 def _remembered(app: HookApp, text: str, past: Past) -> list[Shown]:

@@ -37,13 +37,11 @@ _FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您�
 
 
 class Query(NamedTuple):
-    """`terms` are the words that count, the rarest of too many; `phrases` count extra;
-    `english` is how the vectors, which know English, are asked for what a task names
-    otherwise."""
+    """`terms` are the words that count, the rarest of too many; `phrases` count
+    extra."""
 
     terms: tuple[str, ...]
     phrases: tuple[str, ...]
-    english: str = ""
 
 
 def build(
@@ -85,16 +83,15 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
     return query._replace(terms=tuple(dict.fromkeys(found)))
 
 
-def concepts(task: str) -> dict[str, str]:
+def concepts(task: str) -> list[str]:
     """Of each concept of software that a task in another language than English names,
-    its names in English and all others, as one term: notes in any language use English
-    words; with those in English alone."""
+    all its other names as one term: notes in any language use English words."""
     low = task[: 30 * MAX_TERMS].lower()
-    found = dict[str, str]()
+    found = list[str]()
     foreign = False
     words = set(_PIECE.findall(low))
     if low.isascii() and not words.isdisjoint(_ENGLISH):
-        return {}  # most tasks: to look for every name takes a millisecond
+        return []  # most tasks: to look for every name takes a millisecond
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
         near = [name for name in names if name in low]
@@ -104,9 +101,8 @@ def concepts(task: str) -> dict[str, str]:
             at = names.index("|")
             foreign = foreign or not named.isdisjoint(names[at:])
             others = [name for name in names if name not in named]
-            term = EITHER.join(_part(name) for name in others if name != "|")
-            found[term] = " ".join(others[: others.index("|")])
-    return found if foreign else {}
+            found.append(EITHER.join(_part(name) for name in others if name != "|"))
+    return found if foreign else []
 
 
 def _part(name: str) -> str:

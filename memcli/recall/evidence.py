@@ -89,7 +89,7 @@ def focus(
         for part in regex(_SENTENCE).split(text)
         if part.strip()
     }
-    also = query.concepts(text) if power == weights.ASKED else {}
+    also = query.concepts(text) if power == weights.ASKED else []
     every = (*query.build(text, counts).terms, *also)
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, counts(every), total + weights.FEW)

@@ -21,7 +21,7 @@ from memcli.index.view import (
     VectorLane,
 )
 from memcli.memory.prominence import UNKNOWN_AGE
-from memcli.memory.words import SIZE, spaceless_runs
+from memcli.memory.words import SIZE
 from memcli.recall import evidence, fusion, ranking
 from memcli.recall.ranking import Match, RankedItem, Scored
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from memcli.index.database import Index
     from memcli.project.config import Config
-    from memcli.project.context import View
+    from memcli.project.context import Project, View
 
 LENDS = 0.4  # from which relevance on; for speed: ranking is the same without
 LENDERS = 60  # how many of the best lend to what stands beside them
@@ -126,6 +126,17 @@ class Search:
         self._passages: dict[int, Passage] = {}
         self._met: dict[tuple[int, str, int], int] = {}
 
+    @classmethod
+    def of(cls, source: Source, lane: VectorLane, project: Project) -> Search:
+        """A search for a project as it is configured."""
+        return cls(
+            source=source,
+            lane=lane,
+            config=project.config,
+            view=project.view,
+            today=project.now,
+        )
+
     def weights(self) -> dict[str, float]:
         """What each word of the task that stands in the store says: see
         `evidence.said_by`."""
@@ -165,8 +176,7 @@ class Search:
         counts = self.source.counts
         asked = query.widened(query.build(task, counts), counts)
         self.asked = asked
-        pool = max(POOL, 3 * self.config.limit)
-        asked, lexical = self._translated(task, asked, pool)
+        lexical = self._lexical(task, asked)
         # None without usable vectors: words alone
         lane = self._lane(task, asked, lexical) or Lane(
             "bm25", 0.0, Signals(lexical, {})
@@ -208,21 +218,18 @@ class Search:
             match = matches[entry]
             matches[entry] = match._replace(relevance=match.relevance * share)
 
-    def _translated(
-        self, task: str, asked: Query, pool: int
-    ) -> tuple[Query, dict[int, float]]:
-        concepts = query.concepts(task)
+    def _lexical(self, task: str, asked: Query) -> dict[int, float]:
+        """BM25 of the best chunks, and what the concepts of a task add under other
+        names."""
+        pool = max(POOL, 3 * self.config.limit)
         lexical = self.source.lexical(asked.terms, pool)
-        for concept in concepts:
+        for concept in query.concepts(task):
             own = self.source.lexical((concept,), pool)
             rows = self.source.counts((concept,))[0]
             most = weights.TRANSLATED * idf(rows, self.source.size())
             for rowid, share in fusion.scale(own).items():
                 lexical[rowid] = lexical.get(rowid, 0.0) + most * share
-        # In a script without spaces the vectors know nothing of what stands around such
-        # words.
-        english = "" if spaceless_runs(task) else " ".join(concepts.values())
-        return asked._replace(english=english), top(lexical, pool)
+        return top(lexical, pool)
 
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
         found: dict[object, Scored] = {}

@@ -113,7 +113,15 @@ def _understand_words(
         return Task(b"")
     total = vector.weighted_sum((idf * weight, data) for idf, (weight, data) in weighed)
     words = distinct or sorted(stops)
-    found = (Word(w, rarity.get(w, STOP_IDF), *known[w]) for w in words)
+    found = [
+        Word(
+            text=word,
+            idf=rarity.get(word, STOP_IDF),
+            weight=known[word][0],
+            vector=known[word][1],
+        )
+        for word in words
+    ]
     return Task(vector.quantise(total), tuple(found))
 
 

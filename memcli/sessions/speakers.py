@@ -91,7 +91,9 @@ def _not_typed() -> str:
         \s{0,8}
         (?: \#[ ]AGENTS\.md \b
           | Use[ ]the[ ]` [\w:.-]{1,80} `[ ]skill[ ]from[ ]`
-          | Launching[ ]skill: | The[ ]user[ ]just[ ]ran[ ]/ )
+          | Launching[ ]skill: | The[ ]user[ ]just[ ]ran[ ]/
+          | Implement[ ]the[ ]plan[ ]as[ ]specified,[ ]it[ ]is[ ]attached[ ]for[ ]your
+          | You[ ]must[ ]fully[ ]embody[ ]this[ ]agent's[ ]persona[ ]and[ ]follow )
     """
 
 

@@ -3,6 +3,7 @@ memory was worth, and who said what."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -59,16 +60,11 @@ def extract_text(done: AfterSession) -> str:
     """What was learned, by session, and what was not."""
     report = done.extract
     lines: list[str] = []
-    skipped: set[str] = set()
     if not report.sessions:
         none = "no new sessions of this repository"
         lines.append(f"{none}: mem extract --list says where it looked")
     for session in report.sessions:
         lines += _session_lines(session)
-        skipped |= {each.scope for each in session.skipped}
-    if skipped:
-        number = count(len(skipped), "scope")
-        lines.append(f"{number} skipped: --json says which and why")
     if report.more:
         number = count(len(report.more), "older session")
         lines.append(f"{number} not read: --all reads every one, --json names them")
@@ -199,9 +195,24 @@ def _share_lines(report: ReplayReport) -> list[str]:
     lines = []
     for what, values in known.items():
         number = sum(map(bool, values))
-        share = f"{number / len(corrections):5.0%}" if report.enough else ""
+        share = _share(number, len(corrections)) if report.enough else ""
         lines.append(f"{what:<30}{number:>4} of {len(corrections)}{share}")
+    telling = report.telling
+    if telling.prompts:
+        each = telling.tokens / telling.prompts
+        asked = f"{telling.answered:>4} of {telling.prompts}"
+        lines.append(f"{'prompts told something':<30}{asked}, {each:.0f} tokens each")
     return lines
+
+
+def _share(number: int, whole: int) -> str:
+    """A share and its 95 % interval by Wilson's score."""
+    spread = 1.96**2 / whole
+    share = number / whole
+    middle = share + spread / 2
+    reach = math.sqrt(spread * (share * (1 - share) + spread / 4))
+    low, high = ((middle + sign * reach) / (1 + spread) for sign in (-1, 1))
+    return f"{share:5.0%} ({low:.0%} to {high:.0%})"
 
 
 def _correction_lines(correction: Correction) -> list[str]:

@@ -9,8 +9,9 @@ import pytest
 
 from memcli.extraction import rules
 from memcli.extraction.rules.statements import stated
+from memcli.sessions import speakers
 from memcli.sessions.model import Finding, Session, Turn
-from tests.extraction.turns import agent, call, human
+from tests.extraction.turns import agent, call, human, ran
 
 pytestmark = pytest.mark.unit
 LOOK = "I looked at the module and changed two functions in it."
@@ -47,11 +48,18 @@ FOR_GOOD = [
     "不对，我们以后统一用pnpm，不要用npm，因为CI上没有npm。",
     "違います、私たちは必ずpnpmを使います。npmは使わないでください。",
     "아니, 우리는 항상 pnpm을 써야 해. CI에 npm이 없기 때문이야.",
+    "Note that our staging database must not be migrated without a backup.",
+    "The server folder should stand beside the front end.",
+    "@src/api.py Migrations must run before the workers start.",
+    "La pantalla de ajustes debe mostrar el nombre, no el código.",
+    "数据库迁移不要自动执行。",
+    "設定画面では英語名を使わないでください。",
+    "Мне не нравится, когда тесты ходят в сеть.",
+    "I don't want a spinner when the output is JSON.",
 ]  # fmt: skip
 LIKELY = [
     "No, don't use npm. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm",
     "Stop bumping the version.", "We use uv here, not pip.", "You shouldn't edit the lock file.",
-    "Note that our staging database must not be migrated without a backup.",
 ]  # fmt: skip
 
 
@@ -109,6 +117,25 @@ def test_small_talk_and_requests_teach_nothing(text: str) -> None:
     """A doubt is silence."""
     turns = (human(text), agent("All right."))
     assert found(*turns) == proposed(*turns) == []
+
+
+NEXT = [
+    "I think we should rename the parser.", "Should be three columns.",
+    "@src/page.tsx Make the input a file upload, it must take drops.",
+    "We should look at the parser first.", "这个函数必须改名为 parse_header。",
+    "Can we always sort by name", "Should the two deploys always see each other",
+    "TypeError: bad input\nThe parser should never be called here.",
+    "You must fully embody this agent's persona and follow all of it. NEVER break character.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NEXT)
+def test_what_is_to_be_done_next_or_stands_beside_an_error_is_not_kept(
+    text: str,
+) -> None:
+    """It asks, points, or tells of what someone does now."""
+    turns = (human(speakers.human(text)), agent("All right."))
+    assert found(*turns) == []
 
 
 @pytest.mark.parametrize("half", ["look", "score"])
@@ -198,6 +225,34 @@ def test_a_correction_carries_the_file_and_the_command() -> None:
         *edits, human("Now push."), call("Bash", command="npm publish"), said
     )
     assert (one.paths, one.commands) == (("b.py",), ())
+
+
+TWO = ("src/retry.py", "src/http_client.py")
+PLAIN = "No, never wait longer than an hour, because the limit is per hour."
+
+
+@pytest.mark.parametrize(("turns", "said", "paths"), [
+    (["edit", "exchange"], PLAIN, (TWO[1], TWO[0])),  # the last edit first
+    (["edit", "build"], PLAIN, (TWO[1], TWO[0])),  # beside the last command
+    (["edit"], "No, our retry never waits longer than an hour.", TWO),  # hinted at
+    (["edit"], "No, the http client never sends cookies.", (TWO[1], TWO[0])),
+    (["read"], "No, src/retry.py must never wait longer.", (TWO[0],)),  # named
+    (["read"], PLAIN, ()),
+])  # fmt: skip
+def test_a_correction_has_a_place(
+    turns: list[str], said: str, paths: tuple[str, ...]
+) -> None:
+    """The files of the exchange: those it names, else by a hint, else by the last
+    edit."""
+    known = {
+        "edit": [call("Edit", file_path=f"/repo/{name}") for name in TWO],
+        "read": [call("Read", file_path=f"/repo/{name}") for name in TWO],
+        "exchange": [human("Why so?"), agent("It seemed right.")],
+        "build": ran("make build"),
+    }
+    before = [turn for name in turns for turn in known[name]]
+    asked = [human("Mend the flaky upload."), *before, agent("Done."), human(said)]
+    assert rules.about(asked, len(asked) - 1, said)[0] == paths
 
 
 @pytest.mark.parametrize(("text", "title"), [

@@ -17,6 +17,29 @@ def said(project: Project, session: str, day: str, *texts: str) -> None:
     talk.write(project.home / ".claude" / "projects" / "x" / f"{session}.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("Always use pnpm in the web shop, the CI has no npm.", True),
+        ("Packages\nUse pnpm.\nIn the web shop, that is.", True),
+        ("Never use pnpm in the web shop.", False),
+        ("Use npm. The pnpm lock is gone.\nLogs rotate.\nThe web shop is old.", False),
+        ("Bump pnpm", False),
+    ],
+)
+def test_a_sentence_says_what_a_correction_says(text: str, *, known: bool) -> None:
+    """By one sentence or two neighbours, never by words all over a text, and not by its
+    opposite."""
+    assert replay.says(text, "No, use pnpm in the web shop.") is known
+
+
+def test_what_is_forbidden_is_not_known_from_what_is_done() -> None:
+    """A commit about a tool is not a rule against it."""
+    said = "Don't install tox here"
+    assert not replay.says("tox: install it here, too", said)
+    assert replay.says("Never install tox here: the CI has nox.", said)
+
+
 def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,6 +58,9 @@ def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     assert (got["sessions"], got["corrected"], got["enough"]) == (3, 2, False)
     assert new["memory"] and new["history"] and new["told"]
     assert (odd["memory"], odd["history"], odd["told"]) == ("", "", False)
+    assert got["telling"]["prompts"] == 6
+    assert got["telling"]["answered"] >= 1
+    assert got["telling"]["tokens"] > 0
     text = project.mem("eval").out
     assert "too little history" in text and "%" not in text and "not known" in text
     monkeypatch.setattr(replay, "SECONDS", 0.0)

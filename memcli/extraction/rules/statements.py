@@ -11,6 +11,7 @@ from memcli.extraction.rules import words
 from memcli.extraction.rules.words import SpokenSentence, content, sentences
 from memcli.sessions.model import Turn
 from memcli.sessions.taking_back import taken_back
+from memcli.text.matching import regex
 
 WHOLE = 600  # characters of a turn that is told whole
 RULES = 3  # rules of a longer turn
@@ -18,6 +19,11 @@ RULES = 3  # rules of a longer turn
 # is a template, a plan or a paste, and a rule in it waits for a yes.
 LINES = 7
 TYPED = 1500
+# What is typed beside an error is about that error.
+_REPORTED = r"""(?xi)
+    \b\w*(?:error|exception)\b [^\n]{0,40} [:(] | traceback | stack[ ]?trace
+    | \[…[ ]\d+[ ]pasted[ ]lines | \b(?:error|failed|refused)[ ](?:to|with|when)\b
+"""
 TAKEN_BACK = 0.5  # share of words from which a later turn takes a statement back
 # Words about something of the shortest statement, of the shortest without any sign.
 SHORTEST = 2
@@ -29,6 +35,9 @@ _KINDS = (
     "must",
     "forbid",
     "prefers",
+    "forbid outright",
+    "ought",
+    "own duty",
     "our rule",
     "our way",
     "ask first",
@@ -58,6 +67,10 @@ _TOGETHER = (
     {"lasting", "only"},
     {"must", "reason"},
 )
+# How things ought to be, and what is forbidden outright, is a rule by itself, where it
+# names what it is about and is not what someone is to do next.
+_NORMS = {"ought", "forbid outright"}
+_NEXT = {"tasks", "own duty", "points"}
 _LIKELY = {
     "forbid",
     "forbids",
@@ -152,6 +165,8 @@ def is_rule(shows: frozenset[str]) -> bool:
         return False
     if shows & _BY_ITSELF:
         return True
+    if shows & _NORMS and not shows & _NEXT:
+        return True
     return "tasks" not in shows and any(signs <= shows for signs in _TOGETHER)
 
 
@@ -179,7 +194,11 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
 def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     """What more than one cue shows."""
     low = sentence.low
-    begins_to_ask = words.begins("asks", low) or words.holds_letters("asks", low)
+    begins_to_ask = (
+        low.startswith(words.phrases("asks"))
+        or words.begins("asks", low)
+        or words.holds_letters("asks", low)
+    )
     return {
         "asks": sentence.asks or begins_to_ask,
         "once": words.says("once", _without("for good", low)),
@@ -274,7 +293,8 @@ def _said(turns: Sequence[Turn], at: int) -> list[_SaidSentence]:
 
 
 def _is_composed(text: str) -> bool:
-    return text.strip().count("\n") > LINES or len(text) > TYPED
+    is_long = text.strip().count("\n") > LINES or len(text) > TYPED
+    return is_long or regex(_REPORTED).search(text) is not None
 
 
 def _length(low: str) -> float:

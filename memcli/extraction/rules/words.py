@@ -199,10 +199,11 @@ def begins(name: str, low: str) -> bool:
 
 
 def opened(low: str) -> str:
-    """A folded text from its first word on that is no filler."""
+    """A folded text from its first word on that is no filler and no "@file"."""
     said = low.split()
     fillers = listed("filler")
-    at = next((i for i, word in enumerate(said[:8]) if word not in fillers), 0)
+    words = enumerate(said[:8])
+    at = next((i for i, word in words if word not in fillers and word[0] != "@"), 0)
     return f" {' '.join(said[at:])} "
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PARTS = ("look", "choose", "score", "fresh")
-LATER = "fresh"  # of repositories that were collected after the rules of the others
+PARTS = ("look", "choose", "score", "fresh", "last")
+LATER = ("fresh", "last")  # of repositories that were collected after the others
 HOST = "https://github.com"
 
 
