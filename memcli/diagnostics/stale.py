@@ -100,7 +100,7 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
         "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
         " WHERE kind = 'path' AND state = 'here'"
     ):
-        named[entry].update(tree.files.intersection(tree.ending(name)))
+        named[entry].update(tree.files.intersection(codebase.ending(tree, name)))
     standing = [
         row
         for row in _standing(scene, named.keys() - set(told))

@@ -123,14 +123,9 @@ class Codebase:
         path = path.removeprefix("./").rstrip("/")
         named = self.top.name  # a path may begin with the repository's own folder
         own = path if named in self.ends else path.removeprefix(f"{named}/")
-        return any(self.ending(end) for end in {path, own}) or (
+        return any(ending(self, end) for end in {path, own}) or (
             not self.revision and os.path.lexists(self.root / path)
         )
-
-    def ending(self, path: str) -> list[str]:
-        """The files and folders whose path ends so."""
-        full = self.ends.get(path.rpartition("/")[2], ())
-        return [end for end in full if f"/{end}".endswith(f"/{path}")]
 
     def read(self, path: str) -> bytes:
         """The bytes of a file, none of one that is no regular file or too large."""
@@ -386,6 +381,12 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     out = tree.git("show", *options.split(), commit) or ""
     fields = out.strip("\n").split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def ending(tree: Codebase, path: str) -> list[str]:
+    """The files and folders whose path ends so."""
+    full = tree.ends.get(path.rpartition("/")[2], ())
+    return [end for end in full if f"/{end}".endswith(f"/{path}")]
 
 
 def is_prose(path: str) -> bool:
