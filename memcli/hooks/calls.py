@@ -33,6 +33,7 @@ EVENTS = {
     "subagent-start": ("SubagentStart",),
     "prompt": ("UserPromptSubmit", "BeforeAgent"),
     "pre-tool": ("PreToolUse", "AfterTool", "BeforeTool"),
+    "tool-failed": ("PostToolUseFailure",),
 }
 """The events that are answered, and what agents call them, the usual name first."""
 _SAID = (
@@ -64,6 +65,8 @@ class HookCall(NamedTuple):
     tool: str = ""
     file: str = ""
     harness: str = ""
+    error: str = ""
+    """What a tool that failed said."""
 
     @property
     def context(self) -> str:
@@ -101,6 +104,7 @@ def parse_payload(data: bytes) -> HookCall | None:
     path = path if _is_path(path) else ""
     given = given if isinstance(given, dict) else {}
     return HookCall(
+        error=said.get("error", ""),
         session=session[:200],
         cwd=cwd,
         transcript=path,
