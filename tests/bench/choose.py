@@ -21,10 +21,11 @@ from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from memcli.index import view, weights
+from memcli.index.own import OwnIndex
 from memcli.index.view import AROUND, Filters
 from memcli.recall import past
 from memcli.recall.answer import Own
-from memcli.recall.search import OwnIndex, Search
+from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
 
 FOLDS: Final = 4
