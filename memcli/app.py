@@ -35,7 +35,8 @@ class Plan(Protocol):
     true."""
 
     @property
-    def patches(self) -> Sequence[Patch]: ...
+    def patches(self) -> Sequence[Patch]:
+        """The changes of files that it makes."""
 
 
 P = TypeVar("P", bound=Plan)
@@ -88,6 +89,7 @@ class App:
 
     @cached_property
     def workspace(self) -> "Workspace":
+        """The door through which files are written."""
         from memcli.storage.workspace import Workspace
 
         root = self.project.root
@@ -164,6 +166,7 @@ class App:
 
     @cached_property
     def providers(self) -> "Providers":
+        """The embedder and the language model of the configuration."""
         from memcli.providers.configured import Providers
 
         today = self.project.now.isoformat()
@@ -191,6 +194,7 @@ class App:
 
     @property
     def index(self) -> Index:
+        """The index of the memory files, opened on first use."""
         return self.kept.index
 
     @property
@@ -259,9 +263,8 @@ def opened(options: Options) -> Iterator[App]:
             "the working directory is gone", "change to an existing folder"
         ) from None
     with App(options, os.environ, cwd) as app:
-        flags = config.parse_flags(
-            options.sets
-        )  # judged even if nobody asks for the configuration
+        # judged even if nobody asks for the configuration
+        flags = config.parse_flags(options.sets)
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
         usual = folder_of("state")
         used = state_dir()

@@ -136,6 +136,7 @@ class ProgramHelp(typer.core.TyperGroup):
     does."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the groups of commands, and where to read on."""
         self.write(formatter, detailed=1)
         more = "mem help explains every command, mem COMMAND --help one; mem --version"
         formatter.write_paragraph()
@@ -163,6 +164,7 @@ class CommandHelp(typer.core.TyperCommand):
     """A command, whose own options have a line each; those it shares are only named."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of a command on one screen: its long description gives way."""
         help = (self.help or "").strip()
         page = self._page(ctx, help)
         if page.rstrip("\n").count("\n") >= SCREEN:

@@ -23,10 +23,12 @@ class DoctorReport(NamedTuple):
 
     @property
     def failed(self) -> int:
+        """How many checks found something broken."""
         return sum(row.status == "FAIL" for row in self.checks)
 
     @property
     def warned(self) -> int:
+        """How many checks found something to mend."""
         return sum(row.status == "WARN" for row in self.checks)
 
 

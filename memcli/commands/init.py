@@ -3,7 +3,7 @@ that back."""
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.guard.stops import first_guard
+from memcli.history import record_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
@@ -19,7 +20,7 @@ from memcli.project.elsewhere import line_for
 from memcli.project.links import memory_links
 from memcli.project.listing import Listing
 from memcli.storage.durable import discard, sweep
-from memcli.storage.files import state_dir
+from memcli.storage.files import in_megabytes, state_dir
 
 LEARNERS = ("claude", "codex", "anthropic", "rules")
 """What sessions may be learned from with."""
@@ -43,6 +44,8 @@ class InitRequest(NamedTuple):
 
     @property
     def named(self) -> bool:
+        """Whether what is to call mem was named; `user`, `shared` and `all` name
+        nothing."""
         return bool(self.git or self.agents or self.ci or self.instructions)
 
     @property
@@ -171,10 +174,23 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
             discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
-    if stay := _memory_that_stays(app.project, root):
-        more = " …" if len(stay) > 3 else ""
-        app.notes.append(f"memory is yours and stays: {', '.join(stay[:3])}{more}")
+    app.notes += _what_stays(app.project, root)
     return ["removed .memory.db: the index of the memory files"] if own else []
+
+
+def _what_stays(project: Project, root: Path) -> Iterator[str]:
+    """What of mem is left on this machine, and how it goes."""
+    if stay := _memory_that_stays(project, root):
+        more = " …" if len(stay) > 3 else ""
+        yield f"memory is yours and stays: {', '.join(stay[:3])}{more}"
+    if (record := record_of(project)) is not None:
+        size = in_megabytes(record.stat().st_size)
+        yield f"history of this repository stays, {size}: mem forget --all"
+    hooks = str(harness.settings_of("codex", "local", root, project.environ).path)
+    if any(name.startswith(f"{hooks}:") for name in harness.approvals(project.environ)):
+        home = harness.agent_home("codex", project.environ)
+        yield f"Codex keeps its approvals of {hooks} in {home / 'config.toml'}"
+    yield f"what was told and counted in all repositories stays in {state_dir()}"
 
 
 def _memory_that_stays(project: Project, root: Path) -> list[str]:

@@ -56,6 +56,7 @@ class Spent(NamedTuple):
 
     @property
     def tokens(self) -> int:
+        """All tokens of the calls, cached ones too."""
         return self.input + self.cache_read + self.cache_write + self.output
 
 

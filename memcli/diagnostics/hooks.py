@@ -138,10 +138,8 @@ def _untrusted(
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     if settings.scope != "user" and not _trusts(values, root):
         yield "Codex does not trust this project yet, and skips its hooks without a word"
-    # approved hooks by file, event, group and place
-    states = mapping(mapping(values.get("hooks")).get("state"))
-    names = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
     prefix = f"{settings.path}:"
+    names = harness.approvals(environ)
     approved = {name.removeprefix(prefix).split(":")[0] for name in names}
     handlers = agent_settings.handlers(text_of(settings.path) or "")
     events = dict.fromkeys(handler.event for handler in handlers)
@@ -164,9 +162,7 @@ def _snake_case(name: str) -> str:
 
 def _untrusted_plugin(environ: Mapping[str, str]) -> list[str]:
     """The events of the plug-in's hooks that no person has approved in Codex."""
-    values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
-    states = mapping(mapping(values.get("hooks")).get("state"))
-    trusted = [name for name, row in states.items() if mapping(row).get("trusted_hash")]
+    trusted = harness.approvals(environ)
     own = [name for name in trusted if "mem@" in name or "codex-hooks.json" in name]
     return [
         event

@@ -197,6 +197,12 @@ def check_llm(scene: Scene) -> Iterator[Check]:
     if model is None:
         yield remark("llm", "llm = none: there is no language model to ask")
     else:
-        words = ("Answer in one word.", "Say yes.")
-        model.ask(Ask(*words, max_tokens=1000, purpose="doctor", timeout=30))
+        question = Ask(
+            system="Answer in one word.",
+            prompt="Say yes.",
+            max_tokens=1000,
+            purpose="doctor",
+            timeout=30,
+        )
+        model.ask(question)
         yield passed("llm", f"llm = {llm} answers")

@@ -169,7 +169,7 @@ def bounded(found: Health, most: float) -> Health:
 
 
 def band(score: float) -> str:
-    """red below 50, yellow to 75, green from there."""
+    """The colour of a score: red below 50, yellow to 75, green from there."""
     if score < YELLOW:
         return "red"
     return "yellow" if score < GREEN else "green"

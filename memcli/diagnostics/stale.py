@@ -55,8 +55,15 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     number = scene.app.index.db.execute(untold).fetchone()[0]
     if number:
         names = f"what became of {count(number, 'name')} could not be told"
-        why = "git took too long, or has only a part of the history"
-        yield remark("stale", f"{names}: {why}", hint="git fetch --unshallow")
+        top = scene.repository.top
+        lacking = codebase.lacking(top) if top is not None else ""
+        why = (
+            "this clone has only a part of the history"
+            if lacking
+            else ("git took too long; it is asked again")
+        )
+        hint = lacking or "mem doctor --stale"
+        yield remark("stale", f"{names}: {why}", hint=hint)
     elif not found:
         yield passed("stale", "no entry names what the code has no more")
     yield from _rewritten(scene, found)

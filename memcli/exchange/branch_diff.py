@@ -68,6 +68,7 @@ class DiffReport(NamedTuple):
 
     @property
     def empty(self) -> bool:
+        """Whether the branch leaves memory as it is."""
         return not self.changes and not self.prose and not self.findings
 
 
@@ -79,6 +80,7 @@ class BranchSide(NamedTuple):
     entry: Entry
 
     def is_now(self, what: str, detail: str) -> EntryDiff:
+        """What became of this entry."""
         entry = self.entry
         return EntryDiff(
             what=what,

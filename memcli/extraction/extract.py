@@ -176,7 +176,8 @@ class _Extraction:
         self.request = request
         self.model = model
         self.llm = llm
-        self.project, self.root = app.project, need_root(app.project)
+        self.project = app.project
+        self.root = need_root(app.project)
         self.dry_run = dry_run or request.show_prompt
         self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
         self.problems = self.transcripts.problems

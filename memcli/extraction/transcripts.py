@@ -175,7 +175,8 @@ class Transcripts:
     ) -> None:
         """Remember how far was read, `done` being the sessions learned from with their
         tasks."""
-        (session, task), whole = max(done, key=lambda each: each[0].ended), sessions[-1]
+        session, task = max(done, key=lambda each: each[0].ended)
+        whole = sessions[-1]
         # What a person corrects in a session that goes on may lie before that.
         earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
         end = 0 if len(sessions) > 1 else min((whole.end, *earlier))

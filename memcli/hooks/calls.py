@@ -8,7 +8,7 @@ import re
 import signal
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
@@ -34,6 +34,7 @@ EVENTS = {
     "subagent-start": ("SubagentStart",),
     "prompt": ("UserPromptSubmit", "BeforeAgent"),
     "pre-tool": ("PreToolUse", "AfterTool", "BeforeTool"),
+    "tool-failed": ("PostToolUseFailure",),
 }
 """The events that are answered, and what agents call them, the usual name first."""
 _SAID = (
@@ -65,6 +66,8 @@ class HookCall(NamedTuple):
     tool: str = ""
     file: str = ""
     harness: str = ""
+    error: str = ""
+    """What a tool that failed said."""
 
     @property
     def context(self) -> str:
@@ -102,6 +105,7 @@ def parse_payload(data: bytes) -> HookCall | None:
     path = path if _is_path(path) else ""
     given = given if isinstance(given, dict) else {}
     return HookCall(
+        error=said.get("error", ""),
         session=session[:200],
         cwd=cwd,
         transcript=path,
@@ -209,6 +213,12 @@ LOADED = "loaded"
 WORDS = "words"
 """The event under which it is noted in which words entries were told."""
 CHANGED = ", changed since it was told"
+
+
+def pointer_key(entry: str) -> str:
+    """The name under which it is noted that an entry was pointed at: its text may
+    still be told."""
+    return f"pointed {entry}"
 
 
 class Halfway(BaseException):
@@ -351,16 +361,15 @@ class HookApp(App):
         told: tuple[str, str, str],
         titles: Mapping[str, str],
         also: Iterable[str] = (),
+        pointed: Collection[str] = (),
     ) -> None:
         """Remember, in the running transaction, what is told: (context, event, why),
-        and entry -> title; and what else it stands for."""
+        and entry -> title; what else it stands for; and which are `pointed` at."""
         (context, event, why), day = told, self.project.now.isoformat()
-        log.note(
-            "shown",
-            ((context, event, key, day) for key in (*titles, *also)),
-            "OR IGNORE",
-        )
-        words = self.words_of([*titles, *also])
+        known = [entry for entry in (*titles, *also) if entry not in pointed]
+        keys = [*known, *map(pointer_key, pointed)]
+        log.note("shown", ((context, event, key, day) for key in keys), "OR IGNORE")
+        words = self.words_of(known)
         rows_of_words = (
             (context, WORDS, f"{key} {checksum}", day)
             for key, checksums in words.items()

@@ -15,6 +15,7 @@ from memcli.hooks.calls import (
     Told,
     has_memory,
     in_time,
+    pointer_key,
 )
 from memcli.hooks.instructions import Instructions, once
 from memcli.hooks.standing import (
@@ -32,7 +33,8 @@ from memcli.index.view import Filters
 from memcli.named import NamedTuple
 from memcli.recall import budget
 from memcli.recall.answer import Own, told
-from memcli.recall.budget import Pools, Shown
+from memcli.recall.budget import POINTED, Pools, Shown
+from memcli.sessions.tools import shell_line
 from memcli.storage.files import open_file
 from memcli.storage.inbox import Inbox
 from memcli.storage.state import SessionLog, State, Turns
@@ -50,6 +52,9 @@ MARK = b"<recalled-memory>"
 SCANNED = 4_000_000
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
 PROMPT_HITS = 3
+FAILURE_HITS = 2
+ERROR_END = 2_000  # characters of the end of what a command that failed said
+POINTERS = 2  # lines that point at what likely bears on a prompt
 HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
 FILE = r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b"
@@ -175,9 +180,19 @@ def _remember(
     app: HookApp, log: SessionLog, told: tuple[str, str, str], items: Iterable[Shown]
 ) -> tuple[str, ...]:
     own = [item for item in items if item.layer not in ("institutional", "units")]
-    titles = {item.key: item.head.partition(budget.BETWEEN)[0] for item in own}
-    app.remember(log, told, titles, [key for item in own for key in item.also])
+    titles = {
+        item.key: item.head.removeprefix("- ").partition(budget.BETWEEN)[0]
+        for item in own
+    }
+    pointed = {item.key for item in own if item.layer == POINTED}
+    also = [key for item in own if item.layer != POINTED for key in item.also]
+    app.remember(log, told, titles, also, pointed)
     return tuple(titles.values())
+
+
+def _key(item: Shown) -> str:
+    """The name under which it is known that an item was told, or pointed at."""
+    return pointer_key(item.key) if item.layer == POINTED else item.key
 
 
 def _once(items: Sequence[Shown]) -> list[Shown]:
@@ -230,11 +245,39 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         log = SessionLog(state)
         # Another process may have shown some meanwhile.
         seen = app.in_context(log, session).told
-        items = tuple(item for item in found if item.key not in seen)
+        items = tuple(item for item in found if _key(item) not in seen)
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
         block = budget.write(_once(items), 0) if items else ""
         return Told("\n".join(filter(None, (block, nudge))), titles)
+
+    return app.settled(state, decided)
+
+
+def tool_failed(app: HookApp, state: State, call: HookCall) -> Told:
+    """What bears on the error of a command: how it was got over before."""
+    command = shell_line(call.input).partition("\n")[0]
+    if not command or not call.error or not app.is_ready():
+        return Told()
+    text = re.sub(_NUMBER, "", f"{command} failed: {call.error[-ERROR_END:]}")
+    log = SessionLog(state)
+    known = app.in_context(log, call.context)
+    read = app.instructions(log, call)
+    made = in_time(
+        app.half,
+        lambda: chosen(app, text, known.told, Past(), read),
+        lambda: chosen(app, text, known.told, None, read),
+    )
+    found = [item for item in made if item.layer != POINTED][:FAILURE_HITS]
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
+        seen = app.in_context(log, call.context).told
+        items = [item for item in found if item.key not in seen]
+        program = command.partition(" ")[0]
+        told = (call.context, "tool-failed", f"{program} failed")
+        titles = _remember(app, log, told, items)
+        return Told(budget.write(_once(items), 0) if items else "", titles)
 
     return app.settled(state, decided)
 
@@ -291,9 +334,15 @@ def chosen(
     amended = layer.amended if layer else ()
     until = past.until if past else ""
     found = app.guarded(lambda: told(own, text, amended, until))
-    fresh = [item for item in found if seen.isdisjoint((item.key, *item.also))]
-    if read is not None and fresh:
-        fresh = [item for item in fresh if not is_read(read, item)]
+
+    def unread(items: Sequence[Shown]) -> list[Shown]:
+        fresh = [item for item in items if seen.isdisjoint((item.key, *item.also))]
+        return [item for item in fresh if read is None or not is_read(read, item)]
+
+    def pointed(item: Shown) -> bool:
+        return pointer_key(item.key) in seen
+
+    fresh = unread(found.clear)
     decided = _decided(layer, text, min(HISTORY_TOKENS, room), seen) if layer else None
     kept = budget.cost(decided) if decided else 0
     limit = room - kept + budget.FRAME
@@ -303,7 +352,10 @@ def chosen(
     known = [item.text for item in items]
     if layer and decided and not layer.repeats(decided, known):
         items.append(decided)
-    return items
+    known_keys = {item.key for item in items}
+    beside = [item for item in fresh if item.key not in known_keys]
+    likely = [item for item in (*beside, *unread(found.likely)) if not pointed(item)]
+    return [*items, *map(budget.pointer, likely[:POINTERS])]
 
 
 def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
@@ -339,4 +391,5 @@ TOLD = {
     "session-start": session_start,
     "subagent-start": subagent_start,
     "prompt": prompt,
+    "tool-failed": tool_failed,
 }

@@ -20,7 +20,7 @@ from memcli.hooks.events import Past, chosen, history_of
 from memcli.index.view import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
-from memcli.recall.budget import Shown, cost
+from memcli.recall.budget import POINTED, Shown, cost
 from memcli.sessions.model import Turn
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import denies
@@ -129,7 +129,8 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
     found += layer.items(ROOM) if layer else []
     known = [item for item in found if says(f"{item.head}\n{item.text}", said)]
     for earlier in docs[-PROMPTS - 1 : -1] if known and has_memory(app) else ():
-        told |= {_source(item) for item in chosen(app, _prompt(earlier), set(), past)}
+        shown = chosen(app, _prompt(earlier), set(), past)
+        told |= {_source(item) for item in shown if item.layer != POINTED}
     heads = {item.layer == "history": item.head for item in reversed(known)}
     memory = heads.get(False, "")
     history = heads.get(True, "")

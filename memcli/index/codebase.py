@@ -55,6 +55,8 @@ class Codebase:
         self.deadline = deadline
         self.revision = revision
         self.declared = Declared(self)
+        self.has_gaps = False
+        """Whether old versions of files were asked for that this clone has not."""
 
     def fates(
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
@@ -77,11 +79,14 @@ class Codebase:
         fates = self.removed_files(missing)
         fates |= self.declared.removed(scripts)
         fates |= self._removed_words(names)
-        is_shallow = ((git.common_dir(self.top) or self.top) / "shallow").is_file()
-        if not is_shallow:
-            return fates
         # What is not in this part of the history may be in the other.
-        return {anchor: fate for anchor, fate in fates.items() if fate.state != NEVER}
+        unsure = {*scripts, *names} if self.has_gaps else set()
+        unsure |= {*missing} if is_shallow(self.top) else set()
+        return {
+            anchor: fate
+            for anchor, fate in fates.items()
+            if fate.state != NEVER or anchor not in unsure
+        }
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -207,8 +212,8 @@ class Codebase:
         places = [a for a in missing if a.kind in ("path", "glob")]
         # git says nothing at all where one of the places is outside
         inside = [a for a in places if ".." not in a.text.split("/")]
-        ignored = self._ignored(anchor.text for anchor in inside)
-        wanted = [anchor for anchor in inside if anchor.text not in ignored]
+        ignored = _ignored(self, [_folder(anchor.text) for anchor in inside])
+        wanted = [a for a in inside if _folder(a.text) not in ignored]
         fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
         shape = git.log_format("%h", "%cs")
@@ -220,15 +225,6 @@ class Codebase:
                 commits = list(git.parse_log(out, 2))
                 fates |= {anchor: self._removal(anchor, commits) for anchor in some}
         return fates
-
-    def _ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those of these paths that git is to ignore: what a build makes, and what
-        each has of their own."""
-        given = "\0".join(paths)
-        asked = "check-ignore", "--no-index", "--stdin", "-z"
-        return (
-            set((self.git(*asked, given=given) or "").split("\0")) if given else set()
-        )
 
     def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
         """What the last of these commits that took a path away made of it."""
@@ -307,9 +303,7 @@ class Codebase:
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             given = (part for a in some for part in ("-e", a.text))
-            words = set(
-                (self.git("grep", "-ohwFI", *given, commit, "--", *_CODE) or "").split()
-            )
+            words = _words(self, *given, commit)
             yield from (a for a in some if a.text in words)
 
     def _last_seen(self, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
@@ -357,8 +351,9 @@ def _broken(tree: Codebase, citation: Citation) -> Fate:
     out = tree.git("log", *shape, "--", citation.path) or ""
     later = ""
     for row in out.splitlines():
-        version = f"{row.split(' ')[0]}:{citation.path}"
-        if stands(citation, tree.git("show", version) or ""):
+        text = tree.git("show", f"{row.split(' ')[0]}:{citation.path}")
+        if text is None or stands(citation, text):
+            later = later if text is not None else ""
             break
         later = row
     commit, _, day = later.partition(" ")
@@ -380,6 +375,48 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     out = tree.git("show", *options.split(), commit) or ""
     fields = out.strip("\n").split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def _ignored(tree: Codebase, paths: Iterable[str]) -> set[str]:
+    """Those of these paths that git is to ignore: what a build makes."""
+    given = "\0".join(filter(None, paths))
+    asked = "check-ignore", "--no-index", "--stdin", "-z"
+    out = tree.git(*asked, given=given) if given else None
+    return set(filter(None, (out or "").split("\0")))
+
+
+def _words(tree: Codebase, *asked: str) -> set[str]:
+    """The words that a search of the code prints; a clone may lack some of it."""
+    left = tree.deadline - time.monotonic()
+    if left <= 0:
+        return set()
+    words = "grep", "-ohwFI", *asked, "--", *_CODE
+    done = git.run(words, tree.top, left)
+    tree.has_gaps |= done.returncode > 1
+    return set(done.stdout.split())
+
+
+def lacking(top: Path) -> str:
+    """The command that brings what a shallow or partial clone lacks; "" where it is
+    whole."""
+    if is_shallow(top):
+        return "git fetch --unshallow"
+    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
+    return "git fetch --refetch --no-filter" if git.ask(top, *asked) else ""
+
+
+def is_shallow(top: Path) -> bool:
+    """Whether a clone has no commits beyond some."""
+    return ((git.common_dir(top) or top) / "shallow").is_file()
+
+
+def _folder(path: str) -> str:
+    """The folder that a path is, by having no ending, or that it lies in; "" for a
+    file at the top."""
+    above, _, name = path.rpartition("/")
+    if "." not in name.strip("."):
+        return path
+    return f"{above}/" if above else ""
 
 
 def is_prose(path: str) -> bool:

@@ -57,5 +57,10 @@ ASKED: Final = 0.5  # power of a word's rarity in other projects where a sentenc
 STATED: Final = 1.25  # and in others; one power for both tells 20 of 121 less
 CONCEPT: Final = 0.05  # rarity of a concept under another name: 0.8 tells 20 less
 FEW: Final = 10  # texts more, as it were: in a memory of five no word is rare
+LIKELY: Final = 0.40  # from which on a hit is pointed at, half of it beside one that is
+# told: of 117 questions put chattily 44 are told the answer and 27 more are pointed to
+# it, 82 of 1,440 unrelated prompts are pointed anywhere (fitted)
+BACKGROUND: Final = 0.5  # of the nearness of the hits behind the best three, which says
+# how near this memory is to any task
 WORTH: Final = 0.5  # share of the best sentence's strength that another must have, and
 # of `inject_min` that all words of a prompt must have for a search

@@ -25,9 +25,12 @@ class Marks(NamedTuple):
 
     @property
     def end(self) -> str:
+        """The line behind what is ours."""
         return f"{self.open}{self.last}{self.close}"
 
     def begin(self, glue: int = 0, *, own: bool = False) -> str:
+        """The line before what is ours; `glue` counts the line ends that were put
+        before it, `own` says that the file is."""
         plus = " " + GLUE * glue if glue else ""
         return f"{self.open}{self.title}{OWN if own else ''}{plus}{self.close}"
 

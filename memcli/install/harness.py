@@ -19,6 +19,7 @@ from memcli.install.agent_settings import without_hooks
 from memcli.install.targets import Left, Target
 from memcli.project import git
 from memcli.project.context import Project
+from memcli.sessions.gather import mapping
 from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
 
@@ -186,6 +187,14 @@ def targets(
     return found
 
 
+def approvals(environ: Mapping[str, str]) -> list[str]:
+    """The hooks that a person approved in Codex, each as FILE:EVENT:GROUP:PLACE, or
+    PLUGIN: for FILE."""
+    values = values_of(agent_home("codex", environ) / "config.toml")
+    states = mapping(mapping(values.get("hooks")).get("state"))
+    return [name for name, row in states.items() if mapping(row).get("trusted_hash")]
+
+
 def _target(settings: AgentSettings, top: Path | None, home: Path) -> Target:
     path = settings.path
     tracked = top is not None and path.exists() and is_tracked(path, top)
@@ -256,6 +265,7 @@ def hooks_of(top: Path) -> Hooks:
 
 
 def is_tracked(path: Path, top: Path) -> bool:
+    """Whether git tracks the file."""
     asked = ["ls-files", "--error-unmatch", "--", f":(literal){path}"]
     return git.run(asked, top).returncode == 0
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 
+# characters of a chunk of a long entry, and of what it shares with the next
 SIZE = 1600
-OVERLAP = (
-    320  # characters of a chunk of a long entry, and of what it shares with the next
-)
+OVERLAP = 320
 LONGEST = 32
 # The front matter of a topic file: its title says it, and its text begins below.
 MATTER = (
@@ -43,9 +42,8 @@ def clean(text: str) -> str:
     """`text` without what SQLite or its tokenizer cannot take."""
     if text.isprintable():
         return text
-    data = text.encode(
-        "utf-8", "surrogatepass"
-    )  # faster to look through; \xed begins a surrogate
+    # faster to look through; \xed begins a surrogate
+    data = text.encode("utf-8", "surrogatepass")
     unusual = b"\xed" in data or len(data.translate(None, _CONTROLS)) < len(data)
     return re.sub(_CONTROL, " ", text) if unusual else text
 
@@ -77,9 +75,8 @@ def sub_words(text: str) -> str:
 
 
 def _has_joint(text: str) -> bool:
-    cases = text.encode("utf-8", "surrogatepass").translate(
-        _CASES
-    )  # four times faster than _JOINT
+    # four times faster than _JOINT
+    cases = text.encode("utf-8", "surrogatepass").translate(_CASES)
     return re.search(rb"A(?:(?<=aA)|(?=Aa))", cases) is not None
 
 

@@ -59,6 +59,7 @@ class Project:
 
     @cached_property
     def home(self) -> Path:
+        """The home folder, or what stands in for it."""
         return Path(os.path.realpath(config.home_of(self.environ)))
 
     @cached_property
@@ -78,6 +79,8 @@ class Project:
 
     @cached_property
     def root(self) -> Path | None:
+        """The root, given or found from the working directory. Raises UsageError for
+        one that is no folder."""
         if self._given:
             path = Path(os.path.realpath(self.cwd / os.path.expanduser(self._given)))
             if not path.is_dir():
@@ -103,12 +106,14 @@ class Project:
 
     @cached_property
     def settings(self) -> config.Settings:
+        """Every setting with its origin, and what is wrong with it."""
         return config.load(
             home=self.home, root=self.root, environ=self.environ, flags=self._flags
         )
 
     @cached_property
     def config(self) -> config.Config:
+        """The configuration. Raises UsageError for a faulty one."""
         return config.require(self.settings)
 
     def tolerate_configuration(self) -> None:
@@ -118,6 +123,7 @@ class Project:
 
     @cached_property
     def jobs_dirs(self) -> tuple[str, ...]:
+        """The folders of jobs, below the root."""
         configured = self.config.jobs_dir
         return (*JOBS_DIRS, configured) if configured else JOBS_DIRS
 

@@ -244,6 +244,7 @@ class Ignored:
         self._rules: dict[str, list[_Rule]] = {}
 
     def __call__(self, path: str) -> bool:
+        """Whether git ignores the path, by the last rule that decides."""
         parts = path.split("/")
         ignored = False
         for depth in range(len(parts)):

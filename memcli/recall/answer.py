@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from memcli.errors import ProviderError, UsageError
-from memcli.index import view
+from memcli.index import view, weights
 from memcli.index.own import OwnIndex
 from memcli.index.view import AROUND, Candidate, Filters
 from memcli.memory.values import OUTERMOST, Place
@@ -96,6 +96,13 @@ class Own(NamedTuple):
         except (ProviderError, UsageError) as error:
             self.notes.append(view.words_alone(error))
             return None
+
+
+class Bearing(NamedTuple):
+    """What bears on a prompt, best first: `clear` is told, `likely` is pointed at."""
+
+    clear: list[Shown]
+    likely: list[Shown]
 
 
 class Layers:
@@ -335,29 +342,54 @@ def from_history(
 
 def told(
     own: Own, text: str, amended: Collection[str] = (), until: str = ""
-) -> list[Shown]:
-    """The hits for a prompt each of which bears on it by itself, by their evidence, but
-    what was learned in a session among the `amended`; with `until`, nothing newer."""
+) -> Bearing:
+    """What bears on a prompt by itself, by its evidence, but what was learned in a
+    session among the `amended`; with `until`, nothing newer."""
     least = own.project.config.inject_min
     words = own.memory.words
-    sought = evidence.sought(text, words.counts, words.size(), least)
+    clear = evidence.sought(text, words.counts, words.size(), least)
+    sought = clear or evidence.sought(text, words.counts, words.size(), 0.0)
     if sought is None:
-        return []  # most prompts: found out before ranking
+        return Bearing([], [])
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
     asked = evidence.terms(sought.weights)
     hits = layers.search.ranked(sought.text, LOOKED_AT)
+    background = _background(hits)
     strengths: dict[str, float] = {}
-    for hit in hits[:TOP] if sought.asks else hits:
+    likely: dict[str, float] = {}
+    for place, hit in enumerate(hits[:TOP] if sought.asks else hits):
         chosen = layers.search.chosen[hit.item.id]
         part = chosen.around.partition(AROUND)[0] or hit.item.text
-        met = evidence.together(chosen.title, part, asked)
-        in_words = evidence.strength(met)
-        is_amended = str(chosen.values.get("session_id", "")) in amended
-        if hit.own and in_words > 0 and not is_amended:
-            strengths[hit.item.id] = in_words + (hit.vector or 0.0)
-    enough = [entry for entry, strength in strengths.items() if strength >= least]
-    best = sorted(enough, key=strengths.__getitem__, reverse=True)
-    return layers.showing.each("ranked", best, short=True)
+        in_words = evidence.strength(evidence.together(chosen.title, part, asked))
+        if str(chosen.values.get("session_id", "")) in amended:
+            continue
+        strength = in_words + (hit.vector or 0.0)
+        if clear and hit.own and in_words > 0 and strength >= least:
+            strengths[hit.item.id] = strength
+        elif place < TOP:
+            beyond = in_words + _nearness(hit) - weights.BACKGROUND * background
+            likely[hit.item.id] = hit.relevance * beyond
+    best = sorted(strengths, key=strengths.__getitem__, reverse=True)
+    # Where something is clear, the prompt is about this memory.
+    enough = weights.LIKELY / 2 if strengths else weights.LIKELY
+    next_best = [entry for entry in likely if likely[entry] >= enough]
+    next_best.sort(key=likely.__getitem__, reverse=True)
+    return Bearing(
+        clear=layers.showing.each("ranked", best, short=True),
+        likely=layers.showing.each("ranked", next_best, short=True),
+    )
+
+
+def _nearness(hit: Scored) -> float:
+    """How near the meaning of a hit is to the task, as a whole and word by word."""
+    return (hit.vector or 0.0) + (hit.words or 0.0)
+
+
+def _background(hits: Sequence[Scored]) -> float:
+    """How near the memory is to any task of this kind: that of hits behind the
+    best."""
+    behind = hits[TOP : 2 * TOP] or hits[-1:]
+    return sum(map(_nearness, behind)) / max(len(behind), 1)
 
 
 def composed(

@@ -72,7 +72,18 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
     line = shell_line(turn.input)
     edits = "*** Begin Patch" in line or _edits().search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
-    return tuple(path.removeprefix(f"{turn.cwd.rstrip('/')}/") for path in files)
+    return _from_folder(turn, files)
+
+
+def read_by(turn: "Turn") -> tuple[str, ...]:
+    """The files that a tool or a shell command shows, relative to the session's
+    folder."""
+    call = tool_call(turn.input, turn.cwd)
+    return _from_folder(turn, call.reads if call.commands else call.files)
+
+
+def _from_folder(turn: "Turn", paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(path.removeprefix(f"{turn.cwd.rstrip('/')}/") for path in paths)
 
 
 def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:

@@ -99,10 +99,9 @@ def _rebound(first: Claim, second: Claim) -> bool:
 
     def gave(term: str, other: str) -> bool:
         """Whether a mate of the term alone is now one of the other alone."""
-        return bool(
-            (ours[term] - ours[other] - {term})
-            & (theirs[other] - theirs[term] - {other})
-        )
+        had = ours[term] - ours[other] - {term}
+        has = theirs[other] - theirs[term] - {other}
+        return not had.isdisjoint(has)
 
     return any(
         gave(term, other) and gave(other, term)
@@ -115,12 +114,12 @@ def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
     importer"."""
     if len(terms) != len(others):
         return False
-    pairs = enumerate(zip(terms, others, strict=True))
-    moved = [(place, term, other) for place, (term, other) in pairs if term != other]
+    pairs = list(zip(terms, others, strict=True))
+    moved = [place for place, (term, other) in enumerate(pairs) if term != other]
     if len(moved) != 2:
         return False
-    (first, term, other), (second, *swapped) = moved
-    return swapped == [other, term] and second - first > 1
+    first, second = moved
+    return pairs[first] == pairs[second][::-1] and second - first > 1
 
 
 def _moved_across(first: Claim, second: Claim) -> bool:
@@ -302,8 +301,10 @@ def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
     ours = terms - others
     theirs = others - terms
     opposed = _facing(frozenset(ours), frozenset(theirs), "opposites")
-    mine = _without_kin(ours, theirs) - {term for term, _ in opposed}
-    other = _without_kin(theirs, ours) - {y for _, y in opposed}
+    opposed_ours = {term for term, _ in opposed}
+    opposed_theirs = {term for _, term in opposed}
+    mine = _without_kin(ours, theirs) - opposed_ours
+    other = _without_kin(theirs, ours) - opposed_theirs
     return _without_joints(mine, other), _without_joints(other, mine)
 
 
@@ -382,10 +383,10 @@ _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("antonym", _antonym),
     ("number", _number),
     ("letter", _letter),
-    ("path", lambda a, b: a.paths != b.paths),
-    ("flag", lambda a, b: a.flags != b.flags),
+    ("path", lambda first, second: first.paths != second.paths),
+    ("flag", lambda first, second: first.flags != second.flags),
     ("code", _code),
-    ("exception", lambda a, b: a.limits != b.limits),
+    ("exception", lambda first, second: first.limits != second.limits),
     ("word", word_for_word),
     ("order", _moved_across),
 )

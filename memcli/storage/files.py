@@ -217,6 +217,12 @@ def decode(data: bytes) -> str:
         raise Unreadable(f"is not UTF-8 text (byte {error.start})", line) from None
 
 
+def in_megabytes(size: int) -> str:
+    """So many bytes in words: 512 KB, 18 MB."""
+    megabytes = size / (1 << 20)
+    return f"{megabytes * 1024:.0f} KB" if megabytes < 1 else f"{megabytes:.0f} MB"
+
+
 def digest(data: bytes, size: int = 16) -> str:
     """The identity of a content: BLAKE2b of so many bytes, as hex."""
     try:

@@ -82,6 +82,11 @@ def is_drawn(value: str) -> bool:
     return bool(masked().search(value) or filler().fullmatch(value))
 
 
+def is_code(value: str) -> bool:
+    """An address, a path, a version, a call or a pair of a name and a value."""
+    return code().fullmatch(value) is not None
+
+
 def is_filler(value: str) -> bool:
     """A placeholder or words, where a secret would stand."""
     bare = value.strip().rstrip(STOPS)
@@ -101,7 +106,7 @@ def is_chosen(value: str) -> bool:
         return False
     if regex(r"[A-Za-z0-9]+[!@#$%^&*+=?]*").fullmatch(bare):
         return bool(regex(r"\d").search(bare))
-    if code().fullmatch(bare):
+    if is_code(bare):
         return not is_wordlike(bare) and is_random(bare)
     signs = regex(r"[!#$%&*+=?@^~]").search(bare)
     if signs and regex(r"\d").search(bare):

@@ -17,6 +17,7 @@ from memcli.text.chosen import (
     is_random,
     is_wordlike,
 )
+from memcli.text.likely_secrets import likely_secrets
 from memcli.text.matching import Hints, Span, lowered, regex, verbose
 from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import TOKENS
@@ -84,7 +85,8 @@ def find_secrets(text: str) -> list[Span]:
     low = lowered(text)
     keys = _private_keys(text) if "private key" in low else ()
     result: list[Span] = []
-    found = (*keys, *_shaped(text, low), *_assigned(text, low))
+    named = (*keys, *_shaped(text, low), *_assigned(text, low))
+    found = (*named, *likely_secrets(text, low))
     for secret in sorted(found, key=lambda span: span.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))

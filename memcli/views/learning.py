@@ -60,16 +60,11 @@ def extract_text(done: AfterSession) -> str:
     """What was learned, by session, and what was not."""
     report = done.extract
     lines: list[str] = []
-    skipped: set[str] = set()
     if not report.sessions:
         none = "no new sessions of this repository"
         lines.append(f"{none}: mem extract --list says where it looked")
     for session in report.sessions:
         lines += _session_lines(session)
-        skipped |= {each.scope for each in session.skipped}
-    if skipped:
-        number = count(len(skipped), "scope")
-        lines.append(f"{number} skipped: --json says which and why")
     if report.more:
         number = count(len(report.more), "older session")
         lines.append(f"{number} not read: --all reads every one, --json names them")

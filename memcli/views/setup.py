@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memcli.storage.files import in_megabytes
 from memcli.views.entries import Keys
 from memcli.views.text import count, in_one_line, joined_counts
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from memcli.index.view import FileRow
     from memcli.postgres.push import PushReport
 
-MEGABYTE = 1 << 20
 NAMED_FILES = 3
 
 
@@ -91,8 +91,7 @@ def history_text(report: HistoryReport) -> str:
     """One line of what is kept and what was new."""
     new = report.added
     kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
-    megabytes = new.bytes / MEGABYTE
-    size = f"{megabytes * 1024:.0f} KB" if megabytes < 1 else f"{megabytes:.0f} MB"
+    size = in_megabytes(new.bytes)
     added = "nothing is new"
     if new.sessions or new.commits:
         agents = f" of {count(len(new.agents), 'agent')}" if new.agents else ""

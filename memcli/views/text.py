@@ -38,8 +38,8 @@ _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 
 class Unread(Exception):
-    """Whoever reads stdout has gone. (Typer would make an exit code 1 of a
-    BrokenPipeError.)"""
+    """Whoever reads stdout has gone. Typer would make an exit code 1 of a
+    BrokenPipeError."""
 
 
 def say(text: str, *, quiet: bool = False) -> None:

@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -40,37 +41,45 @@ def templates(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=str(text)):
             yield text
         case ast.JoinedStr(values=values):
-            yield "".join(
-                v.value if isinstance(v, ast.Constant) else "~" for v in values
-            )  # type: ignore[misc]
+            yield "".join(map(as_written, values))
         case ast.IfExp(body=one, orelse=other):
             yield from (*templates(one), *templates(other))
         case ast.BoolOp(values=values):
-            yield from (text for value in values for text in templates(value))
+            for value in values:
+                yield from templates(value)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            ends = list(templates(right)) or ["~"]
-            yield from (begin + end for begin in templates(left) for end in ends)
+            pairs = product(templates(left), list(templates(right)) or ["~"])
+            yield from map("".join, pairs)
+
+
+def as_written(part: ast.expr) -> str:
+    """A part of a text with what is put into it: ~ where only a run knows."""
+    return str(part.value) if isinstance(part, ast.Constant) else "~"
 
 
 def hints() -> Iterator[tuple[str, str]]:
     """(module, text) of every hint: of errors and of rows of mem doctor."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            found: list[ast.AST] = []
-            match node:
-                case ast.Call(func=func, args=args, keywords=words):
-                    at = {"Check": 3, "document.row": 3}.get(
-                        name := ast.unparse(func), 1
-                    )
-                    if name.endswith("Error") or at == 3:
-                        found += args[at : at + 1]
-                    found += [word.value for word in words if word.arg == "hint"]
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                    "hint" in name.lower()
-                ):
-                    found.append(value)
-            for text in {text for each in found for text in templates(each)} - {""}:
+            texts: set[str] = set()
+            for expression in hint_expressions(node):
+                texts.update(templates(expression))
+            for text in texts - {""}:
                 yield path.relative_to(PACKAGE).as_posix(), text
+
+
+def hint_expressions(node: ast.AST) -> Iterator[ast.AST]:
+    """What a call or an assignment gives as a hint."""
+    match node:
+        case ast.Call(func=func, args=args, keywords=words):
+            name = ast.unparse(func)
+            place = {"Check": 3, "document.row": 3}.get(name, 1)
+            if name.endswith("Error") or place == 3:
+                yield from args[place : place + 1]
+            yield from (word.value for word in words if word.arg == "hint")
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            if "hint" in name.lower():
+                yield value
 
 
 def as_pattern(text: str) -> str:
@@ -101,24 +110,25 @@ def test_a_hint_is_followed(scene: str, project: Project) -> None:
     for line in scene.splitlines():
         if line.startswith(">"):
             assert re.search(as_pattern(line[2:]), seen) is not None, f"{line}\n{seen}"
-            told += [
-                each[0].strip()
-                for each in SPOKEN.finditer(line)
-                if each[1] in commands()
-            ]
+            spoken = SPOKEN.finditer(line)
+            told += [each[0].strip() for each in spoken if each[1] in commands()]
         elif not line.startswith("#"):
             words = line.removeprefix("! ")
-            if words.startswith("mem ") and not re.search(r"[|<>&;$*]", words):
-                got = project.mem(*shlex.split(words)[1:])
-            else:
-                got = shell(words, project.root)
+            got = typed(words, project)
             seen = " ".join(f"{got.out}\n{got.err}".split())
-            assert line.startswith("! ") or got.code == 0, f"{line}\n{seen}"
-            assert got.code in (2, 3, 4, 5) or "\nhint: " not in got.err, (
-                f"{got.code}: {line}"
-            )
-            told = [] if not told else [each for each in told if each not in words]
+            may_fail = line.startswith("! ")
+            assert may_fail or got.code == 0, f"{line}\n{seen}"
+            may_hint = got.code in (2, 3, 4, 5)
+            assert may_hint or "\nhint: " not in got.err, f"{got.code}: {line}"
+            told = [each for each in told if each not in words]
     assert not told, f"told and not followed: {told}"
+
+
+def typed(words: str, project: Project) -> Result:
+    """How a line of a scene ends: a plain one of mem in this process."""
+    if words.startswith("mem ") and not re.search(r"[|<>&;$*]", words):
+        return project.mem(*shlex.split(words)[1:])
+    return shell(words, project.root)
 
 
 @pytest.mark.unit
@@ -144,14 +154,21 @@ def test_every_command_line_that_is_told_exists() -> None:
         for name in commands()
     }
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
-            for text in templates(node) if id(node) not in docs else ():
-                for told in SPOKEN.finditer(text):
-                    if told[1] not in TALK:
-                        seen += 1
-                        assert told[1] in known, f"{path}: {told[0]}"
-                        asked = set(re.findall("--[a-z][a-z-]*", told[2])) - {"--help"}
-                        assert asked <= known[told[1]], f"{path}: {told[0]}"
+        for told in spoken_lines(path):
+            seen += 1
+            assert told[1] in known, f"{path}: {told[0]}"
+            asked = set(re.findall("--[a-z][a-z-]*", told[2])) - {"--help"}
+            assert asked <= known[told[1]], f"{path}: {told[0]}"
     assert seen > 100
+
+
+def spoken_lines(path: Path) -> Iterator[re.Match[str]]:
+    """The command lines in the texts of a module, docstrings left out."""
+    tree = ast.parse(path.read_text())
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if id(node) in docs:
+            continue
+        for text in templates(node):
+            found = SPOKEN.finditer(text)
+            yield from (told for told in found if told[1] not in TALK)

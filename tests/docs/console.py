@@ -156,7 +156,12 @@ def _cut(seen: str, expected: str) -> list[str]:
     masked = [line for line in before if "..." in line and line.strip() != "..."]
     if "id ...)" in expected:
         lines = [re.sub(r"\bid [0-9a-f]{8}\)", "id ...)", line) for line in lines]
-    return [next((old for old in masked if matches(old, line)), line) for line in lines]
+    return [_as_masked(line, masked) for line in lines]
+
+
+def _as_masked(line: str, masked: Sequence[str]) -> str:
+    """The line as the page has it, where something in it stands for any text."""
+    return next((old for old in masked if matches(old, line)), line)
 
 
 def main(paths: Sequence[str]) -> int:

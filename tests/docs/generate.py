@@ -170,37 +170,31 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def commands() -> None:
     """Every command: usage, help, arguments, options."""
     found = program()
-    lines = _table(
-        ("command", "what it does"),
-        [(f"[`mem {c.name}`](#mem-{c.name})", c.short) for c in found],
-    )
+    rows = [(f"[`mem {each.name}`](#mem-{each.name})", each.short) for each in found]
+    lines = _table(("command", "what it does"), rows)
+    full = [each for each in found if "--root" in each.panels]
     for panel, title in SHARED.items():
-        first = next(
-            c for c in found if panel in c.panels.values() and "--root" in c.panels
-        )
+        first = next(each for each in full if panel in each.panels.values())
         lines += ["", f"## {title}", "", *_options(first, _of_panel(first, [panel]))]
     for command in found:
-        lines += [
-            "",
-            f"## `mem {command.name}`",
-            "",
-            "```text",
-            command.usage,
-            "```",
-            "",
-        ]
-        lines += [command.help, ""]
-        if command.arguments:
-            rows = [(f"`{name}`", text) for name, text in command.arguments]
-            lines += [*_table(("argument", "meaning"), rows), ""]
-        own = [name for name in command.records if command.panels[name] not in SHARED]
-        lines += _options(command, own) if own else []
-        if "Filters" in command.panels.values():
-            lines += [
-                "",
-                "And the [options that filter entries](#options-that-filter-entries).",
-            ]
+        lines += _section(command)
     _say(lines)
+
+
+def _section(command: Command) -> list[str]:
+    """The lines of one command."""
+    lines = ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", ""]
+    lines += [command.help, ""]
+    if command.arguments:
+        rows = [(f"`{name}`", text) for name, text in command.arguments]
+        lines += [*_table(("argument", "meaning"), rows), ""]
+    own = [name for name in command.records if command.panels[name] not in SHARED]
+    if own:
+        lines += _options(command, own)
+    if "Filters" in command.panels.values():
+        filters = "[options that filter entries](#options-that-filter-entries)"
+        lines += ["", f"And the {filters}."]
+    return lines
 
 
 def _of_panel(command: Command, panels: Sequence[str]) -> list[str]:

@@ -172,9 +172,10 @@ class Drill:
             f"{name} differs" for name in FILES if one.text(name) != two.text(name)
         ]
         text = "".join(map(one.text, FILES))
-        found += [f"{token} is lost" for token in self.tokens if token not in text]
-        found += [f"{token} stands {text.count(token)} times" for token in self.tokens
-                  if text.count(token) > 4]  # fmt: skip
+        for token in self.tokens:
+            times = text.count(token)
+            if not 1 <= times <= 4:
+                found.append(f"{token} stands {times} times")
         for entry in parse(one.text("MEMORY.md"), "MEMORY.md").entries:
             told = self.counts[entry.id]
             own = entry.id not in self.edited and not entry.extra.get("contradicts")
@@ -182,9 +183,10 @@ class Drill:
                 found.append(
                     f"{entry.id} counts {entry.reinforcement_count}, told {told}"
                 )
-        litter = [str(path) for home in self.homes for path in home.home.iterdir()
-                  if path.name not in FILES]  # fmt: skip
-        return found + litter
+        for home in self.homes:
+            beside = {path.name for path in home.home.iterdir()}.difference(FILES)
+            found += [f"{home.home}: {name} was left" for name in sorted(beside)]
+        return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

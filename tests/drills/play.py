@@ -254,16 +254,11 @@ def faults(stage: Stage, taught: Sequence[Lesson]) -> list[str]:
     lost = [
         lesson.text
         for lesson in taught
-        if not any(
-            all(w in text for w in lesson.words.lower().split()) for text in texts
-        )
+        if not any(_has_all(text, lesson.words) for text in texts)
     ]
-    kept = [idle for idle in IDLE if any(idle.lower().strip(".!?") in t for t in texts)]
-    blocks = Counter(
-        (path.name, entry.id, entry.body)
-        for path, entry in stage.entries(archived=True)
-    )
-    twice = [f"{name}: {key}" for (name, key, _), n in blocks.items() if n > 1]
+    whole = "\0".join(texts)
+    kept = [idle for idle in IDLE if idle.lower().strip(".!?") in whole]
+    twice = _archived_twice(stage)
     print(
         f"{len(taught) - len(lost)} of {len(taught)} lessons live, {len(kept)} idle turns"
         f" kept, {len(twice)} archive blocks twice, {len(live)} live entries"
@@ -274,6 +269,19 @@ def faults(stage: Stage, taught: Sequence[Lesson]) -> list[str]:
     if len(taught) - len(lost) < ENOUGH * len(taught):
         wrong.append(f"{len(lost)} lessons of {len(taught)} are not live")
     return wrong
+
+
+def _has_all(text: str, words: str) -> bool:
+    return all(word in text for word in words.lower().split())
+
+
+def _archived_twice(stage: Stage) -> list[str]:
+    """The blocks that an archive holds more than once."""
+    blocks = Counter(
+        (path.name, entry.id, entry.body)
+        for path, entry in stage.entries(archived=True)
+    )
+    return [f"{name}: {key}" for (name, key, _), count in blocks.items() if count > 1]
 
 
 def main() -> int:

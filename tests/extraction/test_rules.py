@@ -11,7 +11,7 @@ from memcli.extraction import rules
 from memcli.extraction.rules.statements import stated
 from memcli.sessions import speakers
 from memcli.sessions.model import Finding, Session, Turn
-from tests.extraction.turns import agent, call, human
+from tests.extraction.turns import agent, call, human, ran
 
 pytestmark = pytest.mark.unit
 LOOK = "I looked at the module and changed two functions in it."
@@ -225,6 +225,34 @@ def test_a_correction_carries_the_file_and_the_command() -> None:
         *edits, human("Now push."), call("Bash", command="npm publish"), said
     )
     assert (one.paths, one.commands) == (("b.py",), ())
+
+
+TWO = ("src/retry.py", "src/http_client.py")
+PLAIN = "No, never wait longer than an hour, because the limit is per hour."
+
+
+@pytest.mark.parametrize(("turns", "said", "paths"), [
+    (["edit", "exchange"], PLAIN, (TWO[1], TWO[0])),  # the last edit first
+    (["edit", "build"], PLAIN, (TWO[1], TWO[0])),  # beside the last command
+    (["edit"], "No, our retry never waits longer than an hour.", TWO),  # hinted at
+    (["edit"], "No, the http client never sends cookies.", (TWO[1], TWO[0])),
+    (["read"], "No, src/retry.py must never wait longer.", (TWO[0],)),  # named
+    (["read"], PLAIN, ()),
+])  # fmt: skip
+def test_a_correction_has_a_place(
+    turns: list[str], said: str, paths: tuple[str, ...]
+) -> None:
+    """The files of the exchange: those it names, else by a hint, else by the last
+    edit."""
+    known = {
+        "edit": [call("Edit", file_path=f"/repo/{name}") for name in TWO],
+        "read": [call("Read", file_path=f"/repo/{name}") for name in TWO],
+        "exchange": [human("Why so?"), agent("It seemed right.")],
+        "build": ran("make build"),
+    }
+    before = [turn for name in turns for turn in known[name]]
+    asked = [human("Mend the flaky upload."), *before, agent("Done."), human(said)]
+    assert rules.about(asked, len(asked) - 1, said)[0] == paths
 
 
 @pytest.mark.parametrize(("text", "title"), [

@@ -14,10 +14,19 @@ from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
 from memcli.hooks.uses import note_uses
+from memcli.recall.budget import POINTED, POINTER_TOKENS, TITLES, tokens
 from memcli.sessions.model import Turn
 from memcli.storage.state import SessionLog, Telling
 from tests.conftest import Project
-from tests.hooks.test_hook import SESSION, WISH, call, history, settle, transcript
+from tests.hooks.test_hook import (
+    SESSION,
+    WISH,
+    call,
+    history,
+    settle,
+    told,
+    transcript,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
@@ -271,3 +280,82 @@ def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
     shop.commit(f"{why}\n\nThe gateway drops idle connections after 30 seconds now.")
     assert shop.mem("index", "--history").code == 0
     assert "ceiling 60" not in call(shop, "prompt", prompt=asked, session_id="two").out
+
+
+ABOUT_ONE_THING = (
+    "Freeze the clock of checkout tests with the fixture frozen_clock",
+    "Checkout tests near midnight want the hours of the warehouse",
+    "After midnight the tests of the checkout reset each register",
+    "The checkout logs what a register said at midnight in tests",
+    "Tests that pass midnight leave the checkout without a cart",
+)
+ABOUT_OTHERS = (
+    "Deploys go out on Tuesdays alone",
+    "Mails are queued and never sent within a request",
+    "Log lines carry the number of the order",
+    "Round VAT once for each line of an invoice",
+    "Reports are written in the zone of the warehouse",
+    "Feature flags live in flags.toml and nowhere else",
+    "Images are resized by the worker before they are stored",
+    "Prices are read from the catalogue of the day",
+)
+
+
+def test_what_finds_no_room_is_pointed_at(project: Project) -> None:
+    """By a line of title and handle, two at most; its text is told when it is its
+    turn."""
+    long = "The checkout tests were looked at for a whole night near midnight. " * 15
+    entries = [project.entry(title, long) for title in ABOUT_ONE_THING]
+    entries += map(project.entry, ABOUT_OTHERS)
+    project.write("MEMORY.md", "\n\n".join(entries))
+    project.commit()
+    first = told(call(project, "prompt", **ASKED))
+    head, _, below = first.partition(TITLES[POINTED])
+    lines = [line for line in below.splitlines() if line.startswith("- ")]
+    assert len(lines) == 2
+    assert all(tokens(line) <= POINTER_TOKENS for line in lines)
+    handles = {line.rpartition("id ")[2] for line in lines}
+    assert not any(f"id {handle}" in head for handle in handles)
+    rows = project.mem("told", "--json").json["tellings"]
+    assert {row["entry"][:8] for row in rows} >= handles
+    second = told(call(project, "prompt", **ASKED))
+    assert any(f"id {handle}" in second for handle in handles)
+    assert TITLES[POINTED] not in second
+
+
+@pytest.mark.usefixtures("vectors")
+def test_the_likely_is_pointed_at_by_meaning(project: Project) -> None:
+    """What shares few words with a prompt is no more than pointed at."""
+    project.write("MEMORY.md", "\n\n".join(map(project.entry, ABOUT_OTHERS)))
+    project.commit()
+    project.mem("index")
+    said = told(call(project, "prompt", prompt="which day do we deploy?"))
+    assert "- Deploys go out on Tuesdays alone · id " in said
+    assert said.count("\n- ") <= 2
+    unrelated = "write a regex that matches IPv4 addresses"
+    assert told(call(project, "prompt", prompt=unrelated)) == ""
+
+
+def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
+    """By its error, once; a failure that memory knows nothing of, and a call that is
+    none, bring nothing."""
+    mended = "npm error enoent package.json: the scripts lie in web, run npm there."
+    titles = [project.entry(title) for title in ABOUT_OTHERS]
+    entry = project.entry("npm looks for package.json", mended, id="npm", kind="fact")
+    project.write("MEMORY.md", "\n\n".join([*titles, entry]))
+    project.commit()
+    failed = {
+        "hook_event_name": "PostToolUseFailure",
+        "tool_name": "Bash",
+        "tool_input": {"command": "npm run build"},
+        "error": "Exit code 254\nnpm error enoent Could not read package.json",
+    }
+    other = {**failed, "error": "Exit code 1", "tool_input": {"command": "false"}}
+    assert told(call(project, "tool-failed", **other)) == ""
+    assert told(call(project, "tool-failed", **{**failed, "error": 5})) == ""
+    answer = call(project, "tool-failed", **failed)
+    assert mended in told(answer)
+    said = answer.json["hookSpecificOutput"]
+    assert said["hookEventName"] == "PostToolUseFailure"
+    assert told(call(project, "tool-failed", **failed)) == ""
+    assert "npm failed" in project.mem("told").out

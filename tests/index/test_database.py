@@ -324,48 +324,39 @@ class Editor:
         return self.project.entry(self.random.choice(WORDS), body, **values)
 
     def step(self) -> None:
+        """Do something to a file."""
         name, target = self.random.choices(FILES, k=2)
         path = self.path(name)
         goal = self.path(target)
-        there = path.is_file()
-        actions = [
-            "write",
-            "append",
-            "append",
-            "change",
-            "move",
-            "delete",
-            "touch",
-            "prose",
-            "bad",
-        ]
-        action = self.random.choice(actions)
         for each in (path, goal):
             each.parent.mkdir(parents=True, exist_ok=True)
-        word, other = self.random.sample(WORDS, 2)
-        if action == "write":
-            path.write_text(
-                "".join(self.entry() for _ in range(self.random.randrange(4)))
-            )
-        elif action == "append":
-            path.write_text(
-                (path.read_bytes() if there else b"").decode(errors="ignore")
-                + self.entry()
-            )
-        elif action == "prose":
-            path.write_text(f"# {word}\n\nThe {other}.\n\n{self.entry()}")
-        elif action == "bad":
-            path.write_bytes(b"zebra \xff\n")
-        elif there and action == "change":
-            path.write_bytes(
-                path.read_bytes().replace(word.encode(), other.encode(), 3)
-            )
-        elif there and action == "move":
-            path.replace(goal)
-        elif there and action == "delete":
-            path.unlink()
-        elif there:
-            age(path)
+        old, new = self.random.sample(WORDS, 2)
+        if path.is_file() and self.random.random() < 0.5:
+            action = self.random.choice(["append", "change", "move", "delete", "touch"])
+            self._change(action, path, goal, old, new)
+        else:
+            self._write(path, f"# {old}\n\nThe {new}.\n\n")
+
+    def _write(self, path: Path, prose: str) -> None:
+        """Write a file anew: entries, prose before one, or what is no text."""
+        entries = "".join(self.entry() for _ in range(self.random.randrange(4)))
+        texts = [entries.encode(), (prose + self.entry()).encode(), b"zebra \xff\n"]
+        path.write_bytes(self.random.choice(texts))
+
+    def _change(self, action: str, path: Path, goal: Path, old: str, new: str) -> None:
+        """Change a file that is there."""
+        data = path.read_bytes()
+        match action:
+            case "append":
+                path.write_text(data.decode(errors="ignore") + self.entry())
+            case "change":
+                path.write_bytes(data.replace(old.encode(), new.encode(), 3))
+            case "move":
+                path.replace(goal)
+            case "delete":
+                path.unlink()
+            case _:
+                age(path)
 
 
 @pytest.mark.parametrize("seed", range(6))

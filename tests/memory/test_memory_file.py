@@ -566,19 +566,25 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     old = before.entries[at]
     assert after.text.startswith(text[: old.start])
     assert after.text.endswith(text[old.end :])
-    others = [essence(e) for i, e in enumerate(before.entries) if i != at]
-    assert [
-        essence(e) for i, e in enumerate(after.entries) if remove or i != at
-    ] == others
+    others = [essence(entry) for entry in after.entries]
     if not remove:
-        new = after.entries[at]
-        named = {*change.values, *(["written"] if change.body is not None else [])}
-        kept = {key: value for key, value in old.extra.items() if key not in named}
-        assert {
-            key: value for key, value in new.extra.items() if key not in named
-        } == kept
-        if change.body is None:
-            assert new.body == old.body
+        del others[at]
+        check_unnamed(old, after.entries[at], change)
+    assert others == [essence(e) for i, e in enumerate(before.entries) if i != at]
+
+
+def check_unnamed(old: Entry, new: Entry, change: EntryChange) -> None:
+    """What the change did not name is as it was."""
+    named = {*change.values}
+    if change.body is None:
+        assert new.body == old.body
+    else:
+        named.add("written")
+    kept, was = (
+        {key: value for key, value in entry.extra.items() if key not in named}
+        for entry in (new, old)
+    )
+    assert kept == was
 
 
 ADVERSARIES: dict[str, Callable[[int], str]] = {

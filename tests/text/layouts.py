@@ -1,6 +1,5 @@
 """Layouts with secrets and harmless lines: made from their lists, and judged."""
 
-import hashlib
 import random
 import re
 import string
@@ -32,11 +31,6 @@ def lines(name: str) -> list[str]:
     """The lines of a list, without its comments."""
     text = Path(__file__).with_name(name).read_text("utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("# ")]
-
-
-def half(line: str) -> str:
-    """Whether a line was looked at while the rules were made, or is only scored."""
-    return ("looked at", "scored")[hashlib.md5(line.encode()).digest()[0] % 2]
 
 
 def layouts(name: str = "layouts.txt") -> Iterator[Layout]:

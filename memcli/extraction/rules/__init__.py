@@ -19,7 +19,7 @@ from memcli.extraction.rules.words import (
 )
 from memcli.sessions.model import Finding, Session, Turn
 from memcli.sessions.taking_back import taken_back
-from memcli.sessions.tools import changed_by
+from memcli.sessions.tools import changed_by, read_by
 from memcli.text.matching import regex
 
 # lessons that a session leaves, what it proposes, what of a turn is to be remembered
@@ -234,9 +234,9 @@ def of_manner(text: str) -> bool:
 def about(
     turns: Sequence[Turn], turn: int, body: str, *, named_only: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files and commands that a sentence names of what the agent did; without them,
-    and beside a test, also the last command, or the files that were edited last in one
-    go."""
+    """The files and commands that a sentence names of what the agent did or read;
+    without them, and beside a test, also the last command and the files that were
+    edited since the request before, those first whose name the sentence hints at."""
     deeds = _Deeds(fold(body))
     for at in range(turn - 1, max(0, turn - NEAR) - 1, -1):
         deeds.look(turns[at])
@@ -263,7 +263,8 @@ class _Deeds:
         """Note what a turn did, and whether the correction names it."""
         self.over = self.over or (turn.human and bool(self.last))
         paths = changed_by(turn, shell=True)
-        self.files += [path for path in paths if self._names(path)]
+        at_hand = dict.fromkeys((*paths, *read_by(turn)))
+        self.files += [path for path in at_hand if self._names(path)]
         command = family(command_of(turn))
         program = command.partition(" ")[0]
         if self._names_command(command, command_of(turn)):
@@ -272,18 +273,22 @@ class _Deeds:
             self.last.append((paths, "" if program in self.idle else command))
 
     def take_last(self) -> None:
-        """Where nothing is named: the last command, or the files edited in one go."""
+        """Where nothing is named: the last command, and the files edited in one go."""
         tests = words.listed("testing")
         named = {command.partition(" ")[0] for command in self.commands} - tests
         if not self.last or self.files or named:
             return
-        paths, command = self.last[0]
-        if paths:
-            self.files = [path for each, _ in self.last for path in each]
-        self.commands.append(command)
+        edited = [path for paths, _ in self.last for path in paths]
+        self.files = sorted(edited, key=self._hints_at, reverse=True)
+        self.commands.append(self.last[0][1])
 
     def _names(self, path: str) -> bool:
         return bool({path.lower(), basename(path).lower()} & self.said)
+
+    def _hints_at(self, path: str) -> bool:
+        """Whether all words of a file's name are said: "the http client"."""
+        stem = basename(path).partition(".")[0].lower()
+        return {*re.split(r"[\W_]+", stem)} <= {*re.split(r"[\W_]+", self.low)}
 
     def _names_command(self, command: str, line: str) -> bool:
         program, _, rest = command.partition(" ")

@@ -56,15 +56,16 @@ class Anthropic:
             raise UsageError(what, f"unset it, or write it like {URL}") from None
 
     def close(self) -> None:
+        """Let go of connections, where there are any."""
         if "_client" in self.__dict__:
             self._client.close()
 
     def ask(self, ask: Ask) -> Reply:
+        """The reply of the model. Raises ProviderError."""
         import anthropic
 
-        client = (
-            self._client
-        )  # made before the time runs: it takes long on a busy machine
+        # made before the time runs: it takes long on a busy machine
+        client = self._client
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
         if ask.timeout < HURRY:
             client = client.with_options(max_retries=0)

@@ -90,6 +90,7 @@ class AgentCommand:
                 kill_group(self._running.pid)
 
     def ask(self, ask: Ask) -> Reply:
+        """The reply of the program, in a folder of its own. Raises ProviderError."""
         with _folder() as folder:
             return self.answer(self._program(), ask, folder)
 

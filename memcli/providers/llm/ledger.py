@@ -230,6 +230,7 @@ class Guarded:
         return reply
 
     def close(self) -> None:
+        """Close the provider."""
         self._provider.close()
 
     def _require(self, amount: float) -> float:

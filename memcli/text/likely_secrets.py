@@ -1,0 +1,252 @@
+"""Secrets that no rule of a layout names, by how they look and what their line is
+about.
+
+What is drawn by a program, or has letters, digits and signs in it as chosen passwords
+have, is rare in what people and agents write: in 268,000 lines of manuals and
+changelogs one line in 20,000 has such a value and a word for access beside it. So the
+layout may be any: where a line speaks of access, a value that looks so goes."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from memcli.text.chosen import (
+    is_chosen,
+    is_code,
+    is_drawn,
+    is_random,
+    is_wordlike,
+)
+from memcli.text.matching import Span, regex, verbose
+
+_LEET = str.maketrans("013457@$", "oieastas")
+HINTS = tuple(
+    "pass pw psk cred auth secret token login wifi wi-fi dsn unlock clave"
+    " community user account basic proxy admin root connect vault salt seed key"
+    " 密码 密碼 パスワード 비밀번호 парол".split(" ")
+)
+"""What one of must occur in a text, in small letters, before its lines are looked at."""
+MOST_PARTS = 6
+"""Parts of one word, between its colons and the like, that are looked at."""
+LONGEST = 2000
+"""Characters of a line about each word for access that are looked at."""
+
+
+@verbose(ignore_case=True)
+def _access() -> str:
+    """Words that say that a line is about access."""
+    return r"""
+        (?<![a-z])
+        (?: (?P<password>
+              (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk ) (?![a-z])
+            | creds? (?![a-z]) | credentials? | auth (?![a-z]) | secrets? (?![a-z])
+            | tokens? (?![a-z]) | login (?![a-z]) | wi-?fi | dsn
+            | unlock | clave (?![a-z]) | community )
+          | users? (?:name)? (?![a-z]) | account | basic | proxy | admin (?![a-z])
+          | root (?![a-z]) | connect | vault | salt (?![a-z]) | seed (?![a-z])
+          | keys? (?![a-z]) )
+      | (?P<foreign> 密码 | 密碼 | パスワード | 비밀번호 | парол | (?<=[_a-z]) (?-i: [Pp]ass | [Pp]assword | Key | Secret | Token ) (?![a-z])
+        | (?<=_) (?: key | auth ) (?![a-z]) | (?-i: Connection ) (?![a-z]) )
+    """
+
+
+@verbose(ignore_case=True)
+def _public() -> str:
+    """Words that say that what looks drawn may be known to everybody."""
+    return r"""
+        sha-?\d | integrity | checksum | digest | fingerprint | md5 | e-?tag | hash (?!icorp)
+      | public | certificate | commit | revision | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
+      | ENC\[ | data: | uuid | csp | nonce | \bblob\b | known_hosts | base64,
+    """
+
+
+@verbose
+def _word() -> str:
+    """What stands between blanks, quotes and brackets, and has a digit in it."""
+    return r"""
+        [^\s\d"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{0,200}+ \d
+        [^\s"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{0,200}+
+    """
+
+
+@verbose
+def _mark() -> str:
+    """Where a part of a word may begin: behind a name, a path or a user."""
+    return r"(?<=[\w!#$%*+?@^~.-]) (?: := | [:=/%] )"
+
+
+@verbose(ignore_case=True)
+def _named_hex() -> str:
+    """A number that a program drew, at once behind a word for what it opens."""
+    return r"""
+        (?: (?<!public[ ]) (?<!cache[ ]) (?<!cache[_-]) (?<!sort[ ]) (?<!primary[ ])
+            (?<!object[ ]) key | token | secret | log[ ]?in | salt | seed | auth | password )
+        (?: [ ] (?:is|=|->) )? ["'`]? [\s:=]{1,3} (?:->[ ])? ["'`]?
+        ((?:0x)? [0-9a-f]{32,128} | (?<! key[ ]) [0-9a-f]{8} (?:-[0-9a-f]{4}){3} -[0-9a-f]{12})
+        (?![\w-])
+    """
+
+
+@verbose
+def _signed() -> str:
+    """Letters and digits with a sign among them that is no part of code."""
+    return r"""(?=[^A-Za-z]*[A-Za-z]) (?=\D*\d) (?=.*[!#$%&*+=?@^~]) .{7,40}"""
+
+
+@verbose
+def _notation() -> str:
+    """What has signs, letters and digits by its grammar: an option, an anchor, a
+    package, a handle, a number of an issue, a sum, a format, a query."""
+    return r"""
+        [-+@\#$%&*=?^~!:] [-+@\#$%&*=?^~!:]* [\w.-]* [-=]*
+      | --? [\w-]+ = .* | [\w./-]+ \# [\w.-]+ | [\w./-]+ @{1,2} (?: [a-z^~v\d][\w^~-]* | [\w.^~-]+ \. [\w.^~-]+ )
+      | [\w.-]* [A-Za-z] \w* = \w* (?: & .* )? | [\w.-]* \? [a-z_]+ (?: = .* )?
+      | (?: [a-z_]+ | \d{1,3} | [a-z]\w{0,2} ) (?: [+*=&] (?: [a-z_]+ | \d{1,3} | [a-z]\w{0,2} ) )+
+      | .* (?: % [0-9A-F]{2} (?!\d) | % \d* [a-z] | \$ [A-Za-z_] | \# \{ | \w+\?\w+= | == | \+\+ | && | !=| \?\. | \?: ) .*
+      | \$ \w{1,8} \$ .* | CVE- .* | [A-Z][A-Z0-9]* _ \w* = .* | [\w-]+ (?: \. [\w-]+ )+ [!?*+#]* | v? \d .* [%+~]
+    """
+
+
+@verbose
+def _mixed() -> str:
+    """Letters of both cases and digits, as long as a program draws a token."""
+    return r"""
+        (?=[^a-z]*[a-z]) (?=[^A-Z]*[A-Z]) (?=\D*\d)
+        [A-Za-z0-9_+/.~-]{20,200} ={0,2}
+    """
+
+
+@verbose
+def _run() -> str:
+    return r"[a-z]+ | [A-Z]+ | \d+"
+
+
+@verbose
+def _picked() -> str:
+    """A word with digits behind it or in the place of letters, with or without signs:
+    what a password is where the line says that there is one."""
+    return r"""
+        (?= [!-~]{7,40} \Z ) [!-~]* (?: [A-Z][a-z]{3,} \d{3,} | \d{3,} [!#$%&*+=?@^~]? [A-Za-z]{4,}
+          | [A-Za-z][0134][a-z]* [A-Za-z] | [A-Za-z]{2,}[0134][a-z]+ | [!#$%&*+=?@^~] )
+        [!-~]*
+    """
+
+
+def likely_secrets(text: str, low: str) -> Iterator[Span]:
+    """The values that look like secrets in lines that speak of access; `low` is the
+    text in small letters. Overlapping, in no order."""
+    words = [word for word in HINTS if word in low]
+    if not words:
+        return
+    for found in _named_hex().finditer(text):
+        yield Span("api-key", found.start(1), found.end(1))
+    places = sorted(m.start() for word in words for m in regex(word).finditer(low))
+    # how far was looked: with a word for passwords, and without
+    done = {True: 0, False: 0}
+    for found in filter(None, (_access().match(text, place) for place in places)):
+        is_password = bool(found["password"] or found["foreign"])
+        if found.start() < max(done[True], done[is_password]):
+            continue
+        start, end = _line_about(text, found.start(), found.end())
+        if is_password and text[start : start + 1] == "|":
+            end = _end_of_table(text, end)
+        start = max(start, done[is_password])
+        done[is_password] = end
+        yield from _in_line(text, start, end, is_password=is_password)
+
+
+def _line_about(text: str, start: int, end: int) -> tuple[int, int]:
+    """The line that holds a place, of a long one what is near."""
+    first = text.rfind("\n", max(0, start - LONGEST), start) + 1
+    last = text.find("\n", end, end + LONGEST)
+    first = first or max(0, start - LONGEST)
+    if last > 0 and text[last - 1] == "?":  # what is asked is answered below
+        last = text.find("\n", last + 1, end + LONGEST)
+    return first, last if last >= 0 else min(len(text), end + LONGEST)
+
+
+def _end_of_table(text: str, end: int) -> int:
+    """Where the rows of a table end whose first line ends at `end`."""
+    most = min(len(text), end + LONGEST)
+    while text[end : end + 2] == "\n|" and end < most:
+        after = text.find("\n", end + 1, most)
+        end = after if after >= 0 else most
+    return end
+
+
+def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[Span]:
+    is_public = _public().search(text, start, end) is not None
+    for word in _word().finditer(text, start, end):
+        if len(word[0]) < 7 or "://" in word[0]:
+            continue
+        for begin, finish in _parts(text, word):
+            value = text[begin:finish]
+            if _is_signed(value):
+                yield Span("password", begin, finish)
+            elif not is_public and _is_mixed(value):
+                yield Span("api-token", begin, finish)
+            elif is_password and not is_public and _is_picked(value):
+                yield Span("password", begin, finish)
+            else:
+                continue
+            break
+
+
+def _parts(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The word, and what stands behind each mark in it, without a host at its end."""
+    start, end = word.span()
+    if word[0].isalnum():
+        yield start, end
+        return
+    emphasis = regex(r"[*_~]{2,}|[*_`](?=\w)").match(word[0])
+    start += emphasis.end() if emphasis else 0
+    bare = regex(r"(?:[*_~]{2,}|[.,;:])+\Z").sub("", text[start:end])
+    end = start + len(bare)
+    yield start, end
+    for mark in islice(_mark().finditer(bare), MOST_PARTS):
+        begin = start + mark.end()
+        yield begin, end
+        if (host := bare.rfind("@")) > mark.end():
+            yield begin, start + host
+
+
+def _is_signed(value: str) -> bool:
+    if (
+        value.isalnum()
+        or not _signed().fullmatch(value)
+        or _notation().fullmatch(value)
+    ):
+        return False
+    return not is_code(value) and not is_drawn(value) and is_chosen(value)
+
+
+def _is_mixed(value: str) -> bool:
+    if (
+        len(value) < 20
+        or not _mixed().fullmatch(value)
+        or is_drawn(value)
+        or is_wordlike(value)
+    ):
+        return False
+    runs = _run().findall(value)
+    is_path = value.count("/") > len(value) // 24 or value.count(".") > 2
+    few_digits = len(regex(r"\d").findall(value)) < 2
+    return (
+        not is_path
+        and len(value) / len(runs) < (2 if few_digits else 4)
+        and max(map(len, runs)) <= 12
+    )
+
+
+def _is_picked(value: str) -> bool:
+    if not _picked().fullmatch(value) or _notation().fullmatch(value):
+        return False
+    if regex(r"[0-9a-f-]{7,64}|[\d.:-]+[a-z]?").fullmatch(value):
+        return False
+    names = _access().search(value.translate(_LEET)) is not None
+    return (
+        not names
+        and not is_code(value)
+        and not is_drawn(value)
+        and (is_chosen(value) or is_random(value))
+    )
