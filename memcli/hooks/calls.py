@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import signal
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -231,6 +230,8 @@ T = TypeVar("T")
 def in_time(half: float, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
     """What `work` gives by `half` (of time.monotonic), else what `otherwise` does, which
     takes less."""
+    import signal  # most calls have nothing that may take so long
+
     if not hasattr(signal, "setitimer"):
         return work()
     left = half - time.monotonic()
