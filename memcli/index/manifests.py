@@ -83,13 +83,22 @@ def taskfile(text: str) -> Iterator[str]:
 
 @verbose(lines=True)
 def gradle() -> str:
-    """A task of gradle, declared in Groovy or Kotlin. `named` configures one that a
-    plugin may have declared, so it tells nothing when it goes."""
+    """A task of gradle, declared in Groovy or Kotlin."""
     return r"""
         \b tasks? \. (?: register | create | registering | creating )
             (?: < [^>\n]{1,80} > )? \( [ ]* ["'] ([\w-]+)
       | ^ [ \t]* task [ (]+ ["']? ([\w-]+)
       | \b val [ ] (\w+) [ ] by [ ] tasks \. (?: registering | creating )
+    """
+
+
+@verbose(lines=True)
+def gradle_configured() -> str:
+    """A task of gradle, or what bears its name, that a build file sets up."""
+    return r"""
+        \b tasks? \. named (?: < [^>\n]{1,80} > )? \( [ ]* ["'] ([\w-]+)
+      | \b tasks? \. (\w+)
+      | ^ [ \t]* (\w+) (?: \.configure )? [ ]* \{
     """
 
 

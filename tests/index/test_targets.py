@@ -210,6 +210,16 @@ def test_what_the_tool_itself_can_do_is_never_gone(
     assert one_entry(project, f"Run `{command}`.") == ""
 
 
+@pytest.mark.parametrize("line", ['tasks.named("dokka") {}', "dokka {", "tasks.dokka"])
+def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None:
+    """A build file that still sets it up says that it is there."""
+    project.write("build.gradle.kts", 'tasks.register("dokka") {}\n')
+    project.commit("start")
+    project.write("build.gradle.kts", f"{line}\n")
+    project.commit("by a plug-in")
+    assert one_entry(project, "Run `./gradlew dokka`.") == ""
+
+
 def test_the_targets_of_a_manifest_that_is_deleted(project: Project) -> None:
     """Each form has a reader of its own; none of them fails at no text."""
     for case in CASES.values():
