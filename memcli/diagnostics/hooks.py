@@ -67,7 +67,7 @@ def _agents(
 
 
 def _unreachable() -> Iterator[Check]:
-    """That agents, or those of the desktop, do not find mem."""
+    """A row if agents, or clients started from the desktop, cannot find mem."""
     back = "mem init --remove --all takes the wiring back"
     if fault := harness.path_fault():
         yield warning("hooks", fault, hint=back)
@@ -76,7 +76,7 @@ def _unreachable() -> Iterator[Check]:
 
 
 def _uncalled(session: str) -> Check:
-    """That no agent calls mem, where one worked (`session` is its file) or none did."""
+    """A row if no agent calls mem; `session` is the file of one that worked here."""
     detail = "no agent calls mem by itself"
     hint = "mem init --claude, or --codex"
     if session:
