@@ -422,6 +422,8 @@ def sealed(title: str, text: str, metadata: str) -> int:
 def passage(entries: Entries, candidate: Candidate) -> Passage:
     """The text of an entry by one of its chunks; of one of many chunks those about
     it: what is compared, made safe and searched costs time by its length."""
+    if candidate.part == 0 and len(candidate.text) < SIZE:
+        return Passage(candidate.text)
     entry = candidate.source, candidate.entry, candidate.offset
     first = max(candidate.part - NEAR // 4, 0)
     last = first + NEAR - 1
