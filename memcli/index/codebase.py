@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -377,12 +378,22 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
-def _ignored(tree: Codebase, paths: Iterable[str]) -> set[str]:
-    """Those of these paths that git is to ignore: what a build makes."""
-    given = "\0".join(filter(None, paths))
-    asked = "check-ignore", "--no-index", "--stdin", "-z"
+def _ignored(tree: Codebase, folders: Iterable[str]) -> set[str]:
+    """Those of these folders that git is to ignore, as what a build makes; not what
+    lay in one once."""
+    given = "\0".join(filter(None, folders))
+    asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     out = tree.git(*asked, given=given) if given else None
-    return set(filter(None, (out or "").split("\0")))
+    fields = (out or "").split("\0")
+    return {
+        folder
+        for pattern, folder in zip(fields[2::4], fields[3::4], strict=False)
+        if fnmatch(_last_part(folder), _last_part(pattern))
+    }
+
+
+def _last_part(path: str) -> str:
+    return path.strip("/").rpartition("/")[2]
 
 
 def _words(tree: Codebase, *asked: str) -> set[str]:
