@@ -3,11 +3,13 @@
 After a commit an identifier is looked for in the file that had it and in what
 changed."""
 
+import datetime
 import os
 import re
 import time
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
 from functools import cached_property
@@ -25,6 +27,7 @@ MOST_FILES: Final = 50_000
 VERSIONS: Final = 50  # of a file that are looked at for what changed a citation
 MOST_BYTES: Final = 300_000_000
 MOST_COMMITS: Final = 2000  # of manifests
+TOGETHER: Final = 1000  # files that one comparison names
 BATCH: Final = 50  # names, or commits, that one question to git is about
 SAMPLES: Final = (
     7,
@@ -126,11 +129,9 @@ class Codebase:
         path = path.removeprefix("./").rstrip("/")
         named = self.top.name  # a path may begin with the repository's own folder
         own = path if named in self.ends else path.removeprefix(f"{named}/")
-        return any(
-            full == end or full.endswith(f"/{end}")
-            for end in {path, own}
-            for full in self.ends.get(end.rpartition("/")[2], ())
-        ) or (not self.revision and os.path.lexists(self.root / path))
+        return any(ending(self, end) for end in {path, own}) or (
+            not self.revision and os.path.lexists(self.root / path)
+        )
 
     def read(self, path: str) -> bytes:
         """The bytes of a file, none of one that is no regular file or too large."""
@@ -378,6 +379,12 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
+def ending(tree: Codebase, path: str) -> list[str]:
+    """The files and folders whose path ends so."""
+    full = tree.ends.get(path.rpartition("/")[2], ())
+    return [end for end in full if f"/{end}".endswith(f"/{path}")]
+
+
 def _ignored(tree: Codebase, folders: Iterable[str]) -> set[str]:
     """Those of these folders that git is to ignore, as what a build makes; not what
     lay in one once."""
@@ -445,12 +452,53 @@ def _specs(anchor: Anchor) -> tuple[str, ...]:
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 
 
-def rewritten(top: Path, day: str) -> dict[str, float]:
-    """The share of the lines of each file that is new since a day, by its path from the
-    top."""
-    tree = Codebase(top, top, time.monotonic() + 10)
-    commit = (
-        tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""
-    ).strip()
-    shares = tree.shares(commit) if commit else ()
-    return {path: share for path, share in shares if path in tree.files}
+def rewritten(
+    tree: Codebase, named: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], float]:
+    """The share of the lines of a file that is new since a day, by (day, file); `named`
+    are the days on which something was written about a file. Only those files are
+    compared, with the last commit of that day."""
+    out = tree.git("diff", "--name-only", "--no-renames", "-z", "HEAD") or ""
+    lately = named.keys() & set(out.split("\0"))
+    files_of = defaultdict[str, list[str]](list)
+    for file, days in named.items():
+        for day in days:
+            files_of[day].append(file)
+    newest = _newest_commits(tree)
+    shares: dict[tuple[str, str], float] = {}
+    for day, files in sorted(files_of.items()):
+        commit = newest(day)
+        if not commit:
+            continue
+        # Between two commits git need not look at the work tree.
+        settled = [file for file in files if file not in lately]
+        for start in range(0, len(settled), TOGETHER):
+            specs = map(_literal, settled[start : start + TOGETHER])
+            found = tree.shares(commit, "HEAD", "--", *specs)
+            shares |= {(day, path): share for path, share in found}
+        if changed := lately.intersection(files):
+            found = tree.shares(commit, "--", *map(_literal, changed))
+            shares |= {(day, path): share for path, share in found}
+    return shares
+
+
+def _newest_commits(tree: Codebase) -> Callable[[str], str]:
+    """What tells the last commit of a day, "" where there is none."""
+    out = tree.git("rev-list", "--timestamp", "HEAD") or ""
+    rows = [row.split(" ") for row in out.splitlines()]
+    times = [-int(made) for made, _ in rows]
+    if times != sorted(times):  # some clock went wrong: as git walks them
+        return lambda day: (
+            tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""
+        ).strip()
+
+    def newest(day: str) -> str:
+        end = datetime.datetime.fromisoformat(f"{day}T23:59:59").timestamp()
+        place = bisect_left(times, -int(end))
+        return rows[place][1] if place < len(rows) else ""
+
+    return newest
+
+
+def _literal(path: str) -> str:
+    return f":(literal){path}"
