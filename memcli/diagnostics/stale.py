@@ -57,7 +57,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     if number:
         names = f"what became of {count(number, 'name')} could not be told"
         top = scene.repository.top
-        lacking = codebase.lacking(top) if top is not None else ""
+        lacking = git.lacking(top) if top is not None else ""
         why = (
             "this clone has only a part of the history"
             if lacking

@@ -85,7 +85,7 @@ class Codebase:
         fates |= self._removed_words(names)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
-        unsure |= {*missing} if is_shallow(self.top) else set()
+        unsure |= {*missing} if git.is_shallow(self.top) else set()
         return {
             anchor: fate
             for anchor, fate in fates.items()
@@ -412,20 +412,6 @@ def _words(tree: Codebase, *asked: str) -> set[str]:
     done = git.run(words, tree.top, left)
     tree.has_gaps |= done.returncode > 1
     return set(done.stdout.split())
-
-
-def lacking(top: Path) -> str:
-    """The command that brings what a shallow or partial clone lacks; "" where it is
-    whole."""
-    if is_shallow(top):
-        return "git fetch --unshallow"
-    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
-    return "git fetch --refetch --no-filter" if git.ask(top, *asked) else ""
-
-
-def is_shallow(top: Path) -> bool:
-    """Whether a clone has no commits beyond some."""
-    return ((git.common_dir(top) or top) / "shallow").is_file()
 
 
 def _folder(path: str) -> str:
