@@ -296,7 +296,7 @@ def _suggested(
 
 
 def replay(app: App, prefix: str = "") -> ReplayedGuards:
-    """What the guards (or one) would have stopped in past sessions."""
+    """What the guards, or the one named, would have stopped in past sessions."""
     refresh_found(app)
     calls = list(past_calls(app))
     trusted = _trusted(app)

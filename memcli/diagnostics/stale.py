@@ -71,8 +71,8 @@ def check_stale(scene: Scene) -> Iterator[Check]:
 
 
 def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
-    """By entry, what it names that is gone, as the index has it or brought up; None
-    without git."""
+    """By entry, the names it holds that are gone, from an index that is brought up
+    to date if need be; None without git."""
     app = scene.app
     root = scene.app.project.root
     if scene.repository.top is None or root is None or not app.project.listing.files:
