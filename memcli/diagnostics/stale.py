@@ -12,6 +12,7 @@ from memcli.index import anchors, codebase
 from memcli.index.fates import Anchor, Fate, gone_text
 from memcli.memory.values import LEVELS
 from memcli.memory.words import count, is_day
+from memcli.project import git
 from memcli.storage.files import ONE_OF
 
 REWRITTEN = 0.5
