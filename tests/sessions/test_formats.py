@@ -161,7 +161,8 @@ def test_what_aiders_architect_hands_on_is_not_the_persons(tmp_path: Path) -> No
     started = "> aider --architect --message \n  Sort the list of prices.\n> Aider v0.86\n"
     answer = "I will sort the list by its price, in `shop.py`.\n\nNothing else changes."
     handed = "".join(f"#### {line}  \n" for line in answer.split("\n"))
-    text = f"\n#### Sort the list of prices.  \n\n{answer}\n\n{handed}\nDone, sorted.\n"
+    confirmed = "#### Add file to the chat? (Y)es/(N)o/(A)ll [Yes]: y  \n"
+    text = f"\n#### Sort the list of prices.  \n{confirmed}\n{answer}\n\n{handed}\nDone, sorted.\n"
     chat = f"# aider chat started at 2026-03-04 10:00:00\n\n{started}{text}"
     (tmp_path / "chat.md").write_text(chat)
     turns = [turn for turn in read(tmp_path / "chat.md").turns if turn.text]

@@ -23,6 +23,12 @@ def _asked() -> str:
     return r"/ (?: ask | architect | code | context ) \s+ (?=\S)"
 
 
+@verbose(lines=True)
+def _confirmed() -> str:
+    """A question of aider's own that was answered, among a person's lines."""
+    return r"^ [^\n]{0,300} \(Y\)es/\(N\)o [^\n]{0,300} $ \n?"
+
+
 def _mark(text: str) -> str:
     """What a line begins with that tells who speaks."""
     return next((mark for mark in MARKS if text.startswith(mark)), "")
@@ -85,6 +91,9 @@ class _History(Page):
             self._typed(text, place)
 
     def _typed(self, text: str, place: TurnPlace) -> None:
+        text = _confirmed().sub("", text).strip()
+        if not text:
+            return
         asked = _asked().match(text)
         if asked is None and text.startswith(("/", "!")):
             self.into.put_in(text, place)
