@@ -158,7 +158,9 @@ def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path: Path) -> No
 
 def test_what_aiders_architect_hands_on_is_not_the_persons(tmp_path: Path) -> None:
     """Its answer stands again as the editor's prompt; the command line is no answer."""
-    started = "> aider --architect --message \n  Sort the list of prices.\n> Aider v0.86\n"
+    started = (
+        "> aider --architect --message \n  Sort the list of prices.\n> Aider v0.86\n"
+    )
     answer = "I will sort the list by its price, in `shop.py`.\n\nNothing else changes."
     handed = "".join(f"#### {line}  \n" for line in answer.split("\n"))
     confirmed = "#### Add file to the chat? (Y)es/(N)o/(A)ll [Yes]: y  \n"
