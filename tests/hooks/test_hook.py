@@ -824,6 +824,33 @@ def test_doctor_sees_hooks(shop: Project) -> None:
         assert part in rows()
 
 
+def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
+    """Claude Code reads the settings of the folder it is started in, and no others."""
+    below = shop.root / "src"
+    below.mkdir(exist_ok=True)
+    said = shop.mem("init", "--claude", cwd=below).out
+    assert "not in src: the plug-in, or mem init --claude --user" in said
+
+    def statuses(folder: Path) -> dict[str, str]:
+        checks = shop.mem("doctor", "--json", cwd=folder).json["checks"]
+        return {c["detail"]: c["status"] for c in checks if c["name"] == "hooks"}
+
+    assert statuses(shop.root)["Claude Code calls mem"] == "PASS"
+    found = statuses(below)
+    assert "PASS" not in found.values()
+    assert any(detail.endswith("not in src") for detail in found)
+    tree = shop.root.parent / "tree"
+    shop.git("worktree", "add", "-q", str(tree), "-b", "other")
+    checks = shop.mem("doctor", "--json", cwd=tree).json["checks"]
+    hints = [c["hint"] for c in checks if c["name"] == "hooks"]
+    assert any("mem init --claude --user" in hint for hint in hints)
+    assert shop.mem("init", "--claude", "--user", cwd=below).code == 0
+    user = statuses(below)
+    assert user["Claude Code has hooks of mem in two files and may run both"] == "WARN"
+    shop.mem("init", "--claude", "--remove")
+    assert statuses(below)["Claude Code calls mem"] == "PASS"
+
+
 def with_hooks(project: Project) -> None:
     """Put the hooks of git in place, as mem init does."""
     for name in git_hooks.HOOKS:

@@ -189,6 +189,22 @@ def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
     assert "said last time, not kept" not in desk.model.said(-1)
 
 
+def test_claude_is_told_how_a_failure_was_got_over(desk: Desk) -> None:
+    """With the result of the command that failed."""
+    desk.project.write(
+        "~/MEMORY.md",
+        desk.project.entry(
+            "npm looks for package.json",
+            "npm error enoent package.json: the scripts lie in web, run npm there.",
+        ),
+    )
+    failing = "echo npm error enoent Could not read package.json; exit 3"
+    desk.model.replies = [Call("Bash", {"command": failing}), "Done."]
+    assert desk.claude("MAIN go").returncode == 0
+    assert "the scripts lie in web" not in desk.model.said(0)
+    assert "the scripts lie in web" in desk.model.said(1)
+
+
 def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
     """An uninstall leaves no error line behind, at no event."""
     without = os.pathsep.join(

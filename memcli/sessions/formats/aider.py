@@ -58,16 +58,20 @@ class _History(Page):
         mark = "" if self.fence else _mark(text)
         words = text.removeprefix(mark)
         speaker = MARKS.get(mark, "assistant")
-        goes_on = speaker == self.speaker and self.place is not None
-        types_anew = speaker == "user" and self.is_paused
+        goes_on = self._goes_on(speaker)
         self.is_paused = self.speaker == "user" and not text.strip()
-        is_said = bool(words.strip() or mark)
-        if is_said and (types_anew or not goes_on):
+        if not goes_on and (words.strip() or mark):
             self.flush()
             self.speaker = speaker
             self.place = line.place(self.started)
         self.fence = speakers.fenced(self.fence, text)
         self.keep(words)
+
+    def _goes_on(self, speaker: str) -> bool:
+        """Whether the turn before goes on; a person types anew behind an empty line."""
+        if self.place is None or speaker != self.speaker:
+            return False
+        return not (speaker == "user" and self.is_paused)
 
     def _begin(self, time: str) -> None:
         """A chat begins; its time has no zone, and is taken for UTC."""
