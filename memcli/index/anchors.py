@@ -44,7 +44,7 @@ def _link() -> str:
 def _path() -> str:
     """A path, and the test, line or lines of it that may be named behind it."""
     return r"""
-        (?:\./)? ( (?: [\w@.+-]+ / )* [\w@.+-]* \w /? )
+        (?:\./)? ( (?: [\w@.+()\[\]-]+ / )* [\w@.+\[\]-]* [\w\]] /? )
         (?: :: [\w:\[\].-]+ | : \d+ (?: - \d+ )? | \#L\d+ )?
     """
 

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -84,7 +85,7 @@ class Codebase:
         fates |= self._removed_words(names)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
-        unsure |= {*missing} if is_shallow(self.top) else set()
+        unsure |= {*missing} if git.is_shallow(self.top) else set()
         return {
             anchor: fate
             for anchor, fate in fates.items()
@@ -384,12 +385,22 @@ def ending(tree: Codebase, path: str) -> list[str]:
     return [end for end in full if f"/{end}".endswith(f"/{path}")]
 
 
-def _ignored(tree: Codebase, paths: Iterable[str]) -> set[str]:
-    """Those of these paths that git is to ignore: what a build makes."""
-    given = "\0".join(filter(None, paths))
-    asked = "check-ignore", "--no-index", "--stdin", "-z"
+def _ignored(tree: Codebase, folders: Iterable[str]) -> set[str]:
+    """Those of these folders that git is to ignore, as what a build makes; not what
+    lay in one once."""
+    given = "\0".join(filter(None, folders))
+    asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     out = tree.git(*asked, given=given) if given else None
-    return set(filter(None, (out or "").split("\0")))
+    fields = (out or "").split("\0")
+    return {
+        folder
+        for pattern, folder in zip(fields[2::4], fields[3::4], strict=False)
+        if fnmatch(_last_part(folder), _last_part(pattern))
+    }
+
+
+def _last_part(path: str) -> str:
+    return path.strip("/").rpartition("/")[2]
 
 
 def _words(tree: Codebase, *asked: str) -> set[str]:
@@ -401,20 +412,6 @@ def _words(tree: Codebase, *asked: str) -> set[str]:
     done = git.run(words, tree.top, left)
     tree.has_gaps |= done.returncode > 1
     return set(done.stdout.split())
-
-
-def lacking(top: Path) -> str:
-    """The command that brings what a shallow or partial clone lacks; "" where it is
-    whole."""
-    if is_shallow(top):
-        return "git fetch --unshallow"
-    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
-    return "git fetch --refetch --no-filter" if git.ask(top, *asked) else ""
-
-
-def is_shallow(top: Path) -> bool:
-    """Whether a clone has no commits beyond some."""
-    return ((git.common_dir(top) or top) / "shallow").is_file()
 
 
 def _folder(path: str) -> str:

@@ -125,7 +125,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         configured=manifests.matches(manifests.gradle_configured),
     ),
     "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
-    "script": Tool(("pyproject.toml",), manifests.python_scripts),
+    "script": Tool(("pyproject.toml", "hatch.toml"), manifests.python_scripts),
     "pipenv run": Tool(("Pipfile",), manifests.toml_at("scripts")),
     "tox -e": Tool(
         ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), manifests.tox

@@ -221,19 +221,29 @@ def test_a_place_outside_hides_no_other(project: Project) -> None:
 
 def test_a_folder_by_its_slash(project: Project) -> None:
     """Also one at the top; what a build makes, and git is to ignore, is not gone."""
-    for path in ("fixtures/a.py", "dist/b.py", "dist/c.py"):
+    for path in ("fixtures/a.py", "dist/b.py", "dist/c.py", "dist/old/d.py"):
         project.write(path, "x = 1\n")
     project.commit("start")
     project.git("rm", "-qr", "fixtures", "dist")
     project.write(".gitignore", "dist/\n")
     project.commit("gone")
-    text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`."
+    text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`. Not `dist/old/`."
     project.write("MEMORY.md", project.entry("E", text, id="e1"))
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
     commit = project.git("rev-parse", "--short", "HEAD").strip()
-    assert [row["detail"] for row in rows] == [
-        f"E: names fixtures/, gone since {commit}"
-    ]
+    since = f"gone since {commit}"
+    lost = f"E: names dist/old/, {since}; names fixtures/, {since}"
+    assert [row["detail"] for row in rows] == [lost]
+
+
+@pytest.mark.unit
+def test_folders_named_for_a_route() -> None:
+    """Brackets and parentheses stand in paths of web frameworks."""
+    text = "See `app/[id]/page.tsx`, `app/(auth)/login/`, `retry(times)`, `a[0]`."
+    assert {each.text for each in anchors_of({}, text) if each.kind == "path"} == {
+        "app/[id]/page.tsx",
+        "app/(auth)/login/",
+    }
 
 
 @pytest.mark.unit

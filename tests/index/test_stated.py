@@ -96,6 +96,20 @@ def test_it_is_marked_until_they_agree_again(project: Project) -> None:
     assert states(project) == {}
 
 
+def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
+    project: Project,
+) -> None:
+    """Unless no other manifest says anything of the key."""
+    project.write("package.json", '{"engines": {"node": ">=20"}}')
+    project.write("web/package.json", '{"engines": {"node": "20"}}')
+    project.write("tests/old/package.json", '{"engines": {"node": ">=8"}}')
+    project.write("tests/old/go.mod", "go 1.22\n")
+    notes = (project.entry(text, text) for text in ("Node 12", "Node 20", "Go 1.22"))
+    project.write("MEMORY.md", "".join(notes))
+    project.commit("start")
+    assert states(project) == {"Node 12": "says Node 12, package.json says >=20"}
+
+
 @pytest.mark.unit
 @pytest.mark.parametrize(
     ("stated", "given", "verdict"),
