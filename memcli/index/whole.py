@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memcli.storage.files import open_file, snapshot, state_dir, transaction
+from memcli.storage.files import (
+    NO_LINK,
+    open_file,
+    read_file,
+    snapshot,
+    state_dir,
+    transaction,
+)
 
 ALTERED = "damaged (it is not as mem left it)"
 LARGEST = 2 << 20
@@ -36,16 +43,19 @@ def note(database: sqlite3.Connection, path: Path) -> None:
         with snapshot(database):
             stamp, record = _stamped(database)
             now = _checksum(path)
-            # A record is of an index that this user has made, and of no other.
-            if now and record.is_file():
-                record.write_text(f"{stamp} {now} {os.path.realpath(path)}")
+            if not now:
+                return
+            # There is a record of an index that this user has made, and of no other.
+            fd = os.open(record, os.O_WRONLY | os.O_TRUNC | NO_LINK)
+            with os.fdopen(fd, "wb") as file:
+                file.write(os.fsencode(f"{stamp} {now} {os.path.realpath(path)}"))
 
 
 def is_altered(database: sqlite3.Connection, path: Path) -> bool:
     """Whether something else than `mem` has changed the file."""
     with suppress(OSError), snapshot(database):
         stamp, record = _stamped(database)
-        known = os.fsdecode(record.read_bytes()).split(" ", 2)
+        known = os.fsdecode(read_file(record).data).split(" ", 2)
         # While the transaction lasts, nobody moves what is written into the file.
         return known[::2] == [stamp, os.path.realpath(path)] and _checksum(
             path
