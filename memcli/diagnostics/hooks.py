@@ -68,7 +68,7 @@ def _agents(
 
 
 def _unreachable() -> Iterator[Check]:
-    """That agents, or those of the desktop, do not find mem."""
+    """A row if agents, or clients started from the desktop, cannot find mem."""
     back = "mem init --remove --all takes the wiring back"
     if fault := harness.path_fault():
         yield warning("hooks", fault, hint=back)
@@ -77,8 +77,8 @@ def _unreachable() -> Iterator[Check]:
 
 
 def _uncalled(session: str, *, is_linked: bool) -> Check:
-    """That no agent calls mem, where one worked (`session` is its file) or none did;
-    `is_linked`: in a work tree beside the main one, which has settings of its own."""
+    """A row if no agent calls mem. `session` is the file of one that worked here;
+    `is_linked`: in a linked work tree, which has settings of its own."""
     detail = "no agent calls mem by itself"
     hint = "mem init --claude, or --codex"
     if is_linked:

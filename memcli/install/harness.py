@@ -39,7 +39,7 @@ def is_runnable(name: str) -> bool:
 
 
 def path_fault() -> str:
-    """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
+    """Why the configured `mem hook` would not reach this program; "" if it would."""
     if shutil.which("mem"):
         return ""
     fault = "mem is not on your PATH, and hooks are silent until it is"

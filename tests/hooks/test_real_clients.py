@@ -22,6 +22,7 @@ pytestmark = pytest.mark.long
 BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".bin"
 HOUSE = Path(__file__).parents[2]
 NO = "No, never write a rate as a plain number. Always use Decimal, because floats drift."
+SLIP = "No, don't use npm. Use pnpm."
 
 
 def client(name: str) -> str:
@@ -207,6 +208,26 @@ def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None
     ]
     assert desk.codex("MAIN raise the rate").returncode == 0
     assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
+
+
+def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
+    """What a session proposes the next one's agent sees, once, and keeps on a yes."""
+    desk.model.replies = ["Which one?"]
+    first = session_of(desk.claude("Install the packages. MAIN"))
+    assert desk.claude(SLIP, "--resume", first).returncode == 0
+    settle(desk.project)
+    (waiting,) = json.loads(desk.project.mem("inbox", "--json").out)["proposals"]
+    assert "pnpm" not in (desk.project.root / "MEMORY.md").read_text()
+    desk.model.replies = [Call("Bash", {"command": f"mem keep {waiting['id']}"}), "Ok."]
+    done = desk.claude("Yes, please. MAIN")
+    assert done.returncode == 0, done.stderr
+    told = desk.model.said(-1)
+    assert told.count("said last time, not kept") == 1
+    assert f"mem keep {waiting['id']}" in told
+    assert "pnpm" in (desk.project.root / "MEMORY.md").read_text()
+    settle(desk.project)
+    assert desk.claude("Go on elsewhere. MAIN").returncode == 0
+    assert "said last time, not kept" not in desk.model.said(-1)
 
 
 def test_claude_is_told_how_a_failure_was_got_over(desk: Desk) -> None:
