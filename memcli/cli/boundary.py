@@ -120,8 +120,8 @@ def checked(option: str, check: Parser) -> Parser:
 
 
 def read_words(words: Sequence[str]) -> str:
-    """The words of a command line, or standard input for a lone `-`, as text whatever
-    they are."""
+    """The words of a command line, or standard input for a lone `-`; bytes that are
+    no text are replaced."""
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     text = " ".join(words)

@@ -135,7 +135,7 @@ def _mend_leftovers(scene: Scene, *, dry_run: bool) -> Mended:
 
 
 def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
-    """Give every entry without an id the one it goes by."""
+    """Write into every entry without an id the one it is known by."""
     return scene.app.write(lambda: _plan_ids(scene), "doctor", dry_run=dry_run)
 
 

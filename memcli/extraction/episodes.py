@@ -1,49 +1,30 @@
 """A stretch of a session told as an episode, in the session's own words. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from memcli.extraction.episode_titles import (
+    ORDERED,
+    TITLE,
+    asked,
+    first_words,
+    is_open,
+    plain,
+    title_of,
+)
 from memcli.extraction.rules import of_manner, title, words
 from memcli.extraction.rules.commands import command_of, family, results
-from memcli.extraction.rules.statements import is_rule, shown
-from memcli.extraction.rules.words import (
-    SpokenSentence,
-    content,
-    fold,
-    sentences,
-    spoken,
-)
-from memcli.extraction.segments import moments
+from memcli.extraction.rules.words import content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.taking_back import taken_back
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex, verbose
-from memcli.text.secrets import find_secrets
 
-# characters of detail and title, words of a title
-DETAIL = 2000
-TITLE = 110
-WORDS = (5, 15)
+DETAIL = 2000  # characters
 WORKED_OVER = 4  # turns of a person from which a talk of orders is an episode
-# closing turns of a stretch, the latest, that are looked at for its title
-EXCHANGES = 60
-CENTRAL = 40  # words that the closing turns say most often
 JUDGED = 3  # words about something beside those by which a person judges
-# What a sentence is worth as a title.
-_COMMITTED = 8.0
-_REPORTED = 4.5
-_HEADING = 3.5
-_LISTED = 3.0
-_PROMISED = 2.5
-_ORDERED = 2.5
-_STATED = 2.0
-_ORDERED_LATER = 1.5
-_CHANGED = 1.0
-# What is no request: how a sentence goes back to what was said, what it shows.
-_BACK = ("begins: points", "begins: corrects")
-_REMARKS = {"asks", "happened"}
 
 
 class EpisodeDraft(NamedTuple):
@@ -57,17 +38,11 @@ class EpisodeDraft(NamedTuple):
     key_text: str
 
 
-class _Telling(NamedTuple):
-    """A sentence that may be the title, and what it is worth as one."""
-
-    worth: float
-    sentence: SpokenSentence
-
-
 def told(
     session: Session, segment: Stretch, findings: Sequence[Finding]
 ) -> EpisodeDraft | None:
-    """The segment told in its own words; None when nothing came of it."""
+    """The episode of a segment, in the words of the session; None if nothing came of
+    it."""
     every = session.turns[segment.start : segment.end]
     # What a person takes back is told by no title and no summary.
     turns = [turn for turn in every if not _takes_back(turn)]
@@ -77,8 +52,11 @@ def told(
     is_changed = any(map(_changes, turns))
     if not (taught or is_changed or _is_worked_over(session, turns)):
         return None
+    name = title_of(turns) or first_words(turns)
+    if not name and not any(turn.human for turn in turns):
+        return None
     return EpisodeDraft(
-        title=_title(turns) or _first_words(turns) or title(session.name, TITLE),
+        title=name or title(session.name, TITLE),
         summary=_summary(turns, taught),
         outcome=outcome(turns),
         tags=_tags(turns),
@@ -91,7 +69,7 @@ def _takes_back(turn: Turn) -> bool:
 
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
-    """What the segment taught about the work, save what takes something back."""
+    """What the segment taught about the work, without what takes something back."""
     inside = [one for one in findings if segment.start <= one.turn < segment.end]
     return [one for one in inside if not (one.about_person or one.retires)]
 
@@ -100,12 +78,19 @@ def _changes(turn: Turn) -> bool:
     """Whether a turn changed something: an edit, a commit, an edit that a chat's tool
     reports."""
     if turn.role == "assistant" and turn.tool:
-        edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
-        return bool(edits or commits or changed_by(turn))
+        return bool(commits) or _edits(turn)
     if turn.role == "assistant" and "```diff" in turn.text:
         return True
     return turn.text.startswith("Applied edit to ")
+
+
+def _edits(turn: Turn) -> bool:
+    """Whether a turn calls a tool that changes files."""
+    if turn.role != "assistant" or not turn.tool:
+        return False
+    edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
+    return bool(edits or changed_by(turn))
 
 
 def _is_worked_over(session: Session, turns: Sequence[Turn]) -> bool:
@@ -115,225 +100,12 @@ def _is_worked_over(session: Session, turns: Sequence[Turn]) -> bool:
         return False
     typed = {turn.text for turn in turns if turn.human and content(turn.text.lower())}
     orders = any(
-        telling.worth >= _ORDERED
+        telling.worth >= ORDERED
         for turn in turns
         if turn.human
-        for telling in _asked(turn)
+        for telling in asked(turn)
     )
     return orders and len(typed) >= WORKED_OVER
-
-
-# --- the title -------------------------------------------------------------------
-
-
-@verbose
-def _commit() -> str:
-    """The subject of a commit, given by a here document or in quotes."""
-    return r"""
-        \b git[ ]commit \b [^\n]*? -m \s+
-        (?: "\$\(cat[ ]<<'?"?EOF'?"?\n ([^\n"]{8,120}) | ["'] ([^"'\n]{8,120}) )
-    """
-
-
-@verbose(ignore_case=True)
-def _lead() -> str:
-    """What leads into a report, a promise or a request, and says nothing of it."""
-    return r"""
-        ^ (?: @\S+ \s+ )*
-        (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
-              | (?:ok(?:ay)?|now|next|finally|first),? ) \s+ )*
-        (?: can[ ](?:you|we)[ ] | could[ ](?:you|we)[ ] | please[ ] | kindly[ ]
-          | i(?:'d|[ ]would)[ ]like[ ]you[ ]to[ ] | so[ ] )*
-        (?: (?:i|we) (?:['’]ve|[ ]have)? [ ] (?:now[ ]|also[ ]|just[ ]|successfully[ ])*
-            (?= \w+ (?:ed|t|ote|ade) [ ] )
-          | (?:i|we) (?:['’]ll|[ ]will) [ ] (?:now[ ]|also[ ]|then[ ])*
-          | let(?:['’]s|[ ]me) [ ] (?:now[ ]|also[ ]|then[ ])*
-          | i(?:['’]m|[ ]am) [ ] going[ ]to[ ] )?
-        (?: @\S+ \s+ )*
-    """
-
-
-@verbose
-def _done() -> str:
-    """The verb of what was done, in a folded sentence."""
-    return r"""
-        [ ] (?: i[ ] | ive[ ] | we[ ] | weve[ ] | done[ ] | now[ ] | also[ ] | have[ ]
-              | successfully[ ] )* ([a-z]+) [ ]
-    """
-
-
-@verbose
-def _promise() -> str:
-    """The verb of what is promised, in a folded sentence."""
-    return r"""
-        [ ] (?: now[ ] | first[ ] | next[ ] | finally[ ] | then[ ] )*
-        (?: ill | i[ ]will | we[ ]will | lets | let[ ]me | im[ ]going[ ]to ) [ ]
-        (?: now[ ] | then[ ] | also[ ] )* (\w+)
-    """
-
-
-def _title(turns: Sequence[Turn]) -> str:
-    """What was done, by the telling that is worth most and is about what was said most
-    often."""
-    closings = _closings(turns)
-    often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
-    ranked = sorted(often, key=lambda word: (-often[word], word))[:CENTRAL]
-    common = {word for word in ranked if often[word] > 1}
-
-    def worth(telling: _Telling) -> float:
-        one = telling.sentence
-        about = content(one.low)
-        central = 2 * len(about & common) / max(4, len(about))
-        fits = WORDS[0] <= _count(one) <= WORDS[1]
-        is_concrete = "`" in one.text or "/" in one.text
-        return telling.worth + central + (1 if fits else 0) + (is_concrete and 0.5)
-
-    best = max(_tellings(turns, closings), key=worth, default=None)
-    text = _plain(best.sentence.text) if best else ""
-    return title(_clause(_lead().sub("", text)), TITLE)
-
-
-def _first_words(turns: Sequence[Turn]) -> str:
-    """The first sentence of a person that says something, be it a question."""
-    said = (
-        one.text
-        for turn in turns
-        if turn.human
-        for one in sentences(turn.text, typed=True)
-        if _count(one) >= 4
-    )
-    return title(_clause(_lead().sub("", _plain(next(said, "")))), TITLE)
-
-
-def _closings(turns: Sequence[Turn]) -> list[Turn]:
-    """The agent's last words of each exchange, save those that the person corrects."""
-    said = [turns[i] for i in moments(turns, 0, len(turns))]
-    answers = [*said[1:], None]
-    stands = [
-        turn
-        for turn, answer in zip(said, answers, strict=False)
-        if not (turn.human or (answer is not None and _is_correction(answer)))
-    ]
-    return stands[-EXCHANGES:]
-
-
-def _is_correction(turn: Turn) -> bool:
-    return turn.human and words.begins("begins: corrects", fold(turn.text[:300]))
-
-
-def _tellings(turns: Sequence[Turn], closings: Sequence[Turn]) -> Iterator[_Telling]:
-    is_first = True
-    for turn in turns:
-        yield from _committed(turn)
-        if turn.human or turn.origin == "agent":
-            for telling in _asked(turn):
-                if is_first or telling.worth > _STATED:
-                    later = 0 if is_first else _ORDERED - _ORDERED_LATER
-                    yield telling._replace(worth=telling.worth - later)
-                    is_first = False
-    yield from _edited(turns)
-    for at, turn in enumerate(closings, 1):
-        # What was done last counts more than what was tried.
-        late = at / len(closings)
-        for one in sentences(turn.text)[:30]:
-            if value := _reported(one):
-                yield _Telling(worth=value + late, sentence=one)
-
-
-def _committed(turn: Turn) -> Iterator[_Telling]:
-    found = _commit().search(command_of(turn)) if turn.tool else None
-    subject = (found[1] or found[2]) if found else ""
-    if len(subject.split()) >= 4:
-        yield _Telling(
-            worth=_COMMITTED, sentence=SpokenSentence(subject, fold(subject))
-        )
-
-
-def _edited(turns: Sequence[Turn]) -> Iterator[_Telling]:
-    edited = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
-    if edited:
-        more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
-        named = ", ".join(f"`{path}`" for path in edited[:3])
-        text = f"Changed {named}{more}"
-        one = SpokenSentence(text=text, low=fold(" ".join(edited)))
-        yield _Telling(worth=_CHANGED, sentence=one)
-
-
-def _asked(turn: Turn) -> Iterator[_Telling]:
-    """What is ordered or stated in a request; the headings of a plan by an agent."""
-    read = sentences(turn.text, typed=turn.human)[:3]
-    heads = [one for one in read if one.mark == "#"]
-    if not turn.human:
-        long_heads = (one for one in heads if len(one.text.split()) >= 4)
-        yield from (_Telling(worth=_HEADING, sentence=one) for one in long_heads)
-    elif not heads:
-        yield from filter(None, map(_request, read))
-
-
-def _request(one: SpokenSentence) -> _Telling | None:
-    """A sentence of a person as what was asked for; None for what is no request."""
-    shows = shown(one)
-    is_order = "tasks" in shows and not _is_idle(one)
-    is_other = is_rule(shows) or any(words.begins(kind, one.low) for kind in _BACK)
-    is_request = is_order or not (is_other or shows & _REMARKS)
-    if not is_request or not _tells(one) or _is_typed_command(one):
-        return None
-    return _Telling(worth=_ORDERED if is_order else _STATED, sentence=one)
-
-
-def _is_idle(one: SpokenSentence) -> bool:
-    """Whether an order is to look, or to go on."""
-    return bool(words.listed("idle") & {*one.low.split()[:3]})
-
-
-def _is_typed_command(one: SpokenSentence) -> bool:
-    """Whether a person typed a line for a shell."""
-    first = one.text.split(" ", 1)[0].lower()
-    return first in words.listed("sub-commanded") and " -" in one.text
-
-
-def _reported(one: SpokenSentence) -> float:
-    """The worth of a sentence in which an agent says what it did, or will do, else
-    0."""
-    if not _tells(one) or words.says("list: generic", one.low):
-        return 0.0
-    did = _done().match(one.low)
-    if did and _is_deed(did[1]):
-        is_prose = not one.mark and (one.text[0].isalnum() or one.text[0] in "`*\"'")
-        is_done = words.says("done", one.low)
-        return (_REPORTED if is_prose else _LISTED) + (1 if is_done else 0)
-    promised = _promise().match(one.low)
-    return _PROMISED if promised and promised[1] not in words.listed("idle") else 0.0
-
-
-def _is_deed(verb: str) -> bool:
-    """Whether a verb says that something was made, rather than looked at."""
-    is_past = verb.endswith("ed") and not words.says("list: looked", f" {verb} ")
-    return is_past or verb in words.listed("did")
-
-
-def _tells(one: SpokenSentence) -> bool:
-    text = one.text.rstrip("*_ ")
-    if text.endswith((":", "：", "?", "？", "吗", "か", "{", "(", "[")):
-        return False
-    is_fit = 4 <= _count(one) <= 40 and len(content(one.low)) >= 3
-    return is_fit and "[secret removed" not in one.text
-
-
-def _count(one: SpokenSentence) -> int:
-    """Words; of scripts without spaces, pairs of letters."""
-    pairs = 0 if one.low.isascii() else len(content(one.low)) // 2
-    return max(len(one.low.split()), pairs)
-
-
-def _clause(text: str) -> str:
-    if len(text.split()) <= WORDS[1]:
-        return text
-    ends = regex(r"[,;:(—–]| - | so that | which | because ").finditer(text)
-    cuts = [text[: end.start()] for end in ends]
-    whole = (cut for cut in cuts if cut.count("(") == cut.count(")"))
-    fitting = [cut for cut in whole if WORDS[0] <= len(cut.split()) <= WORDS[1]]
-    return fitting[-1] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
 
 
 # --- the summary -----------------------------------------------------------------
@@ -343,7 +115,7 @@ def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
     """The agent's closing sentences and what was learned."""
     lessons = [finding.body for finding in taught if len(finding.body) <= 300]
     parts = [*_closing_words(_last_words(turns)), *lessons[:2]]
-    rows = [_ended(_plain(part)) for part in parts]
+    rows = [_ended(plain(part)) for part in parts]
     return " ".join(dict.fromkeys(row for row in rows if row))
 
 
@@ -352,7 +124,7 @@ def _closing_words(last: str) -> list[str]:
     said: list[str] = []
     points: list[str] = []
     for one in sentences(last):
-        if len(content(one.low)) < 3 or not _is_open(one):
+        if len(content(one.low)) < 3 or not is_open(one):
             continue
         if not one.mark and one.text[-1] not in "?？:：":
             said.append(one.text)
@@ -362,23 +134,12 @@ def _closing_words(last: str) -> list[str]:
 
 
 def _ended(text: str) -> str:
-    """A sentence that ends as one."""
+    """The text, with a full stop if nothing ends it."""
     return text if not text or text[-1] in ".!?。！？…" else f"{text}."
 
 
 def _last_words(turns: Sequence[Turn]) -> str:
     return next((turn.text for turn in reversed(turns) if spoken(turn)), "")
-
-
-def _is_open(one: SpokenSentence) -> bool:
-    """Whether a sentence tells nothing that is private: what held a secret is left out
-    whole."""
-    return "[secret removed" not in one.text and not find_secrets(one.text)
-
-
-def _plain(text: str) -> str:
-    text = regex(r"\*\*|__").sub("", text)
-    return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
 
 
 # --- the outcome -----------------------------------------------------------------
@@ -404,19 +165,23 @@ def _failed() -> str:
 
 def outcome(turns: Sequence[Turn]) -> str:
     """success, failure, partial or unknown: by the person's last word, else by the last
-    check that ran. What an agent claims can only lower it."""
+    check, if it ran after the last change. What an agent claims can only lower it."""
     if judgement := _judgement(turns):
         return judgement
     last = _last_words(turns).lower()[-3000:]
     failed = _failed().search(last)
     ran = [
-        not error
-        for call, _, error in results(turns, [])
+        (at, not error)
+        for call, at, error in results(turns, [])
         if _is_check(family(call.command))
     ]
     if not ran:
         return "failure" if failed and not _passed().search(last) else "unknown"
-    if ran[-1]:
+    checked, is_sound = ran[-1]
+    later = turns[checked:]
+    if is_sound and any(turn.human or _edits(turn) for turn in later):
+        return "partial" if failed else "unknown"  # nobody checked what came after
+    if is_sound:
         return "partial" if failed else "success"
     return "partial" if _passed().search(last) and not failed else "failure"
 
@@ -470,7 +235,7 @@ def key_text(session: Session, segment: Stretch) -> str:
     lines = []
     room = DETAIL
     for turn in (session.turns[i] for i in segment.key_turns):
-        spoken_here = filter(_is_open, sentences(turn.text, typed=turn.human)[:8])
+        spoken_here = filter(is_open, sentences(turn.text, typed=turn.human)[:8])
         said = " ".join(one.text for one in spoken_here)
         if said and room > 20 and not (turn.human and of_manner(turn.text)):
             lines.append(f"{turn.role}: {said[:500]}"[:room])

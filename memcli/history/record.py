@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
-from memcli.index import weights
 from memcli.index.fulltext import FullText
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
@@ -35,12 +34,12 @@ _APPLICATION = 0x6D656D48
 
 
 class RecordWords(FullText):
-    """The words of a record; a person's weigh more. Where many parts have a word, so
+    """The words of a record. Where many parts have a word, so
     many of them are looked at as say that it is common."""
 
     def __init__(self, db: sqlite3.Connection, parts: int) -> None:
         common = max(COMMON, parts // COMMON_SHARE)
-        super().__init__(db, "words", (weights.PERSON, 1.0), common)
+        super().__init__(db, "words", (1.0, 1.0), common)
         self._parts = parts
 
     def rows(self) -> int:

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import signal
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,6 +33,7 @@ EVENTS = {
     "subagent-start": ("SubagentStart",),
     "prompt": ("UserPromptSubmit", "BeforeAgent"),
     "pre-tool": ("PreToolUse", "AfterTool", "BeforeTool"),
+    "tool-failed": ("PostToolUseFailure",),
 }
 """The events that are answered, and what agents call them, the usual name first."""
 _SAID = (
@@ -65,6 +65,8 @@ class HookCall(NamedTuple):
     tool: str = ""
     file: str = ""
     harness: str = ""
+    error: str = ""
+    """What a tool that failed said."""
 
     @property
     def context(self) -> str:
@@ -102,6 +104,7 @@ def parse_payload(data: bytes) -> HookCall | None:
     path = path if _is_path(path) else ""
     given = given if isinstance(given, dict) else {}
     return HookCall(
+        error=said.get("error", ""),
         session=session[:200],
         cwd=cwd,
         transcript=path,
@@ -227,6 +230,8 @@ T = TypeVar("T")
 def in_time(half: float, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
     """What `work` gives by `half` (of time.monotonic), else what `otherwise` does, which
     takes less."""
+    import signal  # most calls have nothing that may take so long
+
     if not hasattr(signal, "setitimer"):
         return work()
     left = half - time.monotonic()

@@ -34,6 +34,7 @@ from memcli.named import NamedTuple
 from memcli.recall import budget
 from memcli.recall.answer import Own, told
 from memcli.recall.budget import POINTED, Pools, Shown
+from memcli.sessions.tools import shell_line
 from memcli.storage.files import open_file
 from memcli.storage.inbox import Inbox
 from memcli.storage.state import SessionLog, State, Turns
@@ -51,6 +52,8 @@ MARK = b"<recalled-memory>"
 SCANNED = 4_000_000
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
 PROMPT_HITS = 3
+FAILURE_HITS = 2
+ERROR_END = 2_000  # characters of the end of what a command that failed said
 POINTERS = 2  # lines that point at what likely bears on a prompt
 HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
@@ -251,6 +254,34 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     return app.settled(state, decided)
 
 
+def tool_failed(app: HookApp, state: State, call: HookCall) -> Told:
+    """What bears on the error of a command: how it was got over before."""
+    command = shell_line(call.input).partition("\n")[0]
+    if not command or not call.error or not app.is_ready():
+        return Told()
+    text = re.sub(_NUMBER, "", f"{command} failed: {call.error[-ERROR_END:]}")
+    log = SessionLog(state)
+    known = app.in_context(log, call.context)
+    read = app.instructions(log, call)
+    made = in_time(
+        app.half,
+        lambda: chosen(app, text, known.told, Past(), read),
+        lambda: chosen(app, text, known.told, None, read),
+    )
+    found = [item for item in made if item.layer != POINTED][:FAILURE_HITS]
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
+        seen = app.in_context(log, call.context).told
+        items = [item for item in found if item.key not in seen]
+        program = command.partition(" ")[0]
+        told = (call.context, "tool-failed", f"{program} failed")
+        titles = _remember(app, log, told, items)
+        return Told(budget.write(_once(items), 0) if items else "", titles)
+
+    return app.settled(state, decided)
+
+
 def _marked(items: Iterable[Shown], changed: set[str]) -> list[Shown]:
     """Items, those told in other words before marked as changed."""
     return [
@@ -360,4 +391,5 @@ TOLD = {
     "session-start": session_start,
     "subagent-start": subagent_start,
     "prompt": prompt,
+    "tool-failed": tool_failed,
 }

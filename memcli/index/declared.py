@@ -15,6 +15,7 @@ from memcli.project import git
 from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 from memcli.text.controls import named
+from memcli.text.matching import verbose
 
 MOST_COMMITS: Final = 2000  # of manifests
 BATCH: Final = 50  # commits whose manifests are read at once
@@ -27,6 +28,7 @@ class Tree(Protocol):
     top: Path
     revision: str
     deadline: float
+    has_gaps: bool
 
     @property
     def files(self) -> frozenset[str]: ...  # noqa: D102
@@ -49,6 +51,7 @@ class Declared:
         self.unread = dict[str, str]()
         """Manifests that cannot be read, and why."""
         self._known = dict[tuple[str, str], frozenset[str]]()
+        self._by_ending = dict[str, list[str]]()
 
     def has(self, anchor: Anchor) -> bool:
         """Whether a target can be called today."""
@@ -61,15 +64,21 @@ class Declared:
         """What the manifests say of a value that an entry states."""
         statement = parse_statement(text)
         other = ""
-        for name, read in KEYS[statement.key].sources.items():
-            for path in self._files((name,)):
-                for value in self._values(read, path):
-                    agreed = agrees(statement, value)
-                    if agreed:
-                        return Fate(HERE, witness=path)
-                    if agreed is False:
-                        other = other or f"{named(path)} says {_plain(value)}"
+        given = list(self._given(KEYS[statement.key].sources))
+        own = [(path, value) for path, value in given if not _example().search(path)]
+        for path, value in own or given:
+            agreed = agrees(statement, value)
+            if agreed:
+                return Fate(HERE, witness=path)
+            if agreed is False:
+                other = other or f"{named(path)} says {_plain(value)}"
         return Fate(GONE, now=other) if other else Fate(NEVER)
+
+    def _given(self, sources: Mapping[str, Reader]) -> Iterator[tuple[str, str]]:
+        """The manifests of a key with what they say."""
+        for name, read in sources.items():
+            for path in self._files((name,)):
+                yield from ((path, value) for value in self._values(read, path))
 
     def _values(self, read: Reader, path: str) -> list[str]:
         with self._noting(path):
@@ -91,21 +100,28 @@ class Declared:
 
     def _files(self, names: Iterable[str]) -> list[str]:
         """The tracked files of these names, or endings after `*`, from the top down."""
-        found: list[str] = []
-        for name in names:
-            if name.startswith("*"):
-                ending = name.removeprefix("*")
-                found += [path for path in self.tree.files if path.endswith(ending)]
-            else:
-                found += self.tree.ends.get(name, ())
+        found = {path for name in names for path in self._named_so(name)}
         return sorted(found, key=lambda path: (path.count("/"), path))
 
+    def _named_so(self, name: str) -> Sequence[str]:
+        if not name.startswith("*"):
+            return self.tree.ends.get(name, ())
+        if name not in self._by_ending:  # one walk over all files for all that ask
+            ending = name.removeprefix("*")
+            paths = [path for path in self.tree.files if path.endswith(ending)]
+            self._by_ending[name] = paths
+        return self._by_ending[name]
+
     def _targets(self, tool: str, path: str) -> frozenset[str]:
-        """What a manifest declares; nothing where it cannot be read, which is noted."""
+        """What can be called by a manifest; nothing where it cannot be read, which is
+        noted."""
         if (tool, path) not in self._known:
             self._known[tool, path] = frozenset()
             with self._noting(path):
-                self._known[tool, path] = targets.declared(tool, self._text(path))
+                text = self._text(path)
+                configured = targets.TOOLS[tool].configured(text)
+                names = targets.declared(tool, text).union(configured)
+                self._known[tool, path] = names
         return self._known[tool, path]
 
     def _text(self, path: str) -> str:
@@ -173,9 +189,14 @@ class Declared:
 
     def _blobs(self, wanted: Iterable[str]) -> dict[str, str]:
         """The texts of blobs by their name; none of one that is too large."""
-        names = "".join(f"{name}\n" for name in dict.fromkeys(wanted))
-        sizes = self.tree.git("cat-file", "--batch-check", given=names) or ""
-        rows = [row.split() for row in sizes.splitlines()]
+        # all zeros stand for no file
+        names = "".join(
+            f"{name}\n" for name in dict.fromkeys(wanted) if name.strip("0")
+        )
+        sizes = self.tree.git("cat-file", "--batch-check", given=names)
+        rows = [row.split() for row in (sizes or "").splitlines()]
+        is_lacking = sizes is None or any(row[1:] == ["missing"] for row in rows)
+        self.tree.has_gaps |= is_lacking
         small = [
             row[0]
             for row in rows
@@ -190,6 +211,15 @@ class Declared:
             texts[name] = data[end + 1 : end + 1 + int(size)].decode(errors="replace")
             at = end + int(size) + 2
         return texts
+
+
+@verbose(ignore_case=True)
+def _example() -> str:
+    """A folder of test cases or examples, whose manifests are of other projects."""
+    return r"""
+        (?: ^ | / ) _* (?: tests? | testdata | fixtures? | examples? | samples?
+          | templates? | playground ) _* /
+    """
 
 
 def _plain(value: str) -> str:

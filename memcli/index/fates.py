@@ -1,6 +1,6 @@
 """A name that stands in memory, and what the work tree has of it."""
 
-from typing import NamedTuple
+from memcli.named import NamedTuple
 
 HERE = "here"
 GONE = "gone"

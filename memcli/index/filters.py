@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from memcli.index.fates import gone_text
 from memcli.index.view import Candidate, Filters, Passage, Scope
 from memcli.memory.values import plain_id
 from memcli.memory.words import SIZE, join
@@ -372,6 +371,8 @@ class Entries:
             " ORDER BY entry, lost DESC, kind DESC, name",
             (json.dumps(list(entries)),),
         ).fetchall()
+        from memcli.index.fates import gone_text  # few entries have lost a name
+
         found: dict[str, Lost] = {}
         for entry, lost, *fate in rows:
             if lost and entry not in found:
@@ -421,6 +422,8 @@ def sealed(title: str, text: str, metadata: str) -> int:
 def passage(entries: Entries, candidate: Candidate) -> Passage:
     """The text of an entry by one of its chunks; of one of many chunks those about
     it: what is compared, made safe and searched costs time by its length."""
+    if candidate.part == 0 and len(candidate.text) < SIZE:
+        return Passage(candidate.text)
     entry = candidate.source, candidate.entry, candidate.offset
     first = max(candidate.part - NEAR // 4, 0)
     last = first + NEAR - 1

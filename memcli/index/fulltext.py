@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from heapq import nlargest
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from memcli.index import weights
-from memcli.index.lexical import EITHER
+from memcli.index.lexical import EITHER, Query
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
@@ -197,6 +197,33 @@ class Lexical(FullText):
             (json.dumps(list(hidden)),),
         )
         return Passing(denied=frozenset(row[0] for row in rows))
+
+
+class Searched(Protocol):
+    """What is asked for words: an index, or a source of a search."""
+
+    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
+        """BM25 of the best-matching chunks."""
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """In how many chunks each word stands."""
+
+    def size(self) -> int:
+        """How many chunks there are."""
+
+
+def matched(store: Searched, asked: Query, pool: int) -> dict[int, float]:
+    """BM25 of the best chunks, with what the concepts of a task add to it under other
+    names: points by their idf, relative to the best of each."""
+    scores = store.lexical(asked.terms, pool)
+    for concept in asked.concepts:
+        own = store.lexical((concept,), pool)
+        rarity = idf(store.counts((concept,))[0], store.size())
+        best = max(own.values(), default=1.0)
+        for row, points in own.items():
+            share = points / best
+            scores[row] = scores.get(row, 0.0) + weights.TRANSLATED * rarity * share
+    return top(scores, pool)
 
 
 def idf(count: int, total: int) -> float:

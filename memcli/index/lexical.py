@@ -37,11 +37,13 @@ _FILLER = "[\u3041-\u309f]+|.?[的了吗呢吧着过们么很我你他她它您�
 
 
 class Query(NamedTuple):
-    """`terms` are the words that count, the rarest of too many; `phrases` count
-    extra."""
+    """`terms` are the words that count, the rarest of too many; `phrases` count extra;
+    `concepts` are other names of what a task names in another language than
+    English."""
 
     terms: tuple[str, ...]
     phrases: tuple[str, ...]
+    concepts: tuple[str, ...] = ()
 
 
 def build(
@@ -62,6 +64,12 @@ def build(
     return Query(
         tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms)
     )
+
+
+def asked(task: str, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
+    """The query for any task to a store that has its words so often."""
+    query = widened(build(task, counts), counts)
+    return query._replace(concepts=tuple(concepts(task)))
 
 
 def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:

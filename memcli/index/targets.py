@@ -17,12 +17,14 @@ _NAME = r"[\w@][\w:.@/-]*"
 class Tool(NamedTuple):
     """`files` are base names, or endings of paths that begin with `*`; `targets` reads
     one of them; a target may also be a file: `places` with the target for `{}`. A
-    word of `built_in` means what the tool itself can do, unless `before` leads it."""
+    word of `built_in` means what the tool itself can do, unless `before` leads it;
+    what a manifest has `configured` some plug-in declares."""
 
     files: tuple[str, ...]
     targets: Callable[[str], Iterable[str]]
     places: tuple[str, ...] = ()
     built_in: frozenset[str] = frozenset()
+    configured: Callable[[str], Iterable[str]] = manifests.nothing
 
 
 class CommandForm(NamedTuple):
@@ -44,6 +46,7 @@ class CommandForm(NamedTuple):
 _PACKAGE = ("package.json",)
 _GRADLE_FILES = ("build.gradle", "*.gradle.kts", "*.gradle")
 _CARGO = ("Cargo.toml",)
+_MAKE_PARTS = ("*Makefile.common", "*Makefile.inc", "*Makefile.am")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -87,7 +90,9 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "composer": Tool(
         ("composer.json",), manifests.json_at("scripts"), built_in=_OF_COMPOSER
     ),
-    "make": Tool(("Makefile", "makefile", "GNUmakefile", "*.mk"), manifests.make),
+    "make": Tool(
+        ("Makefile", "makefile", "GNUmakefile", "*.mk", *_MAKE_PARTS), manifests.make
+    ),
     "just": Tool(
         ("justfile", "Justfile", ".justfile", "*.just"),
         manifests.matches(manifests.recipe),
@@ -117,10 +122,13 @@ TOOLS: Final[Mapping[str, Tool]] = {
     ),
     "cargo -p": Tool(_CARGO, manifests.cargo_names("package")),
     "gradle": Tool(
-        _GRADLE_FILES, manifests.matches(manifests.gradle), built_in=_OF_GRADLE
+        _GRADLE_FILES,
+        manifests.matches(manifests.gradle),
+        built_in=_OF_GRADLE,
+        configured=manifests.matches(manifests.gradle_configured),
     ),
     "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
-    "script": Tool(("pyproject.toml",), manifests.python_scripts),
+    "script": Tool(("pyproject.toml", "hatch.toml"), manifests.python_scripts),
     "pipenv run": Tool(("Pipfile",), manifests.toml_at("scripts")),
     "tox -e": Tool(
         ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), manifests.tox

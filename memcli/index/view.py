@@ -205,9 +205,6 @@ class Source(Protocol):
         """The indexed text of the entry that a chunk belongs to, of a long one so much
         about the chunk."""
 
-    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The same, with the line of each known."""
-
     def gone(self, entries: Collection[str]) -> Mapping[str, str]:
         """In words, what each of these entries names that the code has no more."""
 
@@ -374,6 +371,31 @@ def path_matcher(relative: Callable[[str], str]) -> About:
         return any(covers(patterns, relative(path)) for path in json.loads(paths))
 
     return about_path
+
+
+class Copies(NamedTuple):
+    """Where an entry stands in view: the `best` copy, and all."""
+
+    best: Candidate
+    every: Sequence[Candidate]
+
+
+def copies(
+    source: Source, view: View, entries: Collection[str], found: Iterable[Candidate]
+) -> dict[str, Copies]:
+    """The copies of these entries, of which some chunks were `found` before; the
+    nearest is the best."""
+    known = {candidate.rowid: candidate for candidate in found if candidate.part == 0}
+    places = source.places(entries)
+    unread = [rowid for rowid, _ in places if rowid not in known]
+    known |= {candidate.rowid: candidate for candidate in source.candidates(unread)}
+    by_entry: dict[str, list[Candidate]] = {}
+    for rowid, _ in places:
+        by_entry.setdefault(known[rowid].entry, []).append(known[rowid])
+    return {
+        entry: Copies(best=nearest(every, source.files, view), every=every)
+        for entry, every in by_entry.items()
+    }
 
 
 def nearest(

@@ -36,7 +36,6 @@ NEAR: Final = {"local": 0.28, "other": 0.30}
 NEAR_STEP: Final = 0.03  # so much more for every doubling beyond 500 texts
 
 # History: exchanges and commits.
-PERSON: Final = 1.4  # a word of the person, one of others 1
 LENGTH: Final = 0.35  # how much a part counts less for being long; FTS5's .75 puts a
 # bare subject before the message that gives the reason (6 of 26 first, and 17)
 SAID_BESIDE: Final = 0.5  # of what exchanges beside it lend (`lend`, as in files): of

@@ -16,8 +16,8 @@ WIRINGS = {
     "gemini": "templates/gemini-hooks.json",
 }
 VERBS = (
-    "session-start|subagent-start|prompt|pre-tool|instructions-loaded|pre-compact"
-    "|session-end"
+    "session-start|subagent-start|prompt|pre-tool|tool-failed|instructions-loaded"
+    "|pre-compact|session-end"
 )
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from memcli.errors import ProviderError, UsageError
-from memcli.index import filters, refresh
+from memcli.index import filters, refresh, vector_lane
 from memcli.index.database import IN_MEMORY, Index
 from memcli.index.embedding import learn
 from memcli.index.fulltext import ALL, Lexical, idf
@@ -29,7 +29,6 @@ from memcli.index.view import (
     words_alone,
 )
 from memcli.memory.values import Place
-from memcli.memory.words import SIZE
 from memcli.postgres import link
 from memcli.postgres.brought import (
     Brought,
@@ -45,7 +44,6 @@ from memcli.postgres.projects import SharedProject, blob_url, named
 from memcli.postgres.words import as_query, gate
 from memcli.project.config import Config
 from memcli.providers.embed import DIM, signs
-from memcli.recall import vector_lane
 from memcli.storage.files import transaction
 
 if TYPE_CHECKING:
@@ -283,9 +281,6 @@ class SharedIndex:
         return True
 
     def passage(self, candidate: Candidate) -> Passage:
-        whole = candidate.part == 0 and len(candidate.text) < SIZE
-        if whole:
-            return Passage(candidate.text)
         return filters.passage(self._index.entries, candidate)
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
@@ -303,9 +298,6 @@ class SharedIndex:
             after = [near.get(place + step, "") for step in steps]
             sides.append((before, after))
         return sides
-
-    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        return list(candidates)
 
     def gone(self, entries: Collection[str]) -> Mapping[str, str]:
         return {}

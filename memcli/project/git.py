@@ -210,6 +210,20 @@ def ask(
     return None
 
 
+def lacking(top: Path) -> str:
+    """The command that brings what a shallow or partial clone lacks; "" where it is
+    whole."""
+    if is_shallow(top):
+        return "git fetch --unshallow"
+    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
+    return "git fetch --refetch --no-filter" if ask(top, *asked) else ""
+
+
+def is_shallow(top: Path) -> bool:
+    """Whether a clone has no commits beyond some."""
+    return ((common_dir(top) or top) / "shallow").is_file()
+
+
 class Logged(NamedTuple):
     """A commit as `git log` has it: the fields that were asked for, and its files."""
 

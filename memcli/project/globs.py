@@ -270,6 +270,11 @@ class Ignored:
         return []
 
 
+def _of_names(names: Sequence[str]) -> list[Pieces | None]:
+    """The parts of a pattern by the names between its slashes."""
+    return [None if name == "**" else _pieces(name, escapes=False) for name in names]
+
+
 class Walk:
     """A bounded walk by patterns; whether it was `cut` short, and the `links` that
     it did not enter."""
@@ -290,9 +295,7 @@ class Walk:
 
     def _found(self, names: Sequence[str]) -> list[str]:
         """The paths by the names of a pattern's parts, in the order of the walk."""
-        parts = [
-            None if name == "**" else _pieces(name, escapes=False) for name in names
-        ]
+        parts = _of_names(names)
         end = len(parts)
         found: list[str] = []
         todo = [("", _past_stars({0}, parts))]

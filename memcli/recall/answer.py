@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import view, weights
+from memcli.index.own import OwnIndex
 from memcli.index.view import AROUND, Candidate, Filters
 from memcli.memory.values import OUTERMOST, Place
 from memcli.named import NamedTuple
@@ -17,7 +18,7 @@ from memcli.project.context import own_tokens
 from memcli.recall import budget, evidence
 from memcli.recall.budget import Budget, Pools, Shown, tokens
 from memcli.recall.present import Hit, Showing, without_edges
-from memcli.recall.search import WORKFLOWS, OwnIndex, Search
+from memcli.recall.search import WORKFLOWS, Search
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.controls import for_prompt, strip_private
 
@@ -89,7 +90,7 @@ class Own(NamedTuple):
         try:
             if (embedder := self.embedder()) is None:
                 return None
-            from memcli.recall.vector_lane import look
+            from memcli.index.vector_lane import look
 
             return look(self.memory, config, embedder, asked)  # type: ignore[arg-type]
         except (ProviderError, UsageError) as error:

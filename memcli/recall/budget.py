@@ -177,8 +177,7 @@ class Pools(NamedTuple):
 
 
 class _Rooms(NamedTuple):
-    """Tokens that layers may take of what the norms have left; `history` is kept for
-    it where it has anything to say."""
+    """Tokens that layers may take of what the norms have left."""
 
     baseline: int
     workflows: int
@@ -203,22 +202,20 @@ class _Filling:
         out = self.chosen["institutional"]
         self.left -= _institutional(self.pools.institutional, fund, out)
 
-    def rooms(self) -> _Rooms:
-        """A quarter each; where history is strong, what stands regardless of the task
-        gives way."""
-        quarter = self.left // 4 if self.limit else self.left
+    @property
+    def strong(self) -> bool:
+        """Whether history bears on the task so clearly that other layers give way."""
         history = self.pools.history
-        if self.limit and history is not None and history.strong:
-            return _Rooms(
-                baseline=quarter // 2,
-                workflows=quarter,
-                episodes=0,
-                history=int(STRONG * self.left),
-            )
+        return bool(self.limit) and history is not None and history.strong
+
+    def rooms(self) -> _Rooms:
+        """A quarter each; less for what stands regardless of the task where history is
+        strong."""
+        quarter = self.left // 4 if self.limit else self.left
         return _Rooms(
-            baseline=quarter,
+            baseline=quarter // 2 if self.strong else quarter,
             workflows=quarter,
-            episodes=min(quarter, EPISODE_TOKENS),
+            episodes=0 if self.strong else min(quarter, EPISODE_TOKENS),
             history=min(quarter, UNLIMITED),
         )
 
@@ -270,7 +267,8 @@ def compose(
     has_history = pools.history is not None and bool(
         pools.history.items(min(filling.left, UNLIMITED))
     )
-    room = filling.left - (rooms.history if has_history else 0)
+    kept = int(STRONG * filling.left) if filling.strong else rooms.history
+    room = filling.left - (kept if has_history else 0)
     hits = _ranked(ranked, room, most, by_type or {}, share)
     filling.chosen["ranked"] = hits
     if has_history:

@@ -6,8 +6,6 @@ behind it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from operator import mul
 from typing import Final, TypeVar
 
 from memcli.index import weights
@@ -102,38 +100,6 @@ FUSIONS: Final[Mapping[str, Callable[[Signals], dict[int, float]]]] = {
     "bm25": lambda signals: dict(signals.lexical),
     "linear": linear, "rrf": reciprocal_rank, "blend": blend,
 }  # fmt: skip
-
-
-def met(
-    alike: Sequence[Mapping[int, float]],
-    idf: Sequence[float],
-    words: Mapping[K, Iterable[int]],
-) -> dict[K, float]:
-    """How well the words of a task are met in each text: the mean, by idf, of the best
-    likenesses; the "maxsim" of late interaction (Khattab and Zaharia 2020). `alike[i]`
-    maps ids of words to their likeness (0 to 1) with word i of the task; `words` are
-    the ids of those of each text."""
-    total = sum(idf) or 1.0
-    near = _by_word(alike)
-    found: dict[K, float] = {}
-    for key, own in words.items():
-        best = [0.0] * len(alike)
-        for number, value in chain.from_iterable(
-            map(near.__getitem__, filter(near.__contains__, own))
-        ):
-            best[number] = max(best[number], value)
-        found[key] = sum(map(mul, idf, best)) / total
-    return found
-
-
-def _by_word(
-    alike: Sequence[Mapping[int, float]],
-) -> dict[int, list[tuple[int, float]]]:
-    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for number, each in enumerate(alike):
-        for i, value in each.items():
-            near[i].append((number, value))
-    return near
 
 
 def titles(task: str, named: Iterable[tuple[K, str]]) -> dict[K, float]:

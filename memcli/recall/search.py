@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memcli.index import filters, weights
-from memcli.index import lexical as query
+from memcli.index import lexical, weights
 from memcli.index import view as scope
-from memcli.index.fulltext import POOL, Passing, idf, top
+from memcli.index.fulltext import POOL, matched, top
 from memcli.index.lexical import Query
 from memcli.index.view import (
     Candidate,
+    Copies,
     Lane,
     Passage,
-    Scope,
     Signals,
     Source,
     VectorLane,
@@ -28,7 +26,6 @@ from memcli.recall.ranking import Match, RankedItem, Scored
 if TYPE_CHECKING:
     import datetime
 
-    from memcli.index.database import Index
     from memcli.project.config import Config
     from memcli.project.context import Project, View
 
@@ -38,66 +35,6 @@ WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 WORKFLOWS = (
     3  # how many more hits are looked for, since so many may be shown as workflows
 )
-
-
-class OwnIndex:
-    """The index of this machine as a source: what passes the filters of one search."""
-
-    def __init__(
-        self, index: Index, where: Scope, vectors: Callable[..., Lane | None]
-    ) -> None:
-        self.index = index
-        self.files = where.files
-        # The chunks that may be hits; None when the files in view say it all.
-        self._allowed = None if where.plain else index.entries.allowed(where)
-        self._look = vectors
-        self.counts, self.size = (words := index.words).counts, words.size
-        self.candidates = index.entries.candidates
-        self.edges = index.entries.edges
-
-    @cached_property
-    def _passing(self) -> Passing:
-        if self._allowed is not None:
-            return Passing(self._allowed)
-        return self.index.words.shown(self.files.hidden())
-
-    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        return self.index.words.best(terms, self._passing, pool)
-
-    def passage(self, candidate: Candidate) -> Passage:
-        whole = candidate.part == 0 and len(candidate.text) < SIZE
-        if whole:
-            return Passage(candidate.text)
-        return filters.passage(self.index.entries, candidate)
-
-    def lane(
-        self, task: str, asked: Query, lexical: Mapping[int, float]
-    ) -> Lane | None:
-        """What the vectors of the index say."""
-        return self._look(task, asked, lexical, self._passing)
-
-    def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
-        found = self.index.entries.places(entries)
-        return [(rowid, source) for rowid, source in found if source in self.files]
-
-    def passes(self, candidate: Candidate) -> bool:
-        if self._allowed is not None:
-            return candidate.rowid in self._allowed
-        return candidate.values.get("status") != "retired"
-
-    def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
-        return [self.index.entries.beside(c.source, c.offset) for c in candidates]
-
-    def located(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        return list(candidates)
-
-    def gone(self, entries: Collection[str]) -> Mapping[str, str]:
-        return {
-            entry: lost.text for entry, lost in self.index.entries.gone(entries).items()
-        }
-
-    def origin(self, candidate: Candidate) -> tuple[str, str]:
-        return "", ""
 
 
 class Search:
@@ -122,7 +59,7 @@ class Search:
         self.scored: dict[str, Scored] = {}
         self.asked = Query((), ())
         self._lane = lane
-        self._copies: dict[str, list[Candidate]] = {}
+        self._copies: dict[str, Copies] = {}
         self._passages: dict[int, Passage] = {}
         self._met: dict[tuple[int, str, int], int] = {}
 
@@ -150,7 +87,7 @@ class Search:
         matches = self.matched(task)
         self._lower(matches)
         promoted = self._promoted(matches)
-        items = (self._item(entry, self._copies[entry]) for entry in matches)
+        items = (self._item(entry, self._copies[entry].every) for entry in matches)
         weighed = [
             hit._replace(duplicates=promoted.get(hit.item.id, hit.duplicates))
             for hit in ranking.weigh(items, matches, self.config)
@@ -165,22 +102,17 @@ class Search:
         )
         for _ in range(self.config.walk if hits else 0):
             hits = ranking.join(hits, self._walked(hits), limit=most, alike=alike)
-        located = self.source.located([self.chosen[hit.item.id] for hit in hits])
-        self.chosen |= {candidate.entry: candidate for candidate in located}
         self.scored = {hit.item.id: hit for hit in hits}
         return hits
 
     def matched(self, task: str) -> dict[str, Match]:
         """How well each entry that bears on a task at all meets it, by words, vectors
         and what stands beside it."""
-        counts = self.source.counts
-        asked = query.widened(query.build(task, counts), counts)
-        self.asked = asked
-        lexical = self._lexical(task, asked)
+        self.asked = asked = lexical.asked(task, self.source.counts)
+        pool = max(POOL, 3 * self.config.limit)
+        points = matched(self.source, asked, pool)
         # None without usable vectors: words alone
-        lane = self._lane(task, asked, lexical) or Lane(
-            "bm25", 0.0, Signals(lexical, {})
-        )
+        lane = self._lane(task, asked, points) or Lane("bm25", 0.0, Signals(points, {}))
         self.mode = lane.mode
         self.floor = lane.floor
         signals = lane.signals
@@ -218,19 +150,6 @@ class Search:
             match = matches[entry]
             matches[entry] = match._replace(relevance=match.relevance * share)
 
-    def _lexical(self, task: str, asked: Query) -> dict[int, float]:
-        """BM25 of the best chunks, and what the concepts of a task add under other
-        names."""
-        pool = max(POOL, 3 * self.config.limit)
-        lexical = self.source.lexical(asked.terms, pool)
-        for concept in query.concepts(task):
-            own = self.source.lexical((concept,), pool)
-            rows = self.source.counts((concept,))[0]
-            most = weights.TRANSLATED * idf(rows, self.source.size())
-            for rowid, share in fusion.scale(own).items():
-                lexical[rowid] = lexical.get(rowid, 0.0) + most * share
-        return top(lexical, pool)
-
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
         found: dict[object, Scored] = {}
         for hit in hits:
@@ -242,25 +161,16 @@ class Search:
 
     def copies(
         self, entries: Collection[str], found: Iterable[Candidate]
-    ) -> dict[str, list[Candidate]]:
+    ) -> dict[str, Copies]:
         """Every copy in view of these entries, some `found` before; the nearest is
         chosen."""
-        known = {
-            candidate.rowid: candidate for candidate in found if candidate.part == 0
+        own = scope.copies(self.source, self.view, entries, found)
+        self.chosen |= {
+            entry: each.best
+            for entry, each in own.items()
+            if self.source.passes(each.best)
         }
-        places = self.source.places(entries)
-        unread = [rowid for rowid, _ in places if rowid not in known]
-        known |= {
-            candidate.rowid: candidate for candidate in self.source.candidates(unread)
-        }
-        copies: dict[str, list[Candidate]] = {}
-        for rowid, _ in places:
-            copies.setdefault(known[rowid].entry, []).append(known[rowid])
-        for entry, same in copies.items():
-            best = scope.nearest(same, self.source.files, self.view)
-            if self.source.passes(best):
-                self.chosen[entry] = best
-        return copies
+        return own
 
     def nearest(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Of these candidates, those that are the nearest copy of their entry."""
@@ -411,7 +321,9 @@ class Search:
             entry: self.chosen[entry].values.get("promoted_to", ()) for entry in copies
         }
         items = [
-            self._item(e, own) for e, own in copies.items() if shown.isdisjoint(said[e])
+            self._item(e, own.every)
+            for e, own in copies.items()
+            if shown.isdisjoint(said[e])
         ]
         passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
         return [

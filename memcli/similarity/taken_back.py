@@ -95,12 +95,10 @@ class TakenBackDoor:
     def of(self, body: str, *, id: str = "", but: str = "") -> Refusal | None:
         """What keeps a text, an entry's title and body, from being written; `id` is
         that of the entry it would be, `but` that of one that does not count."""
-        if self._forgotten:
-            lines = [*lines_of(body), *([id] if id else [])]
-            for salt, digest, day in self._forgotten:
-                if any(digest_of(line, salt) == digest for line in lines):
-                    return Refusal(title="", reason=day, is_forgotten=True)
-        words = frozenset(words_of(body)) if self._entries else frozenset[str]()
+        refusal = self._forgotten_before(body, id) if self._forgotten else None
+        if refusal is not None or not self._entries:
+            return refusal
+        words = frozenset(words_of(body))
         mine: Claim | None = None
         for stone in self._tombstones:
             is_near = overlap(words, stone.words) >= ROUGHLY
@@ -110,6 +108,14 @@ class TakenBackDoor:
             if near_duplicate(mine, stone.claim):
                 entry = stone.entry
                 return Refusal(title=entry.title, reason=reason_of(entry))
+        return None
+
+    def _forgotten_before(self, body: str, id: str) -> Refusal | None:
+        """Where a line of the text, or the entry by its id, was forgotten."""
+        lines = [*lines_of(body), *([id] if id else [])]
+        for salt, digest, day in self._forgotten:
+            if any(digest_of(line, salt) == digest for line in lines):
+                return Refusal(title="", reason=day, is_forgotten=True)
         return None
 
 
@@ -126,13 +132,16 @@ def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
         if file.writable and file.place.store != "archive"
         for at, entry in enumerate(file.memory.entries)
         if entry.kind == "episode" and entry.status != "retired"
-        if any(
-            near_duplicate(mine, claim(fold(line)))
-            for line in _said(entry)
-            if overlap(words, frozenset(words_of(line))) >= ROUGHLY
-            for mine in gist
-        )
+        if any(_says_again(line, words, gist) for line in _said(entry))
     ]
+
+
+def _says_again(line: str, words: frozenset[str], gist: Sequence[Claim]) -> bool:
+    """Whether a line says one of these claims, whose words are `words`."""
+    if overlap(words, frozenset(words_of(line))) < ROUGHLY:
+        return False
+    theirs = claim(fold(line))
+    return any(near_duplicate(mine, theirs) for mine in gist)
 
 
 def _said(episode: Entry) -> list[str]:

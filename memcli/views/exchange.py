@@ -126,6 +126,9 @@ def diff_markdown(report: DiffReport) -> str:
         lines.append("")
     for finding in report.findings[:MOST_TOLD]:
         lines.append(f"- **{_finding(finding, _code)}**")
+    untold = len(report.findings) - MOST_TOLD
+    if untold > 0:
+        lines.append(f"- **and {count(untold, 'more finding')}: `mem diff`**")
     for path, level, changes, prose in _by_file(report):
         lines += ["", f"{_code(path)} ({level})" if level else _code(path)]
         for change in changes:

@@ -71,12 +71,12 @@ def marked(marks: dict[str, tuple[Anchor, Fate]], name: str) -> Fate | None:
     return None
 
 
-def measured(top: Path, seconds: float) -> Result:
+def measured(top: Path, seconds: float, *, guides: bool) -> Result:
     """The memory of two older commits of a clone against its code of today."""
     today = Snapshot(top, "HEAD")
     result = Result([], [], [])
     for commit in older_commits(top):
-        then = Snapshot(top, commit)
+        then = Snapshot(top, commit, guides=guides)
         told = list(dict.fromkeys(sentences(then)))
         held = fates_of(top, told, seconds)
         for text in told:
@@ -95,9 +95,9 @@ def measured(top: Path, seconds: float) -> Result:
     return result
 
 
-def present(top: Path, seconds: float) -> list[Verdict]:
+def present(top: Path, seconds: float, *, guides: bool) -> list[Verdict]:
     """The names that stand in the documents of today, with any mark on them."""
-    today = Snapshot(top, "HEAD")
+    today = Snapshot(top, "HEAD", guides=guides)
     told = list(dict.fromkeys(sentences(today)))
     held = fates_of(top, told, seconds)
     return [
@@ -139,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clones", nargs="+", type=Path)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--guides", action="store_true", help="pages for users too")
     parser.add_argument("--show", action="store_true", help="what is missed and false")
     parser.add_argument("--marks", type=int, default=0, help="so many marks to read")
     given = parser.parse_args()
@@ -148,11 +149,11 @@ def main() -> None:
     today: list[Verdict] = []
     for clone in given.clones:
         top = clone.resolve()
-        result = measured(top, given.seconds)
+        result = measured(top, given.seconds, guides=given.guides)
         gone += result.gone
         standing += result.standing
         others += result.others
-        today += present(top, given.seconds)
+        today += present(top, given.seconds, guides=given.guides)
     gone, standing = unique(gone), unique(standing)
     others, today = unique(others), unique(today)
     for row in shares("gone names found", gone, wanted=True):

@@ -19,10 +19,13 @@ MOST_DOCUMENTS = 200
 MOST_BYTES = 2_000_000
 
 _DOCUMENT = re.compile(
-    r"(?ix) (?: ^ | / ) (?: readme | contributing | claude | agents | development"
-    r" | developing | hacking | architecture | building | maintain\w* ) [^/]* \.md $"
-    r" | ^ (?: docs? | documentation | \.github | doc ) / .* \.mdx? $"
+    r"(?ix) (?: ^ | / ) (?: readme | contributing | claude | agents | develop\w*"
+    r" | hacking | architecture | internals | building | testing | maintain\w* ) [^/]*"
+    r" \.mdx? $ | ^ (?: docs? | documentation ) / (?: .* / )?"
+    r" (?: contribut\w* | develop\w* | internals | architecture | hacking ) / .* \.mdx? $"
+    r" | ^ \.github / .* \.md $"
 )
+_GUIDE = re.compile(r"(?i)^(?:docs?|documentation)/.*\.mdx?$")
 _OTHER_TIME = re.compile(
     r"(?i)change|history|release|news|blog|_posts|migrat|upgrad|archive|translation"
     r"|/i18n/|/(?:zh|ja|ko|fr|de|es|pt|ru|it|tr|vi)(?:[-_]\w+)?/|template|vendor"
@@ -53,9 +56,10 @@ def older_commits(top: Path) -> list[str]:
 class Snapshot:
     """The tree of one commit."""
 
-    def __init__(self, top: Path, commit: str) -> None:
+    def __init__(self, top: Path, commit: str, *, guides: bool = False) -> None:
         self.top = top
         self.commit = commit
+        self.guides = guides
 
     @cached_property
     def blobs(self) -> dict[str, str]:
@@ -129,11 +133,13 @@ class Snapshot:
                 yield kind, name
 
     def documents(self) -> list[tuple[str, str]]:
-        """The documents that speak of this repository."""
+        """The documents for those who work on this repository; with `guides` also those
+        for its users, which speak of the files of others too."""
         fit = [
             path
             for path in self.blobs
-            if _DOCUMENT.search(path) and not _OTHER_TIME.search(path)
+            if (_DOCUMENT.search(path) or (self.guides and _GUIDE.search(path)))
+            and not _OTHER_TIME.search(path)
         ]
         fit.sort(key=lambda path: (path.startswith("doc"), path.count("/"), path))
         return list(self.texts(fit[:MOST_DOCUMENTS]))
@@ -165,6 +171,16 @@ def _commands(block: str) -> Iterator[str]:
                 yield f"Run `{line}`."
 
 
+OWN = {
+    "mix test",
+    "mix xref",
+    "mix clean",
+    "gradle clean",
+    "gradle test",
+    "gradle build",
+}
+"""What the tools can do by themselves, whatever a manifest adds to it."""
+
 _FAMILIES = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("npm",)),
     "make": ("make",),
@@ -193,10 +209,9 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
         for program, between, name in _CALL.findall(span):
             if program in ("poetry", "hatch", "pdm", "uv") and "run" not in between:
                 continue
-            yield (
-                "target",
-                f"{program} {name.rpartition(':')[2] if 'gradle' in program else name}",
-            )
+            target = name.rpartition(":")[2] if "gradle" in program else name
+            if f"{_FAMILIES[program][0]} {target}" not in OWN:
+                yield "target", f"{program} {target}"
         for word in span.split():
             yield from _word(word, alone=word == span)
     for link in links:
@@ -211,7 +226,7 @@ def _word(word: str, *, alone: bool) -> Iterator[tuple[str, str]]:
     if alone and re.fullmatch(
         r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*(?:\(\S*\))?", word
     ):
-        name = re.split(r"\.|::|#", word.partition("(")[0])[-1]
+        name = re.split(r"\.|::|#", word.partition("(")[0])[-1].lstrip("$")
         if len(name) > 4 and re.search(r"[a-z\d][A-Z]|[^_]_[^_]", name):
             yield "name", name
 

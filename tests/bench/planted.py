@@ -17,6 +17,7 @@ from memcli.index.citations import parse_citation, with_sketch
 from memcli.index.codebase import Codebase
 from memcli.index.fates import GONE, MOVED, Fate
 from tests.bench.history import (
+    OWN,
     Snapshot,
     folders,
     older_commits,
@@ -41,9 +42,6 @@ COMMANDS = {
     "rake": ("`bundle exec rake {}` is slow.",),
     "mix": ("Run `mix {}` first.",),
 }
-OWN = {"mix test", "mix xref", "mix clean", "gradle clean", "gradle test"}
-"""What the tools can do by themselves, whatever a manifest adds to it."""
-
 STATEMENTS = (
     "{key} {version} is needed.",
     "We build with {key} {version} in CI.",
@@ -131,7 +129,8 @@ def _citations(then: Snapshot, today: Snapshot, each: int) -> Iterator[Plant]:
 
 def _telling(lines: Sequence[str]) -> set[str]:
     """The lines that a reader would know again."""
-    return {line.strip() for line in lines if len(line.strip()) > 6}
+    joined = ("".join(line.split()) for line in lines)
+    return {line for line in joined if len(line) > 6}
 
 
 def _values(then: Snapshot, today: Snapshot) -> Iterator[Plant]:

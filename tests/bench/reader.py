@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from memcli.extraction import engines, episodes, placement, scopes
+from memcli.extraction import engines, placement, scopes
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.scopes import ExtractionScope, Home
+from memcli.extraction.segments import segments
 from memcli.memory.parser import parse
 from memcli.providers.llm import Scripted
 from memcli.providers.llm.ledger import BYTES_PER_TOKEN
@@ -28,7 +29,7 @@ def asked(session: Session) -> tuple[EngineInput, tuple[ExtractionScope, ...]]:
     human = any(turn.human and turn.text.strip() for turn in session.turns)
     inputs = {"transcript": "yes", **({"human turns": "yes"} if human else {})}
     runs, _ = scopes.chosen((), inputs, Home(), llm=True, global_on=False)
-    stretches = episodes.segments(session.turns)
+    stretches = segments(session.turns)
     return EngineInput(
         session=session,
         first=0,

@@ -29,7 +29,7 @@ ELSEWHERE = re.compile(r"postgres/|providers/(embed/(http|wire)|llm/)|history/re
 their own."""
 SPOKEN = re.compile(r"(?<![\w./:-])mem ([a-z][a-z-]*)((?: --?[a-z][\w-]*)*)")
 TALK = set(
-    "already by calls can did does has is itself itself's for must of on or neither recalls running shows starts that twice will wires"
+    "already by calls can did does has is left itself itself's for must of on or neither recalls running shows starts that twice will wires"
     " without writes wrote was under".split()
 )
 """Words that follow the program's name where it is spoken of."""

@@ -217,3 +217,19 @@ def test_what_memory_rests_on(project: Project) -> None:
     assert "ghp_" not in page
     project.git("switch", "-q", "main")
     assert project.mem("diff", "main..feature", "--json").json["findings"] == found
+
+
+def test_markdown_says_how_many_more_findings_there_are(project: Project) -> None:
+    """A comment on a pull request shows twenty and counts the others."""
+    names = [f"src/part_{number:02}.py" for number in range(23)]
+    for name in names:
+        project.write(name, "x = 1\n")
+    notes = "".join(project.entry(f"On {name}", f"See `{name}`.") for name in names)
+    project.write("MEMORY.md", notes)
+    project.commit("base")
+    project.git("switch", "-q", "-c", "feature")
+    project.git("rm", "-qr", "src")
+    project.commit("feature")
+    page = project.mem("diff", "main..HEAD", "--format", "markdown").out
+    assert page.count("removes `src/part_") == 20
+    assert "**and 3 more findings: `mem diff`**" in page

@@ -83,6 +83,27 @@ def test_the_title_says_what_was_done() -> None:
     assert one and one.title.startswith("Fix the rounding of refunds")
 
 
+def test_the_title_of_many_requests_is_the_first_and_how_many_more() -> None:
+    """One report of twenty is no title of all; nor is a question, a path or a secret."""
+    asked = [
+        "@src/login.py",
+        "Show me how the session is stored",
+        "Add a page for the settings of a profile",
+        "Move the button of the search to the left",
+        "Rename the column of prices in the table",
+        "Delete the old images of the gallery",
+    ]
+    turns: list[Turn] = []
+    for number, text in enumerate(asked):
+        turns += [human(text), EDIT, agent(f"Done, that was number {number}.")]
+    turns.append(agent("I fixed the typo in the footer of the landing page."))
+    one = tell(*turns)
+    assert (
+        one
+        and one.title == "Add a page for the settings of a profile, and 4 more requests"
+    )
+
+
 def test_the_summary_holds_what_decided() -> None:
     """The closing words, and what was learned."""
     one = tell(
@@ -129,6 +150,9 @@ def test_detail_is_bounded() -> None:
         ([human("do it"), *ran("ls specs/checklist.md"), agent("Done.")], "unknown"),
         ([human("do it"), *ran('git commit -m "x"'), agent("Done.")], "unknown"),
         ([agent("Done."), human("Great, now add the other page too.")], "unknown"),
+        ([human("do it"), *ran(), *ran('git commit -m "x"')], "success"),
+        ([human("do it"), *ran(), EDIT], "unknown"),
+        ([human("do it"), *ran(), human("it is too high")], "unknown"),
         ([human("do it"), agent("Done and finished.")], "unknown"),
         ([], "unknown"),
     ],
@@ -254,6 +278,7 @@ TURNS = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.lists(TURNS, max_size=40))
 def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> None:

@@ -15,6 +15,7 @@ from memcli.history import backfill
 from memcli.history.backfill import exchanges
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
+from memcli.index import weights
 from memcli.recall.excerpts import excerpt
 from memcli.recall.past import search
 from memcli.sessions.reader import read_all
@@ -146,7 +147,11 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
     asked, hits = search(
         record, "the upstream rate limit: the retry budget goes past its window"
     )
-    assert hits[0].doc.unit == "retry" and hits[0].strength > 0.4 and hits[0].met >= 3
+    assert (
+        hits[0].doc.unit == "retry"
+        and hits[0].strength > weights.GATE
+        and hits[0].met >= 3
+    )
     text = " ".join(text for _, text in excerpt(hits[0], asked, 160))
     assert "exactly 7 attempts" in text and "welcome" not in text
     assert len(text) < 240

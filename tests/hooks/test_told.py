@@ -334,3 +334,28 @@ def test_the_likely_is_pointed_at_by_meaning(project: Project) -> None:
     assert said.count("\n- ") <= 2
     unrelated = "write a regex that matches IPv4 addresses"
     assert told(call(project, "prompt", prompt=unrelated)) == ""
+
+
+def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
+    """By its error, once; a failure that memory knows nothing of, and a call that is
+    none, bring nothing."""
+    mended = "npm error enoent package.json: the scripts lie in web, run npm there."
+    titles = [project.entry(title) for title in ABOUT_OTHERS]
+    entry = project.entry("npm looks for package.json", mended, id="npm", kind="fact")
+    project.write("MEMORY.md", "\n\n".join([*titles, entry]))
+    project.commit()
+    failed = {
+        "hook_event_name": "PostToolUseFailure",
+        "tool_name": "Bash",
+        "tool_input": {"command": "npm run build"},
+        "error": "Exit code 254\nnpm error enoent Could not read package.json",
+    }
+    other = {**failed, "error": "Exit code 1", "tool_input": {"command": "false"}}
+    assert told(call(project, "tool-failed", **other)) == ""
+    assert told(call(project, "tool-failed", **{**failed, "error": 5})) == ""
+    answer = call(project, "tool-failed", **failed)
+    assert mended in told(answer)
+    said = answer.json["hookSpecificOutput"]
+    assert said["hookEventName"] == "PostToolUseFailure"
+    assert told(call(project, "tool-failed", **failed)) == ""
+    assert "npm failed" in project.mem("told").out

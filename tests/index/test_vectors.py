@@ -287,7 +287,7 @@ def test_a_provider_that_fails_leaves_words(
     project: Project, server: Server, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall answers from words with one line and exit 0."""
-    from memcli.recall import vector_lane
+    from memcli.index import vector_lane
 
     two(project)
     assert project.mem("index").code == 0

@@ -84,7 +84,7 @@ def test_every_command_is_guarded_and_names_no_place(harness: str) -> None:
 # A person approves hooks once, by their text: with another one Codex skips them without
 # a word.
 TRUSTED = {
-    "claude": "ae8d283ef3a4d5b8662f0ca901903fd09bdb74b8a073a24467d23388211bfdab",
+    "claude": "60609b055c62af59b235b7f24b8f114d26639538cb0b6748c3fb530552a0b900",
     "codex": "577c22461846c20ea6b9a3e8e51e0764475e7e07745eb04159e5e1dada575629",
     "gemini": "c535cd851a40e5fed8b1a8ab16d3353efa9c5abe417a709247b84396c3d4157e",
 }

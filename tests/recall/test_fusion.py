@@ -86,18 +86,6 @@ def test_signals_are_those_of_the_candidates_that_are_left() -> None:
     assert got == Signals(lexical={1: 1.0}, cosine={}, words={})
 
 
-def test_each_word_of_a_task_counts_by_its_best_match() -> None:
-    """The mean by idf of the best likeness of each word; nothing alike is 0."""
-    alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
-    got = fusion.met(
-        alike, [3.0, 1.0], {"both": [8, 9, 7], "half": [8], "none": [5], "empty": []}
-    )
-    assert got == pytest.approx(
-        {"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0}
-    )
-    assert fusion.met([], [], {"a": [1]}) == {"a": 0.0}
-
-
 @pytest.mark.parametrize(
     ("title", "share"),
     [

@@ -6,8 +6,11 @@ deadline."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import mul
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import weights
@@ -18,7 +21,6 @@ from memcli.index.view import Lane, Signals
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
 from memcli.providers import embed as vector
-from memcli.recall import fusion as blend
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
     from memcli.providers.embed.local import Local
 
+K = TypeVar("K")
 NEAREST = 300  # how many chunks the vector lane brings in
 MOST_WORDS = 64
 STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
@@ -133,7 +136,39 @@ def by_words(
         lexicon, task.words, sorted({i for own in near.values() for i in own.words})
     )
     words = {rowid: own.words for rowid, own in near.items()}
-    return blend.met(alike, [word.idf for word in task.words], words)
+    return met(alike, [word.idf for word in task.words], words)
+
+
+def met(
+    alike: Sequence[Mapping[int, float]],
+    idf: Sequence[float],
+    words: Mapping[K, Iterable[int]],
+) -> dict[K, float]:
+    """How well the words of a task are met in each text: the mean, by idf, of the best
+    likenesses; the "maxsim" of late interaction (Khattab and Zaharia 2020). `alike[i]`
+    maps ids of words to their likeness (0 to 1) with word i of the task; `words` are
+    the ids of those of each text."""
+    total = sum(idf) or 1.0
+    near = _by_word(alike)
+    found: dict[K, float] = {}
+    for key, own in words.items():
+        best = [0.0] * len(alike)
+        for number, value in chain.from_iterable(
+            map(near.__getitem__, filter(near.__contains__, own))
+        ):
+            best[number] = max(best[number], value)
+        found[key] = sum(map(mul, idf, best)) / total
+    return found
+
+
+def _by_word(
+    alike: Sequence[Mapping[int, float]],
+) -> dict[int, list[tuple[int, float]]]:
+    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for number, each in enumerate(alike):
+        for i, value in each.items():
+            near[i].append((number, value))
+    return near
 
 
 def _alike(

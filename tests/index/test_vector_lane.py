@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from memcli.index import weights
+from memcli.index import vector_lane, weights
 from memcli.providers.embed import local
-from memcli.recall import vector_lane
 from tests.conftest import Project
 
 pytestmark = [
@@ -248,3 +247,15 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     assert row["status"] == "FAIL" and str(torn) in row["detail"]
     assert not list(garage.root.glob("*.aside-*"))
     monkeypatch.undo()
+
+
+def test_each_word_of_a_task_counts_by_its_best_match() -> None:
+    """The mean by idf of the best likeness of each word; nothing alike is 0."""
+    alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
+    got = vector_lane.met(
+        alike, [3.0, 1.0], {"both": [8, 9, 7], "half": [8], "none": [5], "empty": []}
+    )
+    assert got == pytest.approx(
+        {"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0}
+    )
+    assert vector_lane.met([], [], {"a": [1]}) == {"a": 0.0}
