@@ -169,6 +169,47 @@ def test_claude_learns_from_a_correction(desk: Desk) -> None:
         assert 0 < before == after
 
 
+def crowded(desk: Desk) -> None:
+    """So many newer lessons that an old one finds no room at the start."""
+    newer = [
+        desk.project.entry(f"Newer lesson of module {n}", type="corrective")
+        for n in range(24)
+    ]
+    old = desk.project.entry(
+        "Rates are Decimal", "Rates are Decimal, always.", type="corrective",
+        paths=["src/tax.py"], created_at="2026-01-01",
+    )  # fmt: skip
+    desk.project.write("MEMORY.md", "".join([*newer, old]))
+    desk.project.commit()
+
+
+def counts(desk: Desk, text: str) -> list[int]:
+    """How often a text stands in each request of the main loop."""
+    asked = [body for body in desk.model.asked if body.get("tools")]
+    return [json.dumps(body).count(text) for body in asked]
+
+
+def test_claude_has_a_correction_before_it_composes_the_edit(desk: Desk) -> None:
+    """Told with the file that is read: once, in the request that the edit answers."""
+    crowded(desk)
+    desk.model.replies = edit(desk.project)
+    assert desk.claude("MAIN raise the rate").returncode == 0
+    assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
+
+
+def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None:
+    """Told with the file that a shell command shows."""
+    crowded(desk)
+    patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
+    desk.model.replies = [
+        Call("exec_command", {"cmd": "cat src/tax.py"}),
+        Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),
+        "Done.",
+    ]
+    assert desk.codex("MAIN raise the rate").returncode == 0
+    assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
+
+
 def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
     """What a session proposes the next one's agent sees, once, and keeps on a yes."""
     desk.model.replies = ["Which one?"]
