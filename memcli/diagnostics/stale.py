@@ -1,9 +1,9 @@
 """Memory held against the code: entries that name what is gone, moved or rewritten."""
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
 
 from memcli.compaction.plan import Compaction, CompactRequest, read_files
 from memcli.compaction.steps import follow_renames
@@ -11,13 +11,15 @@ from memcli.diagnostics.scene import Check, Mended, Scene, passed, remark, warni
 from memcli.index import anchors, codebase
 from memcli.index.fates import Anchor, Fate, gone_text
 from memcli.memory.values import LEVELS
-from memcli.memory.words import count
+from memcli.memory.words import count, is_day
+from memcli.project import git
 from memcli.storage.files import ONE_OF
 
 REWRITTEN = 0.5
 """From this share of new lines on, a file is another than the entry was written
 about."""
 
+SECONDS = 60.0  # how long git may be asked what was rewritten
 
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
@@ -56,7 +58,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     if number:
         names = f"what became of {count(number, 'name')} could not be told"
         top = scene.repository.top
-        lacking = codebase.lacking(top) if top is not None else ""
+        lacking = git.lacking(top) if top is not None else ""
         why = (
             "this clone has only a part of the history"
             if lacking
@@ -70,8 +72,8 @@ def check_stale(scene: Scene) -> Iterator[Check]:
 
 
 def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
-    """By entry, what it names that is gone, as the index has it or brought up; None
-    without git."""
+    """By entry, the names it holds that are gone, from an index that is brought up
+    to date if need be; None without git."""
     app = scene.app
     root = scene.app.project.root
     if scene.repository.top is None or root is None or not app.project.listing.files:
@@ -98,18 +100,29 @@ def _standing(
 
 def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
     """Entries about files of which most lines are new since they were written."""
-    assert scene.repository.top is not None
-    shares = cache(partial(codebase.rewritten, scene.repository.top))
+    top = scene.repository.top
+    assert top is not None
+    tree = codebase.Codebase(top, top, time.monotonic() + SECONDS)
     named = defaultdict[str, set[str]](set)
     for entry, name in scene.app.index.db.execute(
         "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
         " WHERE kind = 'path' AND state = 'here'"
     ):
-        named[entry].add(f"/{name}")
-    for entry, path, line, title, day in _standing(scene, named.keys() - set(told)):
-        endings = tuple(named[entry])
-        for file, share in sorted(shares(day).items()) if day else ():
-            if share >= REWRITTEN and f"/{file}".endswith(endings):
+        named[entry].update(tree.files.intersection(codebase.ending(tree, name)))
+    standing = [
+        row
+        for row in _standing(scene, named.keys() - set(told))
+        if is_day(row[-1] or "")
+    ]
+    days = defaultdict[str, set[str]](set)
+    for entry, *_, day in standing:
+        for file in named[entry]:
+            days[file].add(day)
+    shares = codebase.rewritten(tree, days)
+    for entry, path, line, title, day in standing:
+        for file in sorted(named[entry]):
+            share = shares.get((day, file), 0.0)
+            if share >= REWRITTEN:
                 detail = (
                     f"{title}: {file} is new in {share:.0%} of its lines since {day}"
                 )

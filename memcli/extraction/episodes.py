@@ -41,7 +41,8 @@ class EpisodeDraft(NamedTuple):
 def told(
     session: Session, segment: Stretch, findings: Sequence[Finding]
 ) -> EpisodeDraft | None:
-    """The segment told in its own words; None when nothing came of it."""
+    """The episode of a segment, in the words of the session; None if nothing came of
+    it."""
     every = session.turns[segment.start : segment.end]
     # What a person takes back is told by no title and no summary.
     turns = [turn for turn in every if not _takes_back(turn)]
@@ -68,7 +69,7 @@ def _takes_back(turn: Turn) -> bool:
 
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
-    """What the segment taught about the work, save what takes something back."""
+    """What the segment taught about the work, without what takes something back."""
     inside = [one for one in findings if segment.start <= one.turn < segment.end]
     return [one for one in inside if not (one.about_person or one.retires)]
 
@@ -133,7 +134,7 @@ def _closing_words(last: str) -> list[str]:
 
 
 def _ended(text: str) -> str:
-    """A sentence that ends as one."""
+    """The text, with a full stop if nothing ends it."""
     return text if not text or text[-1] in ".!?。！？…" else f"{text}."
 
 

@@ -3,12 +3,15 @@
 After a commit an identifier is looked for in the file that had it and in what
 changed."""
 
+import datetime
 import os
 import re
 import time
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -24,6 +27,7 @@ MOST_FILES: Final = 50_000
 VERSIONS: Final = 50  # of a file that are looked at for what changed a citation
 MOST_BYTES: Final = 300_000_000
 MOST_COMMITS: Final = 2000  # of manifests
+TOGETHER: Final = 1000  # files that one comparison names
 BATCH: Final = 50  # names, or commits, that one question to git is about
 SAMPLES: Final = (
     7,
@@ -81,7 +85,7 @@ class Codebase:
         fates |= self._removed_words(names)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
-        unsure |= {*missing} if is_shallow(self.top) else set()
+        unsure |= {*missing} if git.is_shallow(self.top) else set()
         return {
             anchor: fate
             for anchor, fate in fates.items()
@@ -125,11 +129,9 @@ class Codebase:
         path = path.removeprefix("./").rstrip("/")
         named = self.top.name  # a path may begin with the repository's own folder
         own = path if named in self.ends else path.removeprefix(f"{named}/")
-        return any(
-            full == end or full.endswith(f"/{end}")
-            for end in {path, own}
-            for full in self.ends.get(end.rpartition("/")[2], ())
-        ) or (not self.revision and os.path.lexists(self.root / path))
+        return any(ending(self, end) for end in {path, own}) or (
+            not self.revision and os.path.lexists(self.root / path)
+        )
 
     def read(self, path: str) -> bytes:
         """The bytes of a file, none of one that is no regular file or too large."""
@@ -242,22 +244,16 @@ class Codebase:
         return Fate(NEVER)
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
-        """Where a file, or the folder it was in, has gone since a commit; "" for
-        nowhere."""
+        """Where a file or folder has gone since a commit that took `path`, or what lay
+        in it; "" for nowhere."""
+        above, end, _ = f"/{path}/".partition(anchor.end)
+        place = f"{above}{end}".strip("/")
+        last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
         for _ in range(5):
-            new = _renames(self, commit).get(path, "")
-            if not new:
-                return ""
-            if new in self.files:
-                inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
-                return (
-                    new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
-                )
-            out = self.git(
-                "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new
-            )
-            commit = (out or "").strip()
-            path = new
+            place = _gone_to(self, commit, place)
+            if not place or place in self.ends.get(place.rpartition("/")[2], ()):
+                return place
+            commit = (self.git(*last, _literal(place)) or "").strip()
             if not commit:
                 return ""
         return ""
@@ -377,12 +373,42 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
-def _ignored(tree: Codebase, paths: Iterable[str]) -> set[str]:
-    """Those of these paths that git is to ignore: what a build makes."""
-    given = "\0".join(filter(None, paths))
-    asked = "check-ignore", "--no-index", "--stdin", "-z"
+def _gone_to(tree: Codebase, commit: str, place: str) -> str:
+    """What a commit renamed a file to; of a folder, where most of its renamed files
+    went under their own names."""
+    renames = _renames(tree, commit)
+    folders = Counter[str]()
+    for old, new in renames.items():
+        if old.startswith(f"{place}/"):
+            below = old.removeprefix(place)
+            folders[new.removesuffix(below) if new.endswith(below) else ""] += 1
+    best = max(folders, key=folders.__getitem__, default="")
+    most = best if 2 * folders[best] > folders.total() else ""
+    return renames.get(place, most)
+
+
+def ending(tree: Codebase, path: str) -> list[str]:
+    """The files and folders whose path ends so."""
+    full = tree.ends.get(path.rpartition("/")[2], ())
+    return [end for end in full if f"/{end}".endswith(f"/{path}")]
+
+
+def _ignored(tree: Codebase, folders: Iterable[str]) -> set[str]:
+    """Those of these folders that git is to ignore, as what a build makes; not what
+    lay in one once."""
+    given = "\0".join(filter(None, folders))
+    asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     out = tree.git(*asked, given=given) if given else None
-    return set(filter(None, (out or "").split("\0")))
+    fields = (out or "").split("\0")
+    return {
+        folder
+        for pattern, folder in zip(fields[2::4], fields[3::4], strict=False)
+        if fnmatch(_last_part(folder), _last_part(pattern))
+    }
+
+
+def _last_part(path: str) -> str:
+    return path.strip("/").rpartition("/")[2]
 
 
 def _words(tree: Codebase, *asked: str) -> set[str]:
@@ -394,20 +420,6 @@ def _words(tree: Codebase, *asked: str) -> set[str]:
     done = git.run(words, tree.top, left)
     tree.has_gaps |= done.returncode > 1
     return set(done.stdout.split())
-
-
-def lacking(top: Path) -> str:
-    """The command that brings what a shallow or partial clone lacks; "" where it is
-    whole."""
-    if is_shallow(top):
-        return "git fetch --unshallow"
-    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
-    return "git fetch --refetch --no-filter" if git.ask(top, *asked) else ""
-
-
-def is_shallow(top: Path) -> bool:
-    """Whether a clone has no commits beyond some."""
-    return ((git.common_dir(top) or top) / "shallow").is_file()
 
 
 def _folder(path: str) -> str:
@@ -434,12 +446,53 @@ def _specs(anchor: Anchor) -> tuple[str, ...]:
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 
 
-def rewritten(top: Path, day: str) -> dict[str, float]:
-    """The share of the lines of each file that is new since a day, by its path from the
-    top."""
-    tree = Codebase(top, top, time.monotonic() + 10)
-    commit = (
-        tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""
-    ).strip()
-    shares = tree.shares(commit) if commit else ()
-    return {path: share for path, share in shares if path in tree.files}
+def rewritten(
+    tree: Codebase, named: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], float]:
+    """The share of the lines of a file that is new since a day, by (day, file); `named`
+    are the days on which something was written about a file. Only those files are
+    compared, with the last commit of that day."""
+    out = tree.git("diff", "--name-only", "--no-renames", "-z", "HEAD") or ""
+    lately = named.keys() & set(out.split("\0"))
+    files_of = defaultdict[str, list[str]](list)
+    for file, days in named.items():
+        for day in days:
+            files_of[day].append(file)
+    newest = _newest_commits(tree)
+    shares: dict[tuple[str, str], float] = {}
+    for day, files in sorted(files_of.items()):
+        commit = newest(day)
+        if not commit:
+            continue
+        # Between two commits git need not look at the work tree.
+        settled = [file for file in files if file not in lately]
+        for start in range(0, len(settled), TOGETHER):
+            specs = map(_literal, settled[start : start + TOGETHER])
+            found = tree.shares(commit, "HEAD", "--", *specs)
+            shares |= {(day, path): share for path, share in found}
+        if changed := lately.intersection(files):
+            found = tree.shares(commit, "--", *map(_literal, changed))
+            shares |= {(day, path): share for path, share in found}
+    return shares
+
+
+def _newest_commits(tree: Codebase) -> Callable[[str], str]:
+    """What tells the last commit of a day, "" where there is none."""
+    out = tree.git("rev-list", "--timestamp", "HEAD") or ""
+    rows = [row.split(" ") for row in out.splitlines()]
+    times = [-int(made) for made, _ in rows]
+    if times != sorted(times):  # some clock went wrong: as git walks them
+        return lambda day: (
+            tree.git("rev-list", "-1", f"--before={day}T23:59:59", "HEAD") or ""
+        ).strip()
+
+    def newest(day: str) -> str:
+        end = datetime.datetime.fromisoformat(f"{day}T23:59:59").timestamp()
+        place = bisect_left(times, -int(end))
+        return rows[place][1] if place < len(rows) else ""
+
+    return newest
+
+
+def _literal(path: str) -> str:
+    return f":(literal){path}"

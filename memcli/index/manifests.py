@@ -241,16 +241,18 @@ _SCRIPT_TABLES = (
 
 
 def python_scripts(text: str) -> Iterator[str]:
-    """The scripts of pyproject.toml, whoever runs them; those of hatch also with their
-    environment."""
+    """The scripts of pyproject.toml and hatch.toml, whoever runs them; those of hatch
+    also with their environment."""
     settings = tomllib.loads(text)
     for keys in _SCRIPT_TABLES:
         yield from _table(settings, *keys)
-    environments = _table(settings, "tool", "hatch", "envs")
-    for name in environments:
-        for script in _table(environments, name, "scripts"):
-            yield script
-            yield f"{name}:{script}"
+    # hatch.toml has at its top what else is below tool.hatch
+    for hatch in (_table(settings, "tool", "hatch"), settings):
+        environments = _table(hatch, "envs")
+        for name in environments:
+            for script in _table(environments, name, "scripts"):
+                yield script
+                yield f"{name}:{script}"
 
 
 def cargo_names(part: str) -> Callable[[str], Iterator[str]]:

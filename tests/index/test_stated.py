@@ -50,6 +50,7 @@ SILENT = (
     ),
     *("For packages with Python 3.9+", "If you use Node 16, upgrade.", "On Node 16?"),
     *("`x install --python=python3.9`", "`y` says `cow 2, Python 3.9.1`", "python3.8"),
+    *("Since 0.4 it uses modules built into Go 1.11.",),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 
@@ -94,6 +95,20 @@ def test_it_is_marked_until_they_agree_again(project: Project) -> None:
     project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "8080:80"\n')
     project.commit("back")
     assert states(project) == {}
+
+
+def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
+    project: Project,
+) -> None:
+    """Unless no other manifest says anything of the key."""
+    project.write("package.json", '{"engines": {"node": ">=20"}}')
+    project.write("web/package.json", '{"engines": {"node": "20"}}')
+    project.write("tests/old/package.json", '{"engines": {"node": ">=8"}}')
+    project.write("tests/old/go.mod", "go 1.22\n")
+    notes = (project.entry(text, text) for text in ("Node 12", "Node 20", "Go 1.22"))
+    project.write("MEMORY.md", "".join(notes))
+    project.commit("start")
+    assert states(project) == {"Node 12": "says Node 12, package.json says >=20"}
 
 
 @pytest.mark.unit

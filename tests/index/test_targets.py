@@ -110,6 +110,13 @@ CASES = {
         ("hatch run dev:cov", "hatch run cov"),
         "hatch run dev:fmt",
     ),
+    "hatch.toml": Case(
+        "hatch.toml",
+        '[envs.dev.scripts]\ncov = "x"\nfmt = "y"\n',
+        '[envs.dev.scripts]\nfmt = "y"\n',
+        ("hatch run dev:cov", "hatch run cov"),
+        "hatch run dev:fmt",
+    ),
     "tox": Case(
         "tox.ini",
         "[tox]\nenvlist = py{38,312}-{old,new}\n[testenv:docs]\n",
@@ -220,15 +227,16 @@ def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None
     assert one_entry(project, "Run `./gradlew dokka`.") == ""
 
 
-def test_the_targets_of_a_manifest_that_is_deleted(project: Project) -> None:
+@pytest.mark.parametrize("tool", CASES)
+def test_the_targets_of_a_manifest_that_is_deleted(project: Project, tool: str) -> None:
     """Each form has a reader of its own; none of them fails at no text."""
-    for case in CASES.values():
-        project.write(case.file, case.before)
-        project.commit("start")
-        project.git("rm", "-q", case.file)
-        project.commit("no manifest")
-        commit = project.git("rev-parse", "--short=9", "HEAD").strip()
-        assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
+    case = CASES[tool]
+    project.write(case.file, case.before)
+    project.commit("start")
+    project.git("rm", "-q", case.file)
+    project.commit("no manifest")
+    commit = project.git("rev-parse", "--short=9", "HEAD").strip()
+    assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
 
 
 def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
