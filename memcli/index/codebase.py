@@ -8,7 +8,7 @@ import os
 import re
 import time
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
@@ -244,22 +244,16 @@ class Codebase:
         return Fate(NEVER)
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
-        """Where a file, or the folder it was in, has gone since a commit; "" for
-        nowhere."""
+        """Where a file or folder has gone since a commit that took `path`, or what lay
+        in it; "" for nowhere."""
+        above, end, _ = f"/{path}/".partition(anchor.end)
+        place = f"{above}{end}".strip("/")
+        last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
         for _ in range(5):
-            new = _renames(self, commit).get(path, "")
-            if not new:
-                return ""
-            if new in self.files:
-                inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
-                return (
-                    new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
-                )
-            out = self.git(
-                "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new
-            )
-            commit = (out or "").strip()
-            path = new
+            place = _gone_to(self, commit, place)
+            if not place or place in self.ends.get(place.rpartition("/")[2], ()):
+                return place
+            commit = (self.git(*last, _literal(place)) or "").strip()
             if not commit:
                 return ""
         return ""
@@ -377,6 +371,20 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     out = tree.git("show", *options.split(), commit) or ""
     fields = out.strip("\n").split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def _gone_to(tree: Codebase, commit: str, place: str) -> str:
+    """What a commit renamed a file to; of a folder, where most of its renamed files
+    went under their own names."""
+    renames = _renames(tree, commit)
+    folders = Counter[str]()
+    for old, new in renames.items():
+        if old.startswith(f"{place}/"):
+            below = old.removeprefix(place)
+            folders[new.removesuffix(below) if new.endswith(below) else ""] += 1
+    best = max(folders, key=folders.__getitem__, default="")
+    most = best if 2 * folders[best] > folders.total() else ""
+    return renames.get(place, most)
 
 
 def ending(tree: Codebase, path: str) -> list[str]:

@@ -190,6 +190,7 @@ def _other_time() -> str:
     """Words right before a version that make it one of another time, place or case."""
     return r"""
         \b (?: if | when | whether | unless ) \b [^.,;:]* $
+      | \b (?: since | built\ into ) \b [^.;:]* $
       | \b (?: environments? | packages? | users? | systems? ) \s [\w\s]* $
       | \b (?: since | until | before | after | from | old(?:er)? | unlike | than
            | instead\ of | was | were | not | dropp?(?:ed|ing)? | without | for

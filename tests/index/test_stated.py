@@ -50,6 +50,7 @@ SILENT = (
     ),
     *("For packages with Python 3.9+", "If you use Node 16, upgrade.", "On Node 16?"),
     *("`x install --python=python3.9`", "`y` says `cow 2, Python 3.9.1`", "python3.8"),
+    *("Since 0.4 it uses modules built into Go 1.11.",),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 
