@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memcli.errors import MemError
-from memcli.storage.durable import write_output
 from memcli.storage.files import (
     Unreadable,
     open_file,
@@ -40,6 +39,8 @@ def changing(database: sqlite3.Connection) -> Iterator[None]:
 
 def note(database: sqlite3.Connection, path: Path) -> None:
     """Remember the file as it is now, unless others are at work on it."""
+    from memcli.storage.durable import write_output  # a search writes nothing
+
     with suppress(OSError, MemError, sqlite3.Error):
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with snapshot(database):

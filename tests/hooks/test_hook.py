@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
+from memcli.hooks.calls import EVENTS
+from memcli.hooks.protocol import LISTED, SPOOLED
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
 from memcli.sessions.tools import tool_call
@@ -637,6 +639,66 @@ def test_garbage_is_answered_with_nothing(project: Project, data: bytes) -> None
     """Whatever comes in: status 0 and no word."""
     for verb in "session-start prompt pre-tool pre-compact session-end git-post-commit x".split():
         assert project.mem("hook", verb, input=data) == Result(0, "", "")
+
+
+ODD = (None, "", 7, [], {}, True, "\ud800", "\0", "😀" * 3000)
+"""What may stand in a payload instead of what should."""
+WHOLE = {
+    "session_id": SESSION, "transcript_path": "/gone", "cwd": "", "source": "startup",
+    "hook_event_name": "X", "prompt": "why do the checkout tests fail around midnight?",
+    "tool_name": "Bash", "tool_input": {"command": "cat src/tax.py"}, "agent_id": "a",
+    "error": "Exit code 1", "file_path": "/gone/CLAUDE.md",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", [*EVENTS, *SPOOLED[:1], LISTED])
+def test_an_odd_payload_troubles_nobody(shop: Project, verb: str) -> None:
+    """Each key left out, and each with values of another kind: status 0, JSON or
+    nothing, and nothing of it is an error in the log."""
+    whole = {**WHOLE, "cwd": str(shop.root)}
+    payloads = [
+        {name: value for name, value in whole.items() if name != key} for key in whole
+    ]
+    payloads += [{**whole, key: odd} for key in whole for odd in ODD]
+    payloads += [{**whole, "tool_input": {"command": odd}} for odd in ODD]
+    for payload in payloads:
+        done = shop.mem("hook", verb, input=json.dumps(payload))
+        assert (done.code, done.err) == (0, "")
+        assert not done.out or set(done.json) <= {"hookSpecificOutput", "systemMessage"}
+    log = state_dir() / LOG
+    lines = log.read_text(encoding="utf-8") if log.exists() else ""
+    assert "Error" not in lines and "Traceback" not in lines
+
+
+def test_what_is_unknown_is_a_line_in_the_log(shop: Project) -> None:
+    """An event and an agent that mem does not know, a payload without a session."""
+    known = json.dumps({**WHOLE, "cwd": str(shop.root)})
+    for words, data in (
+        (("sideways",), known),
+        (("prompt", "--harness", "nobody\n"), known),
+        (("prompt", "--harness", "claude"), "{}"),
+    ):
+        assert shop.mem("hook", *words, input=data) == Result(0, "", "")
+    lines = (state_dir() / LOG).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3
+    assert "unknown event" in lines[0] and "unknown agent 'nobody" in lines[1]
+    assert "2 bytes that are no call" in lines[2]
+
+
+@pytest.mark.parametrize("verb", ["session-start", "prompt", "pre-tool", "tool-failed"])
+def test_characters_beyond_the_first_plane_stay(project: Project, verb: str) -> None:
+    """Emoji reach the agent as they are; half a pair is replaced."""
+    text = "🧪 Checkout tests fail at midnight: freeze the clock 🕛 of src/tax.py 𝔽"
+    entry = project.entry("🕛 Freeze", text, type="corrective", paths=["src/tax.py"])
+    project.write("MEMORY.md", entry)
+    project.commit()
+    asked = {**WHOLE, "cwd": str(project.root), "agent_id": ""}
+    asked["error"] = asked["prompt"]
+    asked["tool_input"] = {"file_path": str(project.root / "src" / "tax.py")}
+    if verb == "tool-failed":
+        asked["tool_input"] = {"command": "pytest checkout"}
+    said = told(call(project, verb, **asked))
+    assert "🕛" in said and "𝔽" in said and "\ufffd" not in said
 
 
 def test_an_open_input_is_not_waited_for(shop: Project) -> None:
