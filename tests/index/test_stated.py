@@ -1,8 +1,10 @@
 """Values of manifests that entries state."""
 
+from contextlib import suppress
+
 import pytest
 
-from memcli.index.stated import StatedValue, agrees, parse_statement, statements
+from memcli.index.stated import KEYS, StatedValue, agrees, parse_statement, statements
 from tests.conftest import Project
 from tests.index.test_targets import states
 
@@ -143,3 +145,15 @@ def test_a_statement_is_written_and_read() -> None:
 def test_long_prose_is_read_in_one_pass() -> None:
     """A hostile text costs no more than its length."""
     assert list(statements("node " * 50_000 + "min " * 50_000)) == []
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "text", ["\n" * 300_000, "minSdk" + " " * 300_000, "FROM " * 60_000]
+)
+def test_a_hostile_manifest_is_read_in_one_pass(text: str) -> None:
+    """A reader that walks from each of many empty lines to the last takes minutes."""
+    for key in KEYS.values():
+        for read in key.sources.values():
+            with suppress(ValueError):
+                assert len(list(read(text))) < 2

@@ -1,5 +1,7 @@
 """The targets of build tools that entries name, by tool."""
 
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -312,6 +314,29 @@ def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) ->
         assert "npm run e2e, gone since" in rows[0]["detail"]
     else:
         assert any("package.json" in row["detail"] for row in rows), rows
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_what_is_no_regular_file_is_skipped_and_named(
+    project: Project, tmp_path: Path, kind: str
+) -> None:
+    """Nothing waits for a pipe, nothing outside is read, and no target is called gone
+    for it."""
+    project.write("package.json", '{"scripts": {"e2e": "x"}}')
+    project.commit("start")
+    place = project.root / "package.json"
+    place.unlink()
+    (tmp_path / "other.json").write_text('{"scripts": {"stolen": "x"}}')
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "link":
+        place.symlink_to(tmp_path / "other.json")
+    else:
+        place.mkdir()
+    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    assert "WARN" not in {row["status"] for row in rows}, rows
+    assert "package.json cannot be read" in rows[0]["detail"]
 
 
 @pytest.mark.unit
