@@ -52,11 +52,19 @@ def failed(error: Exception) -> int:
         name = f" ({error.filename})" if error.filename else ""
         what = f"{(error.strerror or str(error)).lower()}{name}"
         return fail(RefusedError.code, what, "mem doctor")
+    if isinstance(error, UnicodeEncodeError) and any(map(_is_bytes, sys.argv)):
+        what = "an argument is not UTF-8, and names nothing that is remembered"
+        return fail(UsageError.code, what, "mem list shows ids")
     if os.environ.get("MEM_DEBUG"):
         sys.excepthook(type(error), error, error.__traceback__)
     what = f"internal error: {type(error).__name__}: {error}"
     hint = "please report it; MEM_DEBUG=1 shows where it happened"
     return fail(MemError.code, what, hint)
+
+
+def _is_bytes(argument: str) -> bool:
+    """Whether an argument holds bytes that are no text."""
+    return any("\udc80" <= char <= "\udcff" for char in argument)
 
 
 def fail(code: int, what: str, hint: str) -> int:
@@ -112,8 +120,8 @@ def checked(option: str, check: Parser) -> Parser:
 
 
 def read_words(words: Sequence[str]) -> str:
-    """The words of a command line, or standard input for a lone `-`, as text whatever
-    they are."""
+    """The words of a command line, or standard input for a lone `-`; bytes that are
+    no text are replaced."""
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     text = " ".join(words)

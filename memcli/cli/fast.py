@@ -59,7 +59,7 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
 
 
 def _progress(options: Options) -> AbstractContextManager[object]:
-    """How far it is, on a terminal: the first recall indexes a repository's files."""
+    """Progress on a terminal: the first recall indexes a repository's files."""
     if options.quiet or not columns(sys.stderr):
         return nullcontext()
     from memcli.cli.progress import Progress
@@ -68,8 +68,8 @@ def _progress(options: Options) -> AbstractContextManager[object]:
 
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
-    """From the project at hand; from several where they are named or, outside of one,
-    listed."""
+    """The answer from this project, or from several: those named, or outside of a
+    project those listed in the configuration."""
     roots: list[str] = []
     if mem.options.others:
         roots = [mem.options.root, *mem.options.others]

@@ -159,7 +159,7 @@ def _learn(
 
 
 def _name_failures(report: "ExtractReport") -> bool:
-    """Say which scopes of which sessions failed; whether any did."""
+    """Say which scopes of which sessions failed; return whether any did."""
     any_failed = False
     for session in report.sessions:
         for scope, why in session.failed:

@@ -75,8 +75,8 @@ def command(
 def option(
     metavar: str, help: str, *names: str, default: object = "", **more: Any
 ) -> Any:
-    """An option with a value; one of a `panel` is only named in the help of its
-    command."""
+    """An option with a value. Options of a `panel` are only listed by name in the
+    help of their command."""
     more["rich_help_panel"] = more.pop("panel", None)
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
 

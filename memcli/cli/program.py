@@ -39,8 +39,8 @@ def _root(
 
 
 def program(name: str = "") -> Any:
-    """The program with the one command asked for: to build all costs more than a
-    recall."""
+    """The program with only the command that was asked for: building all of them
+    costs more than a recall."""
     wanted = {name} if name in commands() else set(commands())
     app = typer.Typer(
         name="mem",
@@ -70,7 +70,7 @@ def commands() -> Sequence[str]:
 
 
 def write_help(name: str = "") -> str:
-    """The whole of the help: of all commands what they do, of one all that it takes."""
+    """The full help: what every command does, or everything that one command takes."""
     made = program(name)
     ctx = typer.Context(made, info_name="mem", **made.context_settings)
     page = ctx.make_formatter()

@@ -209,6 +209,7 @@ class _Request(BaseHTTPRequestHandler):
             task = json.loads(self.rfile.read(int(size)))
             if not isinstance(task, dict):
                 raise TypeError(type(task))
+            json.dumps(task, ensure_ascii=False).encode()  # half a character is none
         except (ValueError, TypeError, RecursionError):
             self._answer(400, "That is no request of this page.")
             return

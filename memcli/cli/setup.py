@@ -133,8 +133,8 @@ _RECEIVERS = {"claude": ("Claude", "Anthropic"), "codex": ("Codex", "OpenAI")}
 
 
 def _wanted_learner(mem: App) -> str:
-    """The agent that a person wants to learn with, "rules" for none; "" where nobody
-    was asked."""
+    """The agent that a person wants to learn with: "rules" for none, "" if nobody
+    could be asked."""
     from shutil import which
 
     settings = mem.project.settings

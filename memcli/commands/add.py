@@ -118,8 +118,8 @@ def in_line(text: str) -> str:
 
 
 def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
-    """Globs of files below the root, absolute ones as seen from it. Raises
-    UsageError."""
+    """The globs relative to the root, absolute ones too. Raises UsageError for one
+    that covers no file of the project."""
     root = f"{project.root}/" if project.root else ""
     found = list[str]()
     for glob in map(in_line, given):
@@ -144,8 +144,8 @@ def _stands_away(name: str, root: str) -> bool:
 
 
 def cited(project: Project, given: Iterable[str]) -> tuple[str, ...]:
-    """Citations with a sketch of the lines they name. Raises UsageError for what the
-    work tree has not."""
+    """The citations, each with a sketch of its lines. Raises UsageError where the
+    work tree has no such lines."""
     return tuple(str(_renewed(project, text, with_sketch)) for text in in_lines(given))
 
 
@@ -177,7 +177,7 @@ def _renewed(
 
 
 def in_lines(items: Iterable[str]) -> tuple[str, ...]:
-    """The same of several texts; what is empty then is left out."""
+    """Each text in one line; empty ones are left out."""
     return tuple(filter(None, map(in_line, items)))
 
 
@@ -233,7 +233,7 @@ def refuse_taken_back(app: App, body: str) -> None:
 
 
 def retire_echoes(app: App, changes: ChangeSet, gone: Entry) -> None:
-    """Episodes that say what is taken back are told no more either."""
+    """Retire the episodes that say what is taken back, so that nobody is told it."""
     files = context.read_known(
         app.project, app.project.listing.files, [], to_write=True
     )
@@ -256,8 +256,8 @@ class _Near(NamedTuple):
 def _with_another_value(
     near: Iterable[_Near], request: AddRequest, body: str
 ) -> _Near | None:
-    """The one entry of this level that has another value for the same thing; of several
-    none: they are a series."""
+    """The one entry of this level that has another value for the same thing. Several
+    are a series, and none of them is replaced."""
     if request.beside or request.kind == "episode":
         return None
     rivals = [one for one in near if one.level == request.level]
@@ -299,7 +299,7 @@ def _title(text: str) -> tuple[str, str]:
 
 
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:
-    """The front matter of what is added."""
+    """The front matter of the new entry."""
     inside = project.view.job if request.level in ("job", "task") else ""
     importance = request.importance
     if importance is None:
@@ -333,8 +333,8 @@ def new_values(id: str, kind: str, today: str, **values: object) -> dict[str, An
 def target(
     project: Project, level: str, job: str = "", task: str = ""
 ) -> tuple[str, str]:
-    """Name and path of the `MEMORY.md` of a level; of the job and task one is in
-    without others."""
+    """Name and path of the `MEMORY.md` of a level. Job and task default to those of
+    the working directory."""
     if level == "global":
         return "~/MEMORY.md", str(project.home / "MEMORY.md")
     root = context.need_root(project, ", or use --level global")
@@ -411,8 +411,8 @@ def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
 
 
 def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
-    """The files of memory at the level written to and around it, by their number in
-    the index."""
+    """The memory files at the level written to and around it, by their number in the
+    index."""
     project = app.project
     own = {file.name for file in project.listing.files if project.may_write(file)}
     rows = app.index.files().values()

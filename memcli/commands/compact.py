@@ -28,7 +28,7 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
 def run_due(
     app: App, request: CompactRequest, *, dry_run: bool = False
 ) -> CompactReport:
-    """Do all that is due as it is now; once more where another writer was quicker."""
+    """Do all that is due; try once more if another writer was faster."""
     try:
         return compact_due(app, _due_request(app, request), dry_run=dry_run)
     except StaleError:
@@ -37,8 +37,8 @@ def run_due(
 
 
 def _due_request(app: App, request: CompactRequest) -> CompactRequest:
-    """`request` with all that is due: the ends of stages and renamed files as they are
-    now."""
+    """The request with everything that is due, the stages that ended and the files
+    that were renamed included."""
     return request._replace(
         stale=True, promote=True, ended=stage_ends(app), renamed=renamed_files(app)
     )

@@ -39,8 +39,8 @@ _FIELDS = (
 
 
 class EditRequest(NamedTuple):
-    """What to change of the entry `id`; nothing given: what a person changes in an
-    editor."""
+    """What to change of the entry `id`. If nothing is given, a person changes it in
+    an editor."""
 
     id: str
     title: str = ""
@@ -203,7 +203,7 @@ def _new_values(app: App, entry: Entry, request: EditRequest) -> dict[str, Any]:
 
 
 def _confirmed(app: App, entry: Entry) -> dict[str, Any]:
-    """What changes in an entry of which a person says that it still holds."""
+    """What changes in an entry when a person confirms that it still holds."""
     values = confirmed(entry)
     values["last_reinforced"] = app.project.now.isoformat()
     if rows := entry.extra.get("rests_on"):
@@ -224,7 +224,8 @@ def _new_paths(app: App, entry: Entry, request: EditRequest) -> list[str]:
 
 
 def _edited_copy(app: App, standing: _Standing) -> str:
-    """The path of the entry's text as a person left it in an editor."""
+    """Open a copy of the entry in an editor; the path of that copy, as the person
+    left it."""
     environ = app.project.environ
     command = environ.get("VISUAL") or environ.get("EDITOR") or ""
     if not command.strip():
@@ -247,7 +248,7 @@ def _edited_copy(app: App, standing: _Standing) -> str:
 
 
 def _spliced(app: App, before: _Standing, text: str) -> EditReport:
-    """The file with a person's text in the place of what it was made from."""
+    """The file with the entry replaced by the person's text."""
     standing = _find(app, before.entry.id)
     if standing.raw != before.raw:
         raise RefusedError(f"{before.entry.id[:8]}: changed while you edited it")

@@ -148,8 +148,10 @@ def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
 
 
 def _written_path(project: Project, out: str) -> Path:
-    """Where an export goes. Raises for a memory file, and for a link."""
+    """Where an export goes: a link inside the root is followed (`CLAUDE.md` is often
+    one to `AGENTS.md`). Raises for a memory file, and for a link that leaves."""
     path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
+    path = _followed(path, project.root) if project.root else path
     memory_files = {os.path.realpath(file.path) for file in project.listing.files}
     if os.path.realpath(path) in memory_files:
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
@@ -158,6 +160,18 @@ def _written_path(project: Project, out: str) -> Path:
         top = project.root
     refuse_links(path, top)
     return path
+
+
+def _followed(path: Path, root: Path) -> Path:
+    """Where a path below the root leads, if that is below it, too, and none of git's;
+    else the path itself."""
+    if not path.is_relative_to(root):
+        return path
+    real = Path(os.path.realpath(path))
+    top = Path(os.path.realpath(root))
+    if not real.is_relative_to(top) or ".git" in real.relative_to(top).parts:
+        return path
+    return root / real.relative_to(top)
 
 
 def _with_section(before: str | None, text: str | None) -> str | None:

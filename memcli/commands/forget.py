@@ -125,7 +125,7 @@ def _finish(app: App) -> set[str]:
 
 
 def _from_the_rest(app: App, ids: Sequence[str]) -> None:
-    """Nothing of the entries in undo, the index and the page."""
+    """Take the entries out of undo, the index and the page."""
     app.workspace.forget_undo(ids)
     _from_index(app)
     _from_page(app)
@@ -206,8 +206,8 @@ def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:
 
 
 def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> None:
-    """Nothing of the words in what hooks told and in proposals; a digest stays, by which
-    the words are known again."""
+    """Take the words out of what hooks told and out of proposals. A digest stays, by
+    which they are recognised when they come back."""
     salt = secrets.token_hex(16)
     ids = [one.entry.id for one in removed]
     day = app.project.now.isoformat()
@@ -224,7 +224,7 @@ def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> 
 
 
 def _from_index(app: App) -> None:
-    """The index is derived: it is made anew, so that no page of it has the words."""
+    """Rebuild the index, so that no page of its file holds the words."""
     path = app.index.path
     app.kept.close()
     for ending in ("", "-wal", "-shm"):
@@ -233,14 +233,14 @@ def _from_index(app: App) -> None:
 
 
 def _from_page(app: App) -> None:
-    """The page is written anew when it is asked for."""
+    """Delete the page; it is written again on request."""
     for path in (cache_dir() / "browse").glob("*.html"):
         with suppress(OSError):
             path.unlink()
 
 
 def _from_exports(app: App, lines: Sequence[str]) -> None:
-    """Our section of a file of rules is written anew where it has the words."""
+    """Write our section of each file of rules again if it holds the words."""
     root = app.project.root
     if root is None:
         return
@@ -255,7 +255,7 @@ def _from_exports(app: App, lines: Sequence[str]) -> None:
 
 
 def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterator[str]:
-    """What still holds the words, each with the command for it."""
+    """The places that still hold the words, each with the command that clears it."""
     yield from _other_entries(app, removed, lines)
     root = app.project.root
     if root is None:
@@ -279,7 +279,7 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
 def _other_entries(
     app: App, removed: Sequence[_Removed], lines: Sequence[str]
 ) -> Iterator[str]:
-    """The entries that stay and have the words, too."""
+    """The other entries that say the same words."""
     gone = {one.entry.id for one in removed}
     for file in read_known(app.project, app.project.listing.files, []):
         for entry in file.memory.entries:

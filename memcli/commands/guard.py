@@ -170,7 +170,8 @@ def set_guard(
     given: Mapping[str, Sequence[str]] = NOT_GIVEN,
 ) -> SetGuardReport:
     """Switch a guard on (ask, deny) or "off", with the patterns that are `given` for
-    commands, paths and unless. Without any an entry gets the suggested ones. Raises UsageError when there is nothing it could stop."""
+    commands, paths and unless. Without any an entry gets the suggested ones. Raises
+    UsageError when there is nothing it could stop."""
     refresh_found(app)
 
     def plan() -> SetGuardReport:
@@ -296,7 +297,7 @@ def _suggested(
 
 
 def replay(app: App, prefix: str = "") -> ReplayedGuards:
-    """What the guards (or one) would have stopped in past sessions."""
+    """What the guards, or the one named, would have stopped in past sessions."""
     refresh_found(app)
     calls = list(past_calls(app))
     trusted = _trusted(app)

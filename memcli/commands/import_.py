@@ -67,8 +67,8 @@ class ImportRequest(NamedTuple):
 
 
 def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
-    """Append what is not known yet; ids follow from the sources, so that twice is
-    once."""
+    """Append what is not known yet. Ids are derived from the sources, so running it
+    twice adds nothing."""
     level = LEVEL_WORDS.get(request.level, request.level)
     one_of("--level", level, LEVELS)
     one_of("format", request.form, ("", *importers.FORMS))
@@ -97,8 +97,8 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
 
 
 class _Known(NamedTuple):
-    """What memory has: every id with that of the entry it lives in, and (body, id) of
-    what is live around the level written to."""
+    """What memory holds: every id, with the id of the entry it was merged into, and
+    (body, id) of the live entries around the level written to."""
 
     ids: dict[str, str]
     live: list[tuple[str, str]]
@@ -184,7 +184,7 @@ def _unlike(
 
 
 def _same(bodies: Sequence[str]) -> dict[int, int]:
-    """The place of the first body that says the same, by the places of the others."""
+    """For each body that repeats an earlier one, the place of that earlier one."""
     claims = list(enumerate(map(claim, bodies)))
     worded = [(place, one) for place, one in claims if one.words]
     same: dict[int, int] = {}

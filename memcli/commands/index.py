@@ -45,7 +45,8 @@ def index(
     progress: Callable[[int], None] = lambda done: None,
     embedding: Callable[[int, int], None] = lambda done, total: None,
 ) -> IndexReport:
-    """Refresh index and vectors; a failing provider is told. Raises RefusedError."""
+    """Refresh index and vectors, and report a provider that fails. Raises
+    RefusedError."""
     if not app.project.listing.files:
         return _nothing(app)
     done = app.refresh(

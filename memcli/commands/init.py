@@ -27,8 +27,8 @@ LEARNERS = ("claude", "codex", "anthropic", "rules")
 
 
 class InitRequest(NamedTuple):
-    """What is to call mem; nothing named is the repository alone (with `remove`: all of
-    it)."""
+    """What is to call mem. If nothing is named, only the repository is set up (with
+    `remove`: everything is taken back)."""
 
     git: bool = False
     agents: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class InitRequest(NamedTuple):
 
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
-    """Bring every file that was asked for to its new text, all or nothing; twice is
-    once."""
+    """Bring every requested file to its new text, all of them or none. Running it
+    twice changes nothing more."""
     root = app.project.root
     request = _in_full(request)
     _check(root, request)
@@ -98,8 +98,8 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
 
 
 def _in_full(request: InitRequest) -> InitRequest:
-    """With all that "all" names. Without a target named, --remove takes back all of
-    them."""
+    """The request with everything that --all stands for. With --remove nothing is
+    added: it takes back all by itself."""
     if not request.everything or request.remove:
         return request
     agents = tuple(harness.NAMES)
@@ -120,14 +120,15 @@ def _beside_found(
 
 
 def _finish_killed_run(app: App) -> None:
-    """End what a killed run began: there may be nothing to write that would do it."""
+    """Finish what a killed run began: perhaps nothing else is written that would do
+    it."""
     app.workspace.recover()
     sweep([state_dir() / "init"])
 
 
 def _check_git_dir(top: Path, named: str) -> None:
-    """A work tree names a repository that names it, or the person does. Raises
-    RefusedError."""
+    """Check that the repository of a work tree points back to it, or was named by
+    the person. Raises RefusedError."""
     if git.points_back(top):
         return
     folder = git.common_dir(top)
@@ -163,8 +164,8 @@ def _refreshed(app: App) -> list[str]:
 
 
 def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
-    """Take the index away, and say what stays; one that is not ours to take stays out
-    of git."""
+    """Remove the index and say what stays. An index that is not ours is left, and
+    kept out of git."""
     path = root / ".memory.db"
     is_kept_here = path.exists() and app.kept.path(make=False) == path
     own = is_kept_here and app.kept.looked(lambda: True)
@@ -256,7 +257,7 @@ def _check(root: Path | None, request: InitRequest) -> None:
 def _targets(
     project: Project, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
-    """Each file once, whatever the names that lead to it."""
+    """Every file to change, once, however many names lead to it."""
     found = [
         *_calls_of_git(project, request, top, notes),
         *_calls_of_agents(project, request, notes),

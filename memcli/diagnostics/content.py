@@ -84,7 +84,7 @@ def content(
 
 
 def _unread(problem: Problem) -> Check:
-    """Of a file that cannot be read, or of more files than are looked at."""
+    """Rows for files that cannot be read, and for more files than are looked at."""
     if problem.severity == "unreadable":
         state = failure
         hint = "put a readable regular file of UTF-8 text there, or remove it"
@@ -213,8 +213,8 @@ def _own_ids(document: KnownFile) -> list[Entry]:
 
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:
-    """Institutional text that, with that above it, does not fit into half of an
-    answer."""
+    """Institutional text that, together with that of the levels above, takes more
+    than half of an answer."""
     norms = [each for each in documents if each.place.store == "institutional"]
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
     full: list[KnownFile] = []

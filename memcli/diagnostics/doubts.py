@@ -42,7 +42,8 @@ class Doubts(NamedTuple):
     def lines(self) -> list[str]:
         """A line for each doubt, with the command that settles it."""
         told = {
-            "entries were never confirmed in 90 days: mem edit ID --confirm, or mem retire ID": self.unconfirmed,
+            "entries were never confirmed in 90 days:"
+            " mem edit ID --confirm, or mem retire ID": self.unconfirmed,
             "pairs say the opposite: mem compact --check names them": self.contradictions,
             "entries name what the code has no more: mem doctor --stale": self.gone,
         }

@@ -4,6 +4,7 @@ code."""
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -34,6 +35,9 @@ from memcli.project import git
 from memcli.storage import durable, files
 from memcli.storage.files import Unreadable, read_file
 from memcli.text.secrets import find_secrets
+
+OLD_LOCK = 600
+"""Seconds from which on a lock of git's may be one that nobody holds."""
 
 
 def mend(
@@ -68,8 +72,27 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
         where = shown_name(scene.app, path)
         hint = "mem doctor --fix (so does the next write)"
         yield warning("leftovers", what, hint=hint, path=where)
-    if not rows:
+    lock = _lock_of_git(scene.app)
+    if lock is not None:
+        what = "a lock of git's is there for more than ten minutes"
+        hint = f"if no git runs here: rm {lock}"
+        yield warning(
+            "leftovers", what, hint=hint, path=shown_name(scene.app, str(lock))
+        )
+    if not rows and lock is None:
         yield passed("leftovers", "no interrupted write")
+
+
+def _lock_of_git(app: App) -> Path | None:
+    """The lock on git's index that a git which was killed has left; git alone knows
+    what it was about, so it is named and not removed."""
+    root = app.project.root
+    folder = git.git_dir(root) if root else None
+    with suppress(OSError):
+        if folder is not None:
+            age = time.time() - os.lstat(folder / "index.lock").st_mtime
+            return folder / "index.lock" if age > OLD_LOCK else None
+    return None
 
 
 def _leftovers(app: App) -> list[tuple[str, str]]:
@@ -112,7 +135,7 @@ def _mend_leftovers(scene: Scene, *, dry_run: bool) -> Mended:
 
 
 def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
-    """Give every entry without an id the one it goes by."""
+    """Write into every entry without an id the one it is known by."""
     return scene.app.write(lambda: _plan_ids(scene), "doctor", dry_run=dry_run)
 
 

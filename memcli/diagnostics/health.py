@@ -76,8 +76,8 @@ class HealthReport(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """What the index holds; `broken` when rows are gone, so that a search would be
-    wrong."""
+    """What the index holds. It is `broken` if rows are missing, so that a search
+    would be wrong."""
 
     entries: Sequence[Candidate] = ()
     archived: Sequence[Candidate] = ()

@@ -63,11 +63,12 @@ def _agents(
     if plugged:
         yield passed("hooks", f"the plug-in of mem is on in {' and '.join(plugged)}")
     elif not installed:
-        yield _uncalled(_session_since(scene.app, 0))
+        is_linked = project.root is not None and (project.root / ".git").is_file()
+        yield _uncalled(_session_since(scene.app, 0), is_linked=is_linked)
 
 
 def _unreachable() -> Iterator[Check]:
-    """That agents, or those of the desktop, do not find mem."""
+    """A row if agents, or clients started from the desktop, cannot find mem."""
     back = "mem init --remove --all takes the wiring back"
     if fault := harness.path_fault():
         yield warning("hooks", fault, hint=back)
@@ -75,10 +76,13 @@ def _unreachable() -> Iterator[Check]:
         yield remark("hooks", fault, hint=back)
 
 
-def _uncalled(session: str) -> Check:
-    """That no agent calls mem, where one worked (`session` is its file) or none did."""
+def _uncalled(session: str, *, is_linked: bool) -> Check:
+    """A row if no agent calls mem. `session` is the file of one that worked here;
+    `is_linked`: in a linked work tree, which has settings of its own."""
     detail = "no agent calls mem by itself"
     hint = "mem init --claude, or --codex"
+    if is_linked:
+        hint = f"{hint}; {harness.EVERYWHERE}"
     if session:
         detail = f"agents work here, and {detail}"
         return warning("hooks", detail, hint=hint, path=session)
@@ -99,6 +103,8 @@ def _wiring(
     again = f"mem init --{agent}"
     if settings.scope != "local":
         again += f" --{settings.scope}"
+    if what := harness.reach_fault(agent, settings.scope, scene.app.project):
+        yield warning("hooks", what, hint=harness.EVERYWHERE, path=path)
     for what in _faults(settings, name):
         hint = f"{again}; or mem init --remove --all"
         yield warning("hooks", what, hint=hint, path=path)

@@ -145,7 +145,7 @@ def health(
 
 
 def weighed(measured: Mapping[str, Metric]) -> Health:
-    """The score: the weighted sum of the metrics that can be had, their weights
+    """The score: the weighted sum of the metrics that have a value, their weights
     rescaled to 1."""
     values = {
         name: metric.value
@@ -176,8 +176,7 @@ def band(score: float) -> str:
 
 
 def freshness(items: Sequence[LiveEntry]) -> Metric:
-    """The median of what decay leaves of the live entries, of an outdated one half of
-    it."""
+    """The median of what decay leaves of the live entries; outdated ones count half."""
     value = 100 * median(item.decay / (1 + item.outdated) for item in items)
     outdated = sum(item.outdated for item in items)
     stale = sum(item.stale for item in items)
@@ -253,7 +252,7 @@ def _from_log(shown: Sequence[LoggedHit]) -> Metric:
 
 
 def _shares_of_best(shown: Sequence[LoggedHit]) -> list[float]:
-    """What share of the best score of its answer each ranked hit has."""
+    """The score of each ranked hit as a share of the best one in its answer."""
     best = 0.0
     shares: list[float] = []
     for row in sorted(shown, key=lambda row: row.session):
@@ -344,7 +343,7 @@ def _nearest(
 
 
 def _earned(share: float) -> float:
-    """At most 1, however like a neighbour is."""
+    """What a neighbour earns: at most 1, however similar it is."""
     return min(1.0, max(0.0, share))
 
 
@@ -431,7 +430,8 @@ def _nearest_words(
 def _likeness(
     bag: frozenset[str], other: frozenset[str], weights: Mapping[str, float]
 ) -> float:
-    """The weight of the words of both by that of the words of either."""
+    """The weight of the words that both have, divided by that of the words that
+    either has."""
     both = math.fsum(weights[word] for word in bag & other)
     either = math.fsum(weights[word] for word in bag | other)
     return both / (either or 1.0)

@@ -52,8 +52,8 @@ def _opposed(live: Sequence[Found]) -> Iterator[Check]:
 
 
 def _came_back(live: Sequence[Found], stones: Sequence[Entry]) -> Iterator[Check]:
-    """Live entries of an earlier day than that on which another entry of their words
-    was taken back: a merge brought them."""
+    """Live entries that are older than the day on which the same words were taken
+    back elsewhere: a merge brought them back."""
     for document, entry in live if stones else ():
         last = max(entry.created_at, entry.last_reinforced)
         later = [

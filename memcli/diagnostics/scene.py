@@ -89,7 +89,8 @@ class Repository(NamedTuple):
 
 
 def _known(app: App, root: Path, known: Repository) -> Repository:
-    """With what git ignores and how it merges, of a work tree that git can read."""
+    """What git knows of a work tree that it can read, with what it ignores and how
+    it merges."""
     asked = ["check-attr", "merge", "--", "MEMORY.md"]
     merge = git.run(asked, root, timeout=3).stdout.strip()
     driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
@@ -204,7 +205,7 @@ def absolute(app: App, name: str) -> str:
 
 
 def _unlisted(app: App, path: str) -> FoundFile:
-    """A file that was named and is no memory file in view."""
+    """Whether a named file is not among the memory files in view."""
     folder, name = os.path.split(path)
     inside = os.path.basename(folder)
     inside = inside if inside in ("tasks", "proxy-tasks") else ""

@@ -12,6 +12,7 @@ from memcli.index import anchors, codebase
 from memcli.index.fates import Anchor, Fate, gone_text
 from memcli.memory.values import LEVELS
 from memcli.memory.words import count, is_day
+from memcli.project import git
 from memcli.storage.files import ONE_OF
 
 REWRITTEN = 0.5
@@ -57,7 +58,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     if number:
         names = f"what became of {count(number, 'name')} could not be told"
         top = scene.repository.top
-        lacking = codebase.lacking(top) if top is not None else ""
+        lacking = git.lacking(top) if top is not None else ""
         why = (
             "this clone has only a part of the history"
             if lacking
@@ -71,8 +72,8 @@ def check_stale(scene: Scene) -> Iterator[Check]:
 
 
 def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
-    """By entry, what it names that is gone, as the index has it or brought up; None
-    without git."""
+    """By entry, the names it holds that are gone, from an index that is brought up
+    to date if need be; None without git."""
     app = scene.app
     root = scene.app.project.root
     if scene.repository.top is None or root is None or not app.project.listing.files:

@@ -189,8 +189,8 @@ def fenced(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _without_imports(text: str) -> str:
-    """Text without `@path`, but in code spans, where the backticks tell for sure what
-    is one."""
+    """The text without `@path`, except in code spans, if the backticks leave no
+    doubt what is one."""
     parts = _span().split(text) if _has_sure_spans(text) else [text]
     outside = [_import().sub("&#64;", part) for part in parts[::2]]
     parts[::2] = outside

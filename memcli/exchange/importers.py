@@ -406,7 +406,7 @@ def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 def _form(path: Path, files: Mapping[str, str]) -> str:
-    """The format that files are of, by their names, else by what stands in them."""
+    """The format of files, told by their names, else by their contents."""
     if any(_is_rule_file(path, name) for name in files):
         return RULES
     for name, text in files.items():

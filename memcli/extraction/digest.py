@@ -60,7 +60,8 @@ class _Line(NamedTuple):
 
 
 def digest(turns: Sequence[Turn], first: int = 0) -> SessionDigest:
-    """The turns from index `first` on, numbered in the session."""
+    """The digest of the turns from index `first` on; they keep their numbers in the
+    session."""
     closing = set(moments(turns, first, len(turns)))
     findings = _findings(turns, first, closing)
     lines = [*_lines(turns, first, closing, findings)]

@@ -72,7 +72,7 @@ class SessionDoors:
     def close(
         self, likely: Sequence[FindingDraft], context: Context, home: Home
     ) -> list[Proposal]:
-        """Let what is likely wait for a yes, so many of a session at most; what was
+        """Let likely findings wait for a yes, a limited number per session. What was
         said again is written and waits no longer."""
         room = max(0, rules.PROPOSED - self.known.of_session(self.session.id))
         about = proposals.Origin(

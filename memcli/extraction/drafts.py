@@ -111,8 +111,8 @@ def episode(
 def interventions(
     text: str, folder: str, session: str, today: str
 ) -> list[FindingDraft]:
-    """One draft a line of `.interventions.jsonl`, those that name another session left
-    out."""
+    """One draft for each line of `.interventions.jsonl` that does not name another
+    session."""
     found = []
     for raw in _records(text):
         named = str(raw.get("session_id") or raw.get("session") or "")
@@ -225,8 +225,8 @@ def _safe_lines(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_tainted(finding: Finding, session: Session) -> bool:
-    """Whether advice is in words of a tool, a file or the web; quotes and short errors
-    aside."""
+    """Whether a finding repeats the words of a tool, a file or the web, apart from
+    quotes and short errors."""
     if not 0 <= finding.turn < len(session.turns):
         return False
     turn = session.turns[finding.turn]

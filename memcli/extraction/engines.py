@@ -125,7 +125,8 @@ def _fresh(
 
 
 def _corrected(given: EngineInput, one: Finding) -> Finding:
-    """A person's correction with what it is about, unless the model says that."""
+    """A person's correction with the files and commands it is about, unless the
+    model named them."""
     turn = given.session.turns[one.turn]
     if one.scope != "corrective" or one.paths or one.commands or not turn.human:
         return one
@@ -134,7 +135,7 @@ def _corrected(given: EngineInput, one: Finding) -> Finding:
 
 
 def _below(given: EngineInput, one: Finding) -> Finding:
-    """With those of its files that are there, as they are called from the root."""
+    """The finding with those of its files that exist, named from the root."""
     root = given.root
     found = dict[str, None]()
     for path in one.paths:  # one alone: the session ran elsewhere
@@ -215,8 +216,8 @@ def _by_model(
 def _general(
     model: "Model", given: EngineInput, findings: Sequence[Finding]
 ) -> list[Finding]:
-    """Of the scope global, what a second look calls project-agnostic and does not name
-    this one."""
+    """The findings for the global level that a second look calls project-agnostic
+    and that do not name this project."""
     from memcli.providers.llm import Ask
 
     asked = [f for f in findings if f.scope == "global"]

@@ -178,17 +178,28 @@ def _tellings(
         yield from commits
     elif len(commits) == 1:
         yield commits[0]._replace(worth=_OPENED + _COMMITTED)
+    yield from _ordered(turns)
+    yield from _edited(turns)
+    yield from _reports(closings)
+
+
+def _ordered(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
+    """The first request, and the later ones that order something, which count less."""
     is_first = True
     for turn in turns:
-        if turn.human or turn.origin == "agent":
-            for telling in asked(turn):
-                if is_first or telling.worth > _STATED:
-                    later = 0 if is_first else ORDERED - _ORDERED_LATER
-                    yield telling._replace(worth=telling.worth - later)
-                    is_first = False
-    yield from _edited(turns)
+        if not (turn.human or turn.origin == "agent"):
+            continue
+        for telling in asked(turn):
+            if is_first or telling.worth > _STATED:
+                later = 0 if is_first else ORDERED - _ORDERED_LATER
+                yield telling._replace(worth=telling.worth - later)
+                is_first = False
+
+
+def _reports(closings: Sequence[Turn]) -> Iterator[TitleChoice]:
+    """What the agent says that it did: what was done last counts more than what was
+    tried."""
     for at, turn in enumerate(closings, 1):
-        # What was done last counts more than what was tried.
         late = at / len(closings)
         for one in sentences(turn.text)[:30]:
             if value := _reported(one):
@@ -202,12 +213,15 @@ def _opened(wants: Sequence[Turn], *, is_many: bool) -> TitleChoice | None:
         request = max(asked(turn), key=lambda one: one.worth, default=None)
         if request is not None:
             return request
-    if not is_many:
-        return None
     said = (one for turn in wants for one in sentences(turn.text, typed=True))
-    prose = (one for one in said if _count(one) >= WORDS[0] and " = " not in one.text)
-    first = next((one for one in prose if not _is_typed_command(one)), None)
+    first = next(filter(_is_prose, said), None) if is_many else None
     return TitleChoice(worth=_CHANGED, sentence=first) if first else None
+
+
+def _is_prose(one: SpokenSentence) -> bool:
+    """Whether a sentence is long enough, and neither code nor a command."""
+    is_long = _count(one) >= WORDS[0]
+    return is_long and " = " not in one.text and not _is_typed_command(one)
 
 
 def _committed(turn: Turn) -> Iterator[TitleChoice]:
@@ -245,15 +259,17 @@ def _request(one: SpokenSentence) -> TitleChoice | None:
     shows = shown(one)
     is_idle = _is_idle(one)
     is_order = "tasks" in shows and not is_idle
-    goes_back = any(words.begins(kind, one.low) for kind in _BACK)
-    is_other = is_idle or goes_back or bool(shows & _REMARKS)
-    is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
-    is_told = _tells(one) or (is_order and _count(one) == ORDER)
-    if ((is_other or is_for_good) and not is_order) or not is_told:
-        return None
     if _is_typed_command(one):
         return None
-    return TitleChoice(worth=ORDERED if is_order else _STATED, sentence=one)
+    if not _tells(one) and not (is_order and _count(one) == ORDER):
+        return None
+    if is_order:
+        return TitleChoice(worth=ORDERED, sentence=one)
+    goes_back = any(words.begins(kind, one.low) for kind in _BACK)
+    is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
+    if is_idle or goes_back or is_for_good or shows & _REMARKS:
+        return None
+    return TitleChoice(worth=_STATED, sentence=one)
 
 
 def _is_idle(one: SpokenSentence) -> bool:

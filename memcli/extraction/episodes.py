@@ -41,18 +41,20 @@ class EpisodeDraft(NamedTuple):
 def told(
     session: Session, segment: Stretch, findings: Sequence[Finding]
 ) -> EpisodeDraft | None:
-    """The segment told in its own words; None when nothing came of it."""
+    """The episode of a segment, in the words of the session; None if nothing came of
+    it."""
     every = session.turns[segment.start : segment.end]
     # What a person takes back is told by no title and no summary.
     turns = [turn for turn in every if not _takes_back(turn)]
-    if len(turns) < len(every) and not any(turn.human for turn in turns):
-        return None
+    has_person = any(turn.human for turn in turns)
     taught = _within(segment, findings)
-    is_changed = any(map(_changes, turns))
-    if not (taught or is_changed or _is_worked_over(session, turns)):
+    came_of_it = bool(taught) or any(map(_changes, turns))
+    if not (came_of_it or _is_worked_over(session, turns)):
+        return None
+    if len(turns) < len(every) and not has_person:
         return None
     name = title_of(turns) or first_words(turns)
-    if not name and not any(turn.human for turn in turns):
+    if not (name or has_person):
         return None
     return EpisodeDraft(
         title=name or title(session.name, TITLE),
@@ -68,7 +70,7 @@ def _takes_back(turn: Turn) -> bool:
 
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
-    """What the segment taught about the work, save what takes something back."""
+    """What the segment taught about the work, without what takes something back."""
     inside = [one for one in findings if segment.start <= one.turn < segment.end]
     return [one for one in inside if not (one.about_person or one.retires)]
 
@@ -133,7 +135,7 @@ def _closing_words(last: str) -> list[str]:
 
 
 def _ended(text: str) -> str:
-    """A sentence that ends as one."""
+    """The text, with a full stop if nothing ends it."""
     return text if not text or text[-1] in ".!?。！？…" else f"{text}."
 
 
@@ -168,21 +170,28 @@ def outcome(turns: Sequence[Turn]) -> str:
     if judgement := _judgement(turns):
         return judgement
     last = _last_words(turns).lower()[-3000:]
-    failed = _failed().search(last)
-    ran = [
+    says_failed = _failed().search(last) is not None
+    says_passed = _passed().search(last) is not None
+    ran = _checks(turns)
+    if not ran:
+        return "failure" if says_failed and not says_passed else "unknown"
+    checked, is_sound = ran[-1]
+    if not is_sound:
+        return "partial" if says_passed and not says_failed else "failure"
+    if says_failed:
+        return "partial"
+    # nobody checked what came after
+    is_open = any(turn.human or _edits(turn) for turn in turns[checked:])
+    return "unknown" if is_open else "success"
+
+
+def _checks(turns: Sequence[Turn]) -> list[tuple[int, bool]]:
+    """(index of its result, whether it passed) of each check that ran."""
+    return [
         (at, not error)
         for call, at, error in results(turns, [])
         if _is_check(family(call.command))
     ]
-    if not ran:
-        return "failure" if failed and not _passed().search(last) else "unknown"
-    checked, is_sound = ran[-1]
-    later = turns[checked:]
-    if is_sound and any(turn.human or _edits(turn) for turn in later):
-        return "partial" if failed else "unknown"  # nobody checked what came after
-    if is_sound:
-        return "partial" if failed else "success"
-    return "partial" if _passed().search(last) and not failed else "failure"
 
 
 def _is_check(command: str) -> bool:

@@ -269,8 +269,8 @@ class _Extraction:
     def _learn(
         self, head: Learned, session: Session, first: int, home: Home, task: str
     ) -> bool:
-        """Learn from what is new in a session; whether nothing has to be tried
-        again."""
+        """Learn from what is new in a session; return whether it is done, so that
+        nothing has to be tried again."""
         config = self.project.config
         known = self._known(home)
         inputs = inputs_of(self.project, session, home, known, self.problems)
@@ -309,7 +309,8 @@ class _Extraction:
         return bool(found.drafts) or not found.failed
 
     def _likeness(self, about: str, texts: Sequence[str]) -> Sequence[float]:
-        """The cosines of words with texts by the vectors of this machine alone."""
+        """The cosines of words with texts, by vectors that are computed on this
+        machine."""
         embedder = self.app.providers.embedder
         if embedder is None or embedder.provider != "local" or not texts:
             return ()
@@ -352,7 +353,7 @@ class _Extraction:
         context: placement.Context,
         home: Home,
     ) -> Learned:
-        """Write what is kept, and let wait what is likely."""
+        """Write what is certain, and let the rest wait for a yes."""
         doors = self.doors.of(context.session)
         drafts = [*filter(None, map(doors.judged, found.drafts))]
         outcome = self._write(drafts, context, home)
@@ -368,8 +369,8 @@ class _Extraction:
         return self.begin()
 
     def _phase(self, job: str) -> str:
-        """The stage of a session of that job: of before this run, else the first
-        one."""
+        """The stage of a session of that job: the one before this run, else the
+        current one."""
         known = self.stages.get(job) or self.stages.get("", "unknown")
         return known if known != "unknown" else current_stage(self.project, job)
 
@@ -428,8 +429,7 @@ class _Extraction:
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home
     ) -> placement.Outcome:
-        """Plan while other writers are kept out, and write: all patches of a session or
-        none."""
+        """Plan under the lock and write: all patches of a session or none."""
 
         def plan() -> placement.Outcome:
             known = self._known(home)

@@ -49,16 +49,16 @@ def _memories(known: Sequence[KnownFile], level: str, job: str) -> str:
 
 
 def known_memories(session: Session, known: Iterable[KnownFile], job: str) -> str:
-    """The entries that share most with what the person said, for a model not to say
-    again."""
+    """The entries that share most with what the person said, shown to a model so
+    that it does not repeat them."""
     entries = related(session, _live(known, "project", job))
     texts = [f"[{entry.id}] {' '.join(entry.body.split())[:300]}" for entry in entries]
     return prompts.memories(texts)
 
 
 def _notes(project: Project, home: Home, name: str, problems: list[Problem]) -> str:
-    """A file of the job's directory, cleaned; "" without one, and of notes that git
-    tracks."""
+    """The cleaned text of a file in the job's directory; "" if there is none, or if
+    git tracks the notes."""
     root = need_root(project)
     path = root / home.job_folder / name
     lines = name.endswith(".jsonl")

@@ -160,7 +160,7 @@ class _Placement:
             self._keep(draft)
 
     def _keep(self, draft: FindingDraft) -> None:
-        """Write what a finding says, each to its place."""
+        """Write a finding to the place that its scope says."""
         finding = draft.finding
         scope = BY_NAME[finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
@@ -279,8 +279,8 @@ class _Placement:
             self.refused.append(f"{refusal}; {again}")
 
     def _supersede(self, draft: FindingDraft, target: str) -> None:
-        """Retire the one entry of the level that has another value for the same thing;
-        several are a series."""
+        """Retire the one entry of the level that has another value for the same
+        thing. Several are a series and stay."""
         place = self.context.targets[target][1]
         mine = draft_body(draft)
         rivals = [one for one in self._retirable() if one.file.place == place]
@@ -291,8 +291,8 @@ class _Placement:
     def _same(
         self, draft: FindingDraft, place: Place, mine: Claim
     ) -> KnownEntry | None:
-        """What says the same and decides: a live entry, else one thrown out, else a
-        stale one."""
+        """The entry that says the same and decides: a live one, else one that was
+        thrown out, else a stale one."""
         words = rough(draft_body(draft))
         found = []
         for one in self.alike:
@@ -326,7 +326,7 @@ class _Placement:
     def _strengthen(
         self, same: KnownEntry, draft: FindingDraft, *, asked: bool = False
     ) -> None:
-        """Note once that this session said it, too."""
+        """Strengthen an entry that this session says again, once per session."""
         restored = self._rank(same) == _STALE
         if not restored:
             same = self.live[self.survivors.get(same.entry.id, same.entry.id)]
@@ -436,8 +436,8 @@ class _Placement:
         )
 
     def _archive_old_episodes(self) -> None:
-        """With a new one the oldest live episodes beyond the number to keep leave their
-        file."""
+        """Move the oldest live episodes to the archive if a new one makes them too
+        many."""
         path = self.context.targets["episodes"][0]
         fresh = sum(event.scope == "episode" for event in self.events)
         if not fresh:

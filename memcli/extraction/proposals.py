@@ -133,7 +133,8 @@ def draft_of(
 
 
 def read(state: State, today: datetime.date) -> list[Proposal]:
-    """All that is remembered, the newest first; what ran out by now is over."""
+    """All proposals that are remembered, the newest first. Those whose time has run
+    out count as over."""
     first = (today - datetime.timedelta(days=DAYS)).isoformat()
     found = []
     waiting = 0
@@ -179,7 +180,8 @@ def _without(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 
 def tidy(state: State, known: Sequence[Proposal]) -> None:
-    """Write down what ran out, and forget what was over long ago."""
+    """Mark the proposals whose time has run out, and delete those that ended long
+    ago."""
     inbox = Inbox(state)
     over = [one for one in known if not one.waits]
     inbox.settle((one.id for one in over if one.became == "over"), "over")

@@ -109,8 +109,8 @@ class Transcripts:
         return known if has_receipt(known) else None
 
     def _read(self, path: str, name: str, start: Position) -> list[Session]:
-        """What stands in a transcript from `start` on. Raises DataError where nothing
-        can be read of it."""
+        """The sessions of a transcript from `start` on. Raises DataError if nothing
+        of it can be read."""
         try:
             found = read_all(
                 io.BytesIO(self.stdin) if path == "-" else path,

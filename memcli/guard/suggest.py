@@ -110,7 +110,8 @@ STOP = frozenset(
     yourself and or when if as is are at this that these those manually ever again here
     because since while until not it them my our your all every new only instead of
     commands command files file packages package dependencies anything scripts tests
-    migrations outside inside under through processes containers into over against locally globally version history branches changes""".split()
+    migrations outside inside under through processes containers into over against
+    locally globally version history branches changes""".split()
 )
 SINGLE = frozenset(
     """git make go next mix just python python3 node expo kill php black pod find turbo
@@ -125,7 +126,8 @@ def changes_files() -> str:
     return r"""
         \b (?: edit | modif | chang | touch | writ | overwrit | delet | remov | updat
              | alter | regenerat | reformat | hand-?edit | mess | renam | mov | rewrit
-             | tamper | bump | put | alone | off[- ]limits | read-?only | bearbeit | änder | lösch | modifi | supprim | edit | borr | elimin
+             | tamper | bump | put | alone | off[- ]limits | read-?only | bearbeit
+             | änder | lösch | modifi | supprim | edit | borr | elimin
              | измен | удал | редактир ) \w*
       | 修改 | 编辑 | 删除 | 編集 | 変更 | 수정 | 삭제
     """

@@ -246,9 +246,10 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         # Another process may have shown some meanwhile.
         seen = app.in_context(log, session).told
         items = tuple(item for item in found if _key(item) not in seen)
+        again = any(log.shown(session, event) for event in ("session-start", "prompt"))
         titles = _remember(app, log, (session, "prompt", "your prompt"), items)
         nudge = _nudge(app, log, session)
-        block = budget.write(_once(items), 0) if items else ""
+        block = budget.write(_once(items), 0, again=again) if items else ""
         return Told("\n".join(filter(None, (block, nudge))), titles)
 
     return app.settled(state, decided)

@@ -60,15 +60,17 @@ def _tried(work: Callable[[], str]) -> str:
 def _served(verb: str, rest: Sequence[str], half: float) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
-    from memcli.hooks.calls import EVENTS, parse_payload
+    from memcli.hooks.calls import DECISIONS, EVENTS, parse_payload
 
     if verb not in {*EVENTS, *SPOOLED, LISTED}:
         return "unknown event"
+    agent = _agent_of(rest)
+    if agent not in DECISIONS:
+        return f"unknown agent {agent[:50]!a}"
     data = read_stdin()
     call = parse_payload(data)
     if call is None:
         return f"{len(data)} bytes that are no call"
-    agent = _agent_of(rest)
     if verb != "session-end" or not hasattr(os, "fork"):
         return _event(verb, call, agent, half)
     if not os.fork():  # agents end at once, and do not wait

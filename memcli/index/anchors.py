@@ -44,7 +44,7 @@ def _link() -> str:
 def _path() -> str:
     """A path, and the test, line or lines of it that may be named behind it."""
     return r"""
-        (?:\./)? ( (?: [\w@.+-]+ / )* [\w@.+-]* \w /? )
+        (?:\./)? ( (?: [\w@.+()\[\]-]+ / )* [\w@.+\[\]-]* [\w\]] /? )
         (?: :: [\w:\[\].-]+ | : \d+ (?: - \d+ )? | \#L\d+ )?
     """
 
@@ -81,6 +81,12 @@ def _stand_in() -> str:
     return r"""
         ^ (?i: your | my | some | foo | bar | baz | xxx | example ) (?: _ | [A-Z] | $ )
     """
+
+
+@verbose(ignore_case=True)
+def _creates() -> str:
+    """A sentence that has a file made, which need not be there."""
+    return r"\b (?: creat(?:e|ing) \b [^.`]{0,60} ` | ` [^.`]* \bis\ created\b )"
 
 
 @verbose
@@ -146,8 +152,10 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _of_sentence(sentence: str) -> Iterator[Anchor]:
     spans = [span.strip() for span in _span().findall(sentence)]
+    is_order = _creates().search(_without_spans(sentence))
     for span in spans:
-        yield from _of_span(span)
+        named = _of_span(span)
+        yield from (a for a in named if not (is_order and a.kind == "path"))
     # what a command or its output has is an example, not what holds here
     prose = _span().sub(lambda span: span[1] if " " not in span[1] else " ", sentence)
     yield from (Anchor("value", str(each)) for each in statements(prose))

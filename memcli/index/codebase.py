@@ -8,9 +8,10 @@ import os
 import re
 import time
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -84,7 +85,7 @@ class Codebase:
         fates |= self._removed_words(names)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
-        unsure |= {*missing} if is_shallow(self.top) else set()
+        unsure |= {*missing} if git.is_shallow(self.top) else set()
         return {
             anchor: fate
             for anchor, fate in fates.items()
@@ -243,22 +244,16 @@ class Codebase:
         return Fate(NEVER)
 
     def _renamed(self, anchor: Anchor, commit: str, path: str) -> str:
-        """Where a file, or the folder it was in, has gone since a commit; "" for
-        nowhere."""
+        """Where a file or folder has gone since a commit that took `path`, or what lay
+        in it; "" for nowhere."""
+        above, end, _ = f"/{path}/".partition(anchor.end)
+        place = f"{above}{end}".strip("/")
+        last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
         for _ in range(5):
-            new = _renames(self, commit).get(path, "")
-            if not new:
-                return ""
-            if new in self.files:
-                inner = f"/{path}/".partition(anchor.end)[2].rstrip("/")
-                return (
-                    new.removesuffix(inner).rstrip("/") if new.endswith(inner) else ""
-                )
-            out = self.git(
-                "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--", new
-            )
-            commit = (out or "").strip()
-            path = new
+            place = _gone_to(self, commit, place)
+            if not place or place in self.ends.get(place.rpartition("/")[2], ()):
+                return place
+            commit = (self.git(*last, _literal(place)) or "").strip()
             if not commit:
                 return ""
         return ""
@@ -378,18 +373,42 @@ def _renames(tree: Codebase, commit: str) -> dict[str, str]:
     return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
+def _gone_to(tree: Codebase, commit: str, place: str) -> str:
+    """What a commit renamed a file to; of a folder, where most of its renamed files
+    went under their own names."""
+    renames = _renames(tree, commit)
+    folders = Counter[str]()
+    for old, new in renames.items():
+        if old.startswith(f"{place}/"):
+            below = old.removeprefix(place)
+            folders[new.removesuffix(below) if new.endswith(below) else ""] += 1
+    best = max(folders, key=folders.__getitem__, default="")
+    most = best if 2 * folders[best] > folders.total() else ""
+    return renames.get(place, most)
+
+
 def ending(tree: Codebase, path: str) -> list[str]:
     """The files and folders whose path ends so."""
     full = tree.ends.get(path.rpartition("/")[2], ())
     return [end for end in full if f"/{end}".endswith(f"/{path}")]
 
 
-def _ignored(tree: Codebase, paths: Iterable[str]) -> set[str]:
-    """Those of these paths that git is to ignore: what a build makes."""
-    given = "\0".join(filter(None, paths))
-    asked = "check-ignore", "--no-index", "--stdin", "-z"
+def _ignored(tree: Codebase, folders: Iterable[str]) -> set[str]:
+    """Those of these folders that git is to ignore, as what a build makes; not what
+    lay in one once."""
+    given = "\0".join(filter(None, folders))
+    asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     out = tree.git(*asked, given=given) if given else None
-    return set(filter(None, (out or "").split("\0")))
+    fields = (out or "").split("\0")
+    return {
+        folder
+        for pattern, folder in zip(fields[2::4], fields[3::4], strict=False)
+        if fnmatch(_last_part(folder), _last_part(pattern))
+    }
+
+
+def _last_part(path: str) -> str:
+    return path.strip("/").rpartition("/")[2]
 
 
 def _words(tree: Codebase, *asked: str) -> set[str]:
@@ -401,20 +420,6 @@ def _words(tree: Codebase, *asked: str) -> set[str]:
     done = git.run(words, tree.top, left)
     tree.has_gaps |= done.returncode > 1
     return set(done.stdout.split())
-
-
-def lacking(top: Path) -> str:
-    """The command that brings what a shallow or partial clone lacks; "" where it is
-    whole."""
-    if is_shallow(top):
-        return "git fetch --unshallow"
-    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
-    return "git fetch --refetch --no-filter" if git.ask(top, *asked) else ""
-
-
-def is_shallow(top: Path) -> bool:
-    """Whether a clone has no commits beyond some."""
-    return ((git.common_dir(top) or top) / "shallow").is_file()
 
 
 def _folder(path: str) -> str:

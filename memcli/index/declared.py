@@ -15,6 +15,7 @@ from memcli.project import git
 from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 from memcli.text.controls import named
+from memcli.text.matching import verbose
 
 MOST_COMMITS: Final = 2000  # of manifests
 BATCH: Final = 50  # commits whose manifests are read at once
@@ -63,15 +64,21 @@ class Declared:
         """What the manifests say of a value that an entry states."""
         statement = parse_statement(text)
         other = ""
-        for name, read in KEYS[statement.key].sources.items():
-            for path in self._files((name,)):
-                for value in self._values(read, path):
-                    agreed = agrees(statement, value)
-                    if agreed:
-                        return Fate(HERE, witness=path)
-                    if agreed is False:
-                        other = other or f"{named(path)} says {_plain(value)}"
+        given = list(self._given(KEYS[statement.key].sources))
+        own = [(path, value) for path, value in given if not _example().search(path)]
+        for path, value in own or given:
+            agreed = agrees(statement, value)
+            if agreed:
+                return Fate(HERE, witness=path)
+            if agreed is False:
+                other = other or f"{named(path)} says {_plain(value)}"
         return Fate(GONE, now=other) if other else Fate(NEVER)
+
+    def _given(self, sources: Mapping[str, Reader]) -> Iterator[tuple[str, str]]:
+        """The manifests of a key with what they say."""
+        for name, read in sources.items():
+            for path in self._files((name,)):
+                yield from ((path, value) for value in self._values(read, path))
 
     def _values(self, read: Reader, path: str) -> list[str]:
         with self._noting(path):
@@ -204,6 +211,15 @@ class Declared:
             texts[name] = data[end + 1 : end + 1 + int(size)].decode(errors="replace")
             at = end + int(size) + 2
         return texts
+
+
+@verbose(ignore_case=True)
+def _example() -> str:
+    """A folder of test cases or examples, whose manifests are of other projects."""
+    return r"""
+        (?: ^ | / ) _* (?: tests? | testdata | fixtures? | examples? | samples?
+          | templates? | playground ) _* /
+    """
 
 
 def _plain(value: str) -> str:

@@ -150,7 +150,7 @@ class Lexical(FullText):
     """The words of an index as it is; what was counted is known."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        columns = (weights.TITLE, 1.0, 1.0, 1.0, weights.SUB_WORDS, 1.0)
+        columns = (weights.TITLE, 1.0, 1.0, 1.0, 1.0, 1.0)
         super().__init__(db, "chunks_fts", columns)
 
     def rows(self) -> int:

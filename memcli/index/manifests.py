@@ -111,7 +111,7 @@ def maven_profile() -> str:
 @verbose(lines=True)
 def _dotted_task() -> str:
     """A module of a task of mix."""
-    return r"^ \s* defmodule \s+ Mix\.Tasks\. ([\w.]+) \s+ do"
+    return r"^ [ \t]* defmodule [ \t]+ Mix\.Tasks\. ([\w.]+) \s+ do"
 
 
 def _mix_modules(text: str) -> Iterator[str]:
@@ -122,12 +122,13 @@ def _mix_modules(text: str) -> Iterator[str]:
 
 @verbose(lines=True)
 def _alias_of_mix() -> str:
-    return r"""^ \s* (?: "([\w.]+)" : | (\w+) : ) \s* (?: [\["&] | fn\b )"""
+    return r"""^ [ \t]* (?: "([\w.]+)" : | (\w+) : ) [ \t]* (?: [\["&] | fn\b )"""
 
 
 def _mix_aliases(text: str) -> list[str]:
-    body = re.search(r"(?ms)^ *defp? aliases\b.*?^  end$", text)
-    return matches(_alias_of_mix)(body[0]) if body else []
+    head = re.search(r"(?m)^ *defp? aliases\b", text)
+    body = text[head.end() :].partition("\n  end\n")[0] if head else ""
+    return matches(_alias_of_mix)(body)
 
 
 def mix(text: str) -> list[str]:
@@ -241,16 +242,18 @@ _SCRIPT_TABLES = (
 
 
 def python_scripts(text: str) -> Iterator[str]:
-    """The scripts of pyproject.toml, whoever runs them; those of hatch also with their
-    environment."""
+    """The scripts of pyproject.toml and hatch.toml, whoever runs them; those of hatch
+    also with their environment."""
     settings = tomllib.loads(text)
     for keys in _SCRIPT_TABLES:
         yield from _table(settings, *keys)
-    environments = _table(settings, "tool", "hatch", "envs")
-    for name in environments:
-        for script in _table(environments, name, "scripts"):
-            yield script
-            yield f"{name}:{script}"
+    # hatch.toml has at its top what else is below tool.hatch
+    for hatch in (_table(settings, "tool", "hatch"), settings):
+        environments = _table(hatch, "envs")
+        for name in environments:
+            for script in _table(environments, name, "scripts"):
+                yield script
+                yield f"{name}:{script}"
 
 
 def cargo_names(part: str) -> Callable[[str], Iterator[str]]:
@@ -286,7 +289,7 @@ def turbo(text: str) -> Iterator[str]:
 def _published() -> str:
     """A port of a compose file: `- "8080:80"`, `published: 8080` or `target: 80`."""
     return r"""
-        ^ \s* (?: - \s* ["']? (?: \d+ \. [\d.]+ : )? (\d{2,5}) (?: : (\d{2,5}) )? (?: /\w+ )?
+        ^ [ \t]* (?: - [ \t]* ["']? (?: \d+ \. [\d.]+ : )? (\d{2,5}) (?: : (\d{2,5}) )? (?: /\w+ )?
                     ["']? \s* (?: \#.* )? $
                | (?: published | target ): \s* ["']? (\d{2,5}) )
     """

@@ -68,7 +68,8 @@ def _first_line(text: str) -> list[str]:
 
 
 def _found(pattern: str) -> Reader:
-    """A reader of the first group of a pattern, line by line."""
+    """A reader of the first group of a pattern, line by line. White space in it stays
+    in its line, else each of many empty lines would be a start to walk from."""
     return lambda text: re.findall(rf"(?m){pattern}", text)
 
 
@@ -86,8 +87,8 @@ def _package_manager(name: str) -> Reader:
 def _image(*names: str) -> dict[str, Reader]:
     """Tags of images in Dockerfiles and compose files."""
     image = rf"(?:[\w.-]+/)*(?:{'|'.join(names)}):([\w.-]+)"
-    from_line = _found(rf"(?i)^\s*FROM\s+(?:--\S+\s+)?{image}")
-    service = _found(rf"^\s*image:\s*[\"']?{image}")
+    from_line = _found(rf"(?i)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?{image}")
+    service = _found(rf"^[ \t]*image:[ \t]*[\"']?{image}")
     compose = ("compose.yaml", "compose.yml", "*compose.yaml", "*compose.yml")
     return {
         **dict.fromkeys(("Dockerfile", "*.Dockerfile", "*.dockerfile"), from_line),
@@ -97,9 +98,11 @@ def _image(*names: str) -> dict[str, Reader]:
 
 def _sdk(name: str) -> dict[str, Reader]:
     """A level of Android's SDK in a build file of gradle or in its catalogue."""
-    build = _found(rf"\b{name}(?:Version)?\s*(?:=|\(|\s)\s*(\d+)\b")
+    build = _found(
+        rf"\b{name}(?:Version)?[ \t]{{0,9}}(?:=|\(|[ \t])[ \t]{{0,9}}(\d+)\b"
+    )
     dashed = name.replace("Sdk", "-?sdk")
-    catalogue = _found(rf"^\s*(?i:android-?)?(?i:{dashed})\s*=\s*\"(\d+)\"")
+    catalogue = _found(rf"^[ \t]*(?i:android-?)?(?i:{dashed})[ \t]*=[ \t]*\"(\d+)\"")
     return {
         **dict.fromkeys(("build.gradle", "build.gradle.kts"), build),
         "libs.versions.toml": catalogue,
@@ -134,7 +137,7 @@ KEYS: Final[Mapping[str, ManifestKey]] = {
                 ("project", "requires-python"),
                 ("tool", "poetry", "dependencies", "python"),
             ),
-            "setup.cfg": _found(r"^\s*python_requires\s*=\s*(.+)$"),
+            "setup.cfg": _found(r"^[ \t]*python_requires[ \t]*=[ \t]*(.+)$"),
             ".python-version": _first_line,
             **_image("python"),
         },
@@ -190,6 +193,7 @@ def _other_time() -> str:
     """Words right before a version that make it one of another time, place or case."""
     return r"""
         \b (?: if | when | whether | unless ) \b [^.,;:]* $
+      | \b (?: since | built\ into ) \b [^.;:]* $
       | \b (?: environments? | packages? | users? | systems? ) \s [\w\s]* $
       | \b (?: since | until | before | after | from | old(?:er)? | unlike | than
            | instead\ of | was | were | not | dropp?(?:ed|ing)? | without | for

@@ -46,6 +46,7 @@ class CommandForm(NamedTuple):
 _PACKAGE = ("package.json",)
 _GRADLE_FILES = ("build.gradle", "*.gradle.kts", "*.gradle")
 _CARGO = ("Cargo.toml",)
+_MAKE_PARTS = ("*Makefile.common", "*Makefile.inc", "*Makefile.am")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -89,7 +90,9 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "composer": Tool(
         ("composer.json",), manifests.json_at("scripts"), built_in=_OF_COMPOSER
     ),
-    "make": Tool(("Makefile", "makefile", "GNUmakefile", "*.mk"), manifests.make),
+    "make": Tool(
+        ("Makefile", "makefile", "GNUmakefile", "*.mk", *_MAKE_PARTS), manifests.make
+    ),
     "just": Tool(
         ("justfile", "Justfile", ".justfile", "*.just"),
         manifests.matches(manifests.recipe),
@@ -125,7 +128,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         configured=manifests.matches(manifests.gradle_configured),
     ),
     "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
-    "script": Tool(("pyproject.toml",), manifests.python_scripts),
+    "script": Tool(("pyproject.toml", "hatch.toml"), manifests.python_scripts),
     "pipenv run": Tool(("Pipfile",), manifests.toml_at("scripts")),
     "tox -e": Tool(
         ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), manifests.tox

@@ -374,10 +374,11 @@ def path_matcher(relative: Callable[[str], str]) -> About:
 
 
 class Copies(NamedTuple):
-    """Where an entry stands in view: the `best` copy, and all."""
+    """Where an entry stands in view: the `best` copy, and the outermost `level` of
+    all, which gives the weight."""
 
     best: Candidate
-    every: Sequence[Candidate]
+    level: str
 
 
 def copies(
@@ -393,7 +394,13 @@ def copies(
     for rowid, _ in places:
         by_entry.setdefault(known[rowid].entry, []).append(known[rowid])
     return {
-        entry: Copies(best=nearest(every, source.files, view), every=every)
+        entry: Copies(
+            best=nearest(every, source.files, view),
+            level=min(
+                (source.files[copy.source].place.level for copy in every),
+                key=OUTERMOST.__getitem__,
+            ),
+        )
         for entry, every in by_entry.items()
     }
 
@@ -421,10 +428,3 @@ def nearest(
         )
 
     return min(copies, key=distance)
-
-
-def outermost(copies: Iterable[Candidate], files: Mapping[int, FileRow]) -> str:
-    """The outermost level at which an entry stands; it gives the weight."""
-    return min(
-        (files[copy.source].place.level for copy in copies), key=OUTERMOST.__getitem__
-    )

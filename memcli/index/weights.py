@@ -10,7 +10,6 @@ from typing import Final
 
 # What a text has of the words of a task.
 TITLE: Final = 1.5  # a word of the title counts so much, one of the text 1
-SUB_WORDS: Final = 0.7  # a hump of an identifier, a pair of characters
 COVERAGE: Final = 0.6  # share of BM25 that depends on how much of the task is met
 PHRASE: Final = 0.1  # what a phrase of the task adds; the contract asks for one
 TRANSLATED: Final = 3.0  # points by idf of a concept under another name
@@ -24,8 +23,8 @@ LONG: Final = 0.7  # and how much less: of long sessions 42 first instead of 19
 
 # What a section of prose has of its file, and an entry of what stands beside it.
 OF_FILE: Final = 0.6  # what the mean of its file adds: right file first, 3 of 100
-LENT: Final = 1.2  # what a best neighbour adds where the task names the title
-FARTHER: Final = 0.5  # of the neighbour after it
+LENT: Final = 1.2  # what a best neighbour, the next or the one after it, adds where
+# the task names the title
 
 # Marks that lower a hit.
 OUTDATED: Final = 0.8  # it names what the code has no more

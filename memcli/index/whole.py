@@ -12,9 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memcli.storage.files import open_file, snapshot, state_dir, transaction
+from memcli.errors import MemError
+from memcli.storage.files import (
+    Unreadable,
+    open_file,
+    read_text,
+    snapshot,
+    state_dir,
+    transaction,
+)
 
-ALTERED = "damaged (it is not as mem left it)"
+ALTERED = "damaged (something else has changed it)"
 LARGEST = 2 << 20
 """Bytes of a file that is checked whole: about 1 ms, a hundredth of a recall. What is
 read of a larger one is checked by the seals of its chunks alone."""
@@ -31,28 +39,29 @@ def changing(database: sqlite3.Connection) -> Iterator[None]:
 
 def note(database: sqlite3.Connection, path: Path) -> None:
     """Remember the file as it is now, unless others are at work on it."""
-    with suppress(OSError, sqlite3.Error):
+    from memcli.storage.durable import write_output  # a search writes nothing
+
+    with suppress(OSError, MemError, sqlite3.Error):
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with snapshot(database):
             stamp, record = _stamped(database)
             now = _checksum(path)
             # A record is of an index that this user has made, and of no other.
             if now and record.is_file():
-                record.write_text(f"{stamp} {now} {os.path.realpath(path)}")
+                text = f"{stamp} {now} {os.path.realpath(path)}"
+                write_output(record, text, mode=0o600)
 
 
 def is_altered(database: sqlite3.Connection, path: Path) -> bool:
     """Whether something else than `mem` has changed the file."""
-    with suppress(OSError), snapshot(database):
+    with suppress(OSError, Unreadable), snapshot(database):
         stamp, record = _stamped(database)
-        known = os.fsdecode(record.read_bytes()).split(" ", 2)
+        known_stamp, _, known = read_text(record).partition(" ")
+        checksum, _, place = known.partition(" ")
+        if (known_stamp, place) != (stamp, os.path.realpath(path)):
+            return False
         # While the transaction lasts, nobody moves what is written into the file.
-        return known[::2] == [stamp, os.path.realpath(path)] and _checksum(
-            path
-        ) not in (
-            "",
-            known[1],
-        )
+        return _checksum(path) not in ("", checksum)
     return False
 
 

@@ -29,6 +29,7 @@ NAMES = {
     "gemini": "Gemini CLI",
     "opencode": "opencode",
 }
+EVERYWHERE = "the plug-in, or mem init --claude --user, reaches every folder"
 OPENCODE_MARK = "// mem: written by mem init --opencode"
 
 
@@ -38,7 +39,7 @@ def is_runnable(name: str) -> bool:
 
 
 def path_fault() -> str:
-    """Why `mem hook`, as it is wired, would not reach this program, "" when it does."""
+    """Why the configured `mem hook` would not reach this program; "" if it would."""
     if shutil.which("mem"):
         return ""
     fault = "mem is not on your PATH, and hooks are silent until it is"
@@ -147,6 +148,22 @@ def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
     return ""
 
 
+def reach_fault(harness: str, scope: str, project: Project) -> str:
+    """Why an agent that is started where one stands does not read these settings, ""
+    when it does: Claude Code reads those of the folder it is started in."""
+    root = project.root
+    if harness != "claude" or scope == "user" or root is None:
+        return ""
+    here = Path(os.path.realpath(project.cwd))
+    top = Path(os.path.realpath(root))
+    if here == top or not here.is_relative_to(top):
+        return ""
+    return (
+        f"Claude Code reads these hooks only where it is started in {root}, not in"
+        f" {here.relative_to(top)}"
+    )
+
+
 def _is_on(value: object) -> bool:
     """Whether a plug-in is on: Codex has a table for it, Claude Code a truth value."""
     if isinstance(value, dict):
@@ -182,6 +199,8 @@ def targets(
                 f"{NAMES[name]} has the plug-in {on}, which calls mem: left alone"
             )
         else:
+            if fault := "" if remove else reach_fault(name, scope, project):
+                notes.append(f"{fault}: {EVERYWHERE}")
             each = settings_of(name, scope, root or Path(), project.environ)
             found.append(_target(each, top, project.home))
     return found

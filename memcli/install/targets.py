@@ -257,7 +257,7 @@ def _done(
     *,
     remove: bool,
 ) -> Iterator[str]:
-    """What was done, a line for all files to which the same was done."""
+    """What was done: one line for all files to which the same was done."""
     rows: dict[tuple[str, str], list[str]] = {}
     for target in changed:
         verb = _verb(target, patched[str(target.path)], remove=remove)

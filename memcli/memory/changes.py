@@ -82,7 +82,7 @@ def _with_safe_body(change: EntryChange) -> EntryChange:
 
 
 def _glue(tail: str, line_end: str) -> str:
-    """What parts an entry from the text before it by a blank line."""
+    """The line ends that put a blank line between the text before and an entry."""
     lines = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
     if lines[-1].strip():
         return line_end * 2
@@ -465,7 +465,7 @@ class ChangeSet:
 
 
 def drop_copy(changes: ChangeSet, spot: Spot) -> None:
-    """Remove an entry from an archive in which it stands once more."""
+    """Remove one copy of an entry that an archive holds twice."""
     changes._leaving[spot] = "twice"
 
 
@@ -479,8 +479,8 @@ def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
-    """The new text; the blank line that parted the last entry from the rest leaves with
-    it."""
+    """The new text, without the blank line that stood before a last entry that
+    leaves."""
     text = edited(file, changes).text if changes else file.text
     if _line_ends_at_end(file.text) < 2 <= _line_ends_at_end(text):
         return text[: text.rindex("\n", 0, text.rindex("\n")) + 1]

@@ -183,8 +183,8 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def taken_back(before: str, after: str, now: str) -> str | None:
-    """`now` without what made `after` of `before`; None unless it changed entries, and
-    all of what it wrote stands there once."""
+    """`now` with the change from `before` to `after` taken back; None if that
+    changed no entry, or if what it wrote no longer stands there exactly once."""
     written = _lines(after)
     original = _lines(before)
     edits: list[Edit] = []

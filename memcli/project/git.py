@@ -1,6 +1,7 @@
 """Git: what its files tell, the one place that starts it, and whose a file is."""
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -19,6 +20,8 @@ EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
 """Derived and temporary files, never to be committed."""
 MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
 """Files of a running job, neither."""
+MOST_OF_GIT = 1 << 30
+"""Bytes of a file of git's own that is no pack: an index of ten million files."""
 DRIVER = "merge.mem.driver"
 DRIVER_COMMAND = (
     "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
@@ -187,7 +190,11 @@ def run(
     verb, *arguments = words
     none = () if hooks else ("-c", "core.hooksPath=/dev/null")
     command = [*_SAFE, *none, verb, *_PLAIN.get(verb, ()), *arguments]
-    environ = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+    environ = {
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is shown as it was written
+    }
     if verb in ("blame", "diff"):  # what looks at files of the work tree
         environ |= _without_filters(cwd)
     return start(command, cwd, timeout, given, (), **environ)
@@ -201,6 +208,20 @@ def ask(
         process = run(words, tree_top, timeout, given=given)
         return process.stdout if process.returncode == 0 else None
     return None
+
+
+def lacking(top: Path) -> str:
+    """The command that brings what a shallow or partial clone lacks; "" where it is
+    whole."""
+    if is_shallow(top):
+        return "git fetch --unshallow"
+    asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
+    return "git fetch --refetch --no-filter" if ask(top, *asked) else ""
+
+
+def is_shallow(top: Path) -> bool:
+    """Whether a clone has no commits beyond some."""
+    return ((common_dir(top) or top) / "shallow").is_file()
 
 
 class Logged(NamedTuple):
@@ -274,6 +295,9 @@ def start(
         if not name.startswith("GIT_"):
             environ.setdefault(name, value)
     command = ["git", *words]
+    if (top := work_tree(Path(cwd))) and (name := _endless(top)):
+        why = f"fatal: {name} is no regular file, or too large"
+        return subprocess.CompletedProcess(command, 128, "", why)
     try:
         process = subprocess.run(
             command,
@@ -293,6 +317,33 @@ def start(
         stdout=process.stdout.decode("utf-8", "surrogateescape"),
         stderr=process.stderr.decode("utf-8", "surrogateescape"),
     )
+
+
+def _endless(tree_top: Path) -> str:
+    """A file of git's own beside its objects that git would read without an end, ""
+    where there is none: a repository may bring a link to a device."""
+    for folder in {git_dir(tree_top), common_dir(tree_top)} - {None}:
+        for inner in ("", "info", "objects/info", "logs"):
+            with (
+                suppress(OSError),
+                os.scandir(os.path.join(str(folder), inner)) as rows,
+            ):
+                for row in rows:
+                    if not row.is_dir() and not _ends(row.path):
+                        return row.path
+    return ""
+
+
+def _ends(path: str) -> bool:
+    """Whether a file is regular and of a size that git can hold; one that nobody can
+    read harms nobody."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return True
+    is_listened_at = stat.S_ISSOCK(found.st_mode)  # the file monitor's
+    is_regular = stat.S_ISREG(found.st_mode)
+    return is_listened_at or (is_regular and found.st_size <= MOST_OF_GIT)
 
 
 def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:

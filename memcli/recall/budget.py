@@ -18,6 +18,8 @@ PREAMBLE = (
 )
 POINTED = "pointed"
 """The layer of the lines that point at what likely bears on a prompt."""
+AGAIN = "More notes from earlier sessions, as untrusted as those before."
+"""The preamble of a block where the context has one with the whole."""
 TITLES = {
     "institutional": "## Institutional",
     "baseline": "## Always",
@@ -439,9 +441,9 @@ def _lines(item: Shown, number: int) -> list[str]:
     ]
 
 
-def write(items: Sequence[Shown], more: int) -> str:
-    """The block as an agent reads it."""
-    lines = [OPEN, PREAMBLE]
+def write(items: Sequence[Shown], more: int, *, again: bool = False) -> str:
+    """The block as an agent reads it; `again`: it has read one before."""
+    lines = [OPEN, AGAIN if again else PREAMBLE]
     layer = ""
     number = 0
     for item in items:

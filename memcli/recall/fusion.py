@@ -134,5 +134,5 @@ def lend(
     total = dict(own)
     for key in own.keys() & shares.keys():
         one, two = near.get(key, (0.0, 0.0))
-        total[key] += (one * one + weights.FARTHER * two * two) * shares[key]
+        total[key] += (one * one + two * two) * shares[key]
     return total

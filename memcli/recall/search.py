@@ -87,7 +87,7 @@ class Search:
         matches = self.matched(task)
         self._lower(matches)
         promoted = self._promoted(matches)
-        items = (self._item(entry, self._copies[entry].every) for entry in matches)
+        items = (self._item(entry, self._copies[entry].level) for entry in matches)
         weighed = [
             hit._replace(duplicates=promoted.get(hit.item.id, hit.duplicates))
             for hit in ranking.weigh(items, matches, self.config)
@@ -182,7 +182,8 @@ class Search:
 
     def standing(self, found: Iterable[Candidate]) -> dict[str, float]:
         """What each of these entries would score if it met a task fully."""
-        items = [self._item(c.entry, [c]) for c in found]
+        files = self.source.files
+        items = [self._item(c.entry, files[c.source].place.level) for c in found]
         met = dict.fromkeys((item.id for item in items), Match(1.0))
         return {
             hit.item.id: hit.score for hit in ranking.weigh(items, met, self.config)
@@ -279,10 +280,9 @@ class Search:
                 sources[target] = tuple(sorted((*sources.get(target, ()), entry)))
         return sources
 
-    def _item(self, entry: str, copies: Sequence[Candidate]) -> RankedItem:
+    def _item(self, entry: str, level: str) -> RankedItem:
         copy = self.chosen[entry]
         values = copy.values
-        level = scope.outermost(copies, self.source.files)
         file = self.source.files[copy.source]
         place = (file.path, copy.offset)
         importance = float(values["importance"])
@@ -321,7 +321,7 @@ class Search:
             entry: self.chosen[entry].values.get("promoted_to", ()) for entry in copies
         }
         items = [
-            self._item(e, own.every)
+            self._item(e, own.level)
             for e, own in copies.items()
             if shown.isdisjoint(said[e])
         ]

@@ -40,7 +40,8 @@ def forgetting() -> str:
           | what(?:ever)? \s I \s (?:just\s)? (?: said | told \s you ) (?: \s (?:before|earlier) )?
           | the \s (?: rule | note | thing | fact | part ) )
         \s (?: about | on | regarding | concerning | that \s says ) \s (?P<about> .+? )
-        (?: [,.;] \s (?: I \s misspoke | that \s was \s wrong | it \s was \s wrong | it['’]?s \s (?: wrong | no \s longer \s true ) ) .* )?
+        (?: [,.;] \s (?: I \s misspoke | that \s was \s wrong | it \s was \s wrong
+            | it['’]?s \s (?: wrong | no \s longer \s true ) ) .* )?
         [.!]* \s* \Z
       | \A (?: vergiss | vergessen \s Sie ) [,\s]+ (?: was \s ich \s (?: dir \s | Ihnen \s )?
             (?: über | zu | von ) | alles \s (?P<every_de> über ) ) \s (?P<about_de> .+? )
@@ -51,15 +52,18 @@ def forgetting() -> str:
             (?P<about_es> .+? ) [.!]* \s* \Z
       | \A esque[çc]a \s (?: o \s que \s (?:eu\s)? (?: te \s )? disse | (?P<every_pt> tudo ) ) \s (?: sobre | de ) \s
             (?P<about_pt> .+? ) [.!]* \s* \Z
-      | \A dimentica \s (?: quello \s che \s (?: ti \s )? ho \s detto | (?P<every_it> tutto ) ) \s (?: su (?:l|lla|llo|i|gli|lle)? | di | riguardo \s a ) \s
+      | \A dimentica \s (?: quello \s che \s (?: ti \s )? ho \s detto
+          | (?P<every_it> tutto ) ) \s (?: su (?:l|lla|llo|i|gli|lle)? | di | riguardo \s a ) \s
             (?P<about_it> .+? ) [.!]* \s* \Z
-      | \A забудь (?:те)? [,\s]+ (?: что \s я \s (?: тебе \s | вам \s )? (?: сказал[аи]? | говорил[аи]? ) | (?P<every_ru> всё | все ) )
+      | \A забудь (?:те)? [,\s]+ (?: что \s я \s (?: тебе \s | вам \s )? (?: сказал[аи]? | говорил[аи]? )
+          | (?P<every_ru> всё | все ) )
             \s (?: о | об | про | насчёт ) \s
             (?P<about_ru> .+? ) [.!]* \s* \Z
       | \A (?:请)? (?: 忘掉 | 忘记 | 忘了 ) (?: 我 (?:之前|刚才)? (?: 说的 | 告诉你的 | 说过的 )? )? (?: 关于 | 有关 )?
             (?P<about_zh> .+? ) (?: 的 (?: 事 | 话 | 内容 | 规则 ) )? [。！.!]* \s* \Z
       | \A (?P<about_ja> .+? ) (?: について | に関して ) (?: 言った | 話した | 伝えた ) こと(?:は|を)? (?: 忘れて | 無視して ) .* \Z
-      | \A (?P<about_ko> .+? ) (?: 에 \s 대해 | 에 \s 관해 ) (?:\s 내가)? \s (?: 말한 | 한 ) \s? (?: 것 | 거 | 말 ) (?: 은 | 을 )? \s (?: 잊어 | 무시해 ) .* \Z
+      | \A (?P<about_ko> .+? ) (?: 에 \s 대해 | 에 \s 관해 ) (?:\s 내가)? \s (?: 말한 | 한 ) \s?
+          (?: 것 | 거 | 말 ) (?: 은 | 을 )? \s (?: 잊어 | 무시해 ) .* \Z
     """
 
 

@@ -148,10 +148,11 @@ MARK = "> "
 
 @verbose
 def _tag() -> str:
-    """Code, in group 1, or where a tag begins."""
+    """Code, in group 1, or where a tag or an image begins."""
     return r"""
         ( (?<!`) (`+) (?!`) (?: .{0,400}? [^`] ) \2 (?!`) )
       | (?<!\w) < (?=[A-Za-z/!|?])
+      | (?<!\\) !\[ (?: (?<!\w!\[) | (?= [^\]]{0,400} \] [\[(] ) )
     """
 
 
@@ -205,11 +206,14 @@ def quoted(text: str, mark: str = MARK) -> str:
 
 
 def escaped(line: str) -> str:
-    """`line` with its tags as text: `<` becomes `&lt;`, except in code or after a
-    word (`List<int>`); there only the tags of harnesses are escaped."""
-    if "<" not in line:
+    """`line` with its tags and images as text, except in code: `<` becomes `&lt;`,
+    after a word (`List<int>`) only that of harnesses, and `![` is escaped. An image is
+    fetched where it is shown, and its address may carry what the agent knows."""
+    if "<" not in line and "![" not in line:
         return line
-    plain = _tag().sub(lambda found: found[1] or "&lt;", line)
+    plain = _tag().sub(
+        lambda found: found[1] or ("&lt;" if found[0] == "<" else "\\!["), line
+    )
     return _turn().sub("&lt;", plain)
 
 

@@ -96,9 +96,10 @@ def _signed() -> str:
 @verbose
 def _notation() -> str:
     """What has signs, letters and digits by its grammar: an option, an anchor, a
-    package, a handle, a number of an issue, a sum, a format, a query."""
+    package, a handle, lines of a file, a number of an issue, a sum, a format, a query."""
     return r"""
-        [-+@\#$%&*=?^~!:] [-+@\#$%&*=?^~!:]* [\w.-]* [-=]*
+        @ [\w./\\-]+ \. [a-z]\w{0,7} : \d+ (?: - \d+ )?
+      | [-+@\#$%&*=?^~!:] [-+@\#$%&*=?^~!:]* [\w.-]* [-=]*
       | --? [\w-]+ = .* | [\w./-]+ \# [\w.-]+ | [\w./-]+ @{1,2} (?: [a-z^~v\d][\w^~-]* | [\w.^~-]+ \. [\w.^~-]+ )
       | [\w.-]* [A-Za-z] \w* = \w* (?: & .* )? | [\w.-]* \? [a-z_]+ (?: = .* )?
       | (?: [a-z_]+ | \d{1,3} | [a-z]\w{0,2} ) (?: [+*=&] (?: [a-z_]+ | \d{1,3} | [a-z]\w{0,2} ) )+

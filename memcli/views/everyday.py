@@ -153,7 +153,7 @@ def retire_keys(report: RetireReport) -> Keys:
 
 
 def retire_text(report: RetireReport) -> str:
-    """A line an entry: retired, brought back, or so already."""
+    """One line an entry: retired, restored, or already so."""
     status = "retired" if report.verb == "retired" else "active"
     lines = written_lines(report.verb, report.changed, report.patches)
     lines += [f"{name[:8]} is {status} already" for name in report.already]

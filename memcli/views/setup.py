@@ -101,7 +101,7 @@ def history_text(report: HistoryReport) -> str:
 
 
 def history_keys(report: HistoryReport) -> Keys:
-    """What was new as an object of its own."""
+    """The report with what is new as an object of its own."""
     new = report.added
     return {
         **dict.fromkeys(("added", "looked"), ...),

@@ -200,8 +200,8 @@ def _character_cells(character: str) -> int:
 
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
-    """`line` folded between words at `width` columns, all but the first line `hang`
-    columns in."""
+    """`line` folded between words at `width` columns; all lines but the first are
+    indented by `hang` columns."""
     line = line.expandtabs(4) if width else line
     if not width or cells(line) <= width:
         return [line]
@@ -229,8 +229,8 @@ def fold(line: str, width: int, hang: int = 0) -> list[str]:
 def fold_text(
     text: str, width: int, *, indent: int = 0, more: int = 0
 ) -> Iterator[str]:
-    """Lines `indent` columns in, folded below their item's first word; fenced code
-    stays."""
+    """Lines indented by `indent` columns and folded below the first word of their
+    item; fenced code is left as it is."""
     fence = ""  # what opened the block of code that the line is in
     for line in text.split("\n"):
         indented = " " * indent + line if line else ""
@@ -252,8 +252,8 @@ def _hang(line: str, more: int) -> int:
 
 
 def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
-    """`lines`, `indent` columns in; on a terminal folded at words, the rest `more`
-    columns in."""
+    """`lines` indented by `indent` columns; on a terminal folded at words, the rest
+    indented by `more` columns."""
     width = columns(sys.stdout)
     parts: list[str] = []
     for line in lines:
@@ -262,16 +262,16 @@ def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]
 
 
 def hung(line: str, hang: int) -> list[str]:
-    """`line`, on a terminal folded at words, all but its first line `hang` columns
-    in."""
+    """`line`, on a terminal folded at words; all but its first line are indented by
+    `hang` columns."""
     return fold(line, columns(sys.stdout), hang)
 
 
 def table(
     rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()
 ) -> str:
-    """A table, on a narrow terminal without the columns `spare`; in a pipe tabs,
-    without heads."""
+    """A table; on a narrow terminal the columns `spare` are left out. In a pipe,
+    rows with tabs and no heads."""
     shown = [
         [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
         for row in rows
@@ -312,8 +312,8 @@ def _drawn(
 
 
 def _cut(text: str, width: int) -> str:
-    """Lines of at most `width` columns; what has no blank is cut, a path behind a
-    slash."""
+    """Lines of at most `width` columns. Words that are too long are cut, paths
+    behind a slash."""
     lines = []
     for part in fold(text, width):
         rest = part

@@ -154,8 +154,7 @@ def doctor_summary(report: DoctorReport) -> str:
 
 
 def doctor_text(report: DoctorReport) -> str:
-    """Aligned for a person at a terminal, a row a line and tabs between its cells
-    elsewhere."""
+    """One row a line: aligned on a terminal, with tabs between the cells elsewhere."""
     width = columns(sys.stdout)
     if not width:
         return table([_check_cells(row) for row in report.checks], ())

@@ -39,7 +39,6 @@ OFF: Final[Mapping[str, float]] = {
     "LONG": 0.0,
     "OF_FILE": 0.0,
     "LENT": 0.0,
-    "FARTHER": 0.0,
     "TRANSLATED": 0.0,
     "LENGTH": 0.75,
     "SAID_BESIDE": 0.0,
@@ -48,8 +47,7 @@ OFF: Final[Mapping[str, float]] = {
 when a module is loaded, what is asked of the store (its answers are kept), and the
 gate are not among them."""
 OF_HISTORY: Final = frozenset({"LENGTH", "SAID_BESIDE"})
-OF_BOTH: Final = frozenset({"FARTHER"})
-"""The numbers of history alone, and of both tiers; the others are of memory."""
+"""The numbers of history alone; the others are of memory."""
 Key = tuple[bool, tuple[tuple[str, float], ...]]
 
 
@@ -156,7 +154,7 @@ class Bench:
         own = {
             name: value
             for name, value in numbers.items()
-            if name in OF_BOTH or (name in OF_HISTORY) is history
+            if (name in OF_HISTORY) is history
         }
         key = (history, tuple(sorted(own.items())))
         if key not in self.known:

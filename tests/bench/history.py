@@ -324,10 +324,16 @@ VALUES = {
 
 
 def values(snapshot: Snapshot) -> dict[str, set[str]]:
-    """What the manifests of a tree give each key, by a few plain forms of theirs."""
+    """What the manifests of a tree give each key, by a few plain forms of theirs; those
+    of test cases speak of other projects."""
     found: dict[str, set[str]] = {}
     for key, (file, pattern) in VALUES.items():
-        paths = [p for p in snapshot.blobs if re.fullmatch(file, p.rpartition("/")[2])]
+        paths = [
+            path
+            for path in snapshot.blobs
+            if re.fullmatch(file, path.rpartition("/")[2])
+            and not re.search(r"(?i)(?:tests?|fixtures?|examples?|playground)/", path)
+        ]
         versions = {v for _, t in snapshot.texts(paths) for v in re.findall(pattern, t)}
         if versions:
             found[key] = versions

@@ -129,7 +129,8 @@ def _citations(then: Snapshot, today: Snapshot, each: int) -> Iterator[Plant]:
 
 def _telling(lines: Sequence[str]) -> set[str]:
     """The lines that a reader would know again."""
-    return {line.strip() for line in lines if len(line.strip()) > 6}
+    joined = ("".join(line.split()) for line in lines)
+    return {line for line in joined if len(line) > 6}
 
 
 def _values(then: Snapshot, today: Snapshot) -> Iterator[Plant]:

@@ -29,6 +29,8 @@ HEALTH = {
     },
     "trend": [],
 }
+pytestmark = pytest.mark.process  # a browser
+
 HOSTILE = [
     "</script><script>window.hit = 1</script>",
     '<img src=x onerror="window.hit = 1">',

@@ -108,6 +108,9 @@ def test_a_repository_without_init_gets_one_warning_at_most(project: Project) ->
     assert complaints(project) == [("merge-driver", "mem init")]
 
 
+FIX = "mem doctor --fix"
+
+
 class Planted(NamedTuple):
     """A defect: how it comes about, the row it must give, and what --fix may change to
     mend it.
@@ -118,8 +121,8 @@ class Planted(NamedTuple):
     name: str
     plant: Callable[[Project], object]
     check: str
-    status: str
-    hint: str
+    status: str = "WARN"
+    hint: str = FIX
     path: str = ""
     line: int = 0
     changes: frozenset[str] | None = None
@@ -206,7 +209,6 @@ HOME = frozenset(["~/MEMORY.md"])
 DB = "{root}/.memory.db"
 HALF = "tasks/.a.md.mem-tmp-99999999-ab"
 TOML = "{root}/.mem.toml"
-FIX = "mem doctor --fix"
 
 DEFECTS = [
     # content
@@ -242,8 +244,6 @@ DEFECTS = [
         name="secret without id",
         plant=entry(id=None, body=TOKEN),
         check="ids",
-        status="WARN",
-        hint=FIX,
         path="tasks/b.md",
         line=10,
     ),
@@ -251,8 +251,6 @@ DEFECTS = [
         name="no id",
         plant=entry(id=None),
         check="ids",
-        status="WARN",
-        hint=FIX,
         path="tasks/b.md",
         line=10,
         changes=B,
@@ -289,27 +287,20 @@ DEFECTS = [
         name="open proxy task",
         plant=text("proxy-tasks/s[1].md", "Short.\n"),
         check="ignored",
-        status="WARN",
-        hint=FIX,
         path="proxy-tasks/s[1].md",
-        line=0,
         changes=EXCLUDE,
     ),
     Planted(
         name="no exclude lines",
         plant=text(".git/info/exclude", "*.o"),
         check="ignored",
-        status="WARN",
-        hint=FIX,
         path=".memory.db",
-        line=0,
         changes=EXCLUDE,
     ),
     Planted(
         name="no driver",
         plant=git("config", "--remove-section", "merge.mem"),
         check="merge-driver",
-        status="WARN",
         hint="mem init",
         changes=CONFIG,
     ),
@@ -317,14 +308,12 @@ DEFECTS = [
         name="no attributes",
         plant=git("rm", "-q", ".gitattributes"),
         check="merge-driver",
-        status="WARN",
         hint="mem init",
     ),
     Planted(
         name="other work tree",
         plant=work_tree,
         check="worktrees",
-        status="WARN",
         hint="git merge feature",
         path="{other}/MEMORY.md",
         line=26,
@@ -335,10 +324,8 @@ DEFECTS = [
         name="stale",
         plant=entry(),
         check="index",
-        status="WARN",
         hint="mem index",
         path=DB,
-        line=0,
         changes=NOTHING,
         detail="tasks/b.md",
     ),
@@ -346,20 +333,14 @@ DEFECTS = [
         name="no database",
         plant=lambda p: without_index(p).write_text("my notes\n" * 200),
         check="index",
-        status="WARN",
-        hint=FIX,
         path=DB,
-        line=0,
         changes=NOTHING,
     ),
     Planted(
         name="newer",
         plant=sql("PRAGMA user_version = 999"),
         check="index",
-        status="WARN",
-        hint=FIX,
         path=DB,
-        line=0,
         changes=NOTHING,
         detail="another version",
     ),
@@ -367,10 +348,7 @@ DEFECTS = [
         name="foreign",
         plant=sql("CREATE TABLE accounts (name)", anew=True),
         check="index",
-        status="WARN",
-        hint=FIX,
         path=DB,
-        line=0,
         changes=NOTHING,
         detail="not an index",
     ),
@@ -378,10 +356,7 @@ DEFECTS = [
         name="torn pages",
         plant=torn,
         check="index",
-        status="WARN",
-        hint=FIX,
         path=DB,
-        line=0,
         changes=NOTHING,
         detail="malformed",
     ),
@@ -390,20 +365,14 @@ DEFECTS = [
         name="temporary file",
         plant=text(HALF, "half"),
         check="leftovers",
-        status="WARN",
-        hint=FIX,
         path=HALF,
-        line=0,
         changes=frozenset([HALF]),
     ),
     Planted(
         name="interrupted write",
         plant=interrupted,
         check="leftovers",
-        status="WARN",
-        hint=FIX,
         path="{state}/pending/",
-        line=0,
         changes=frozenset(["tasks/a.md", "*"]),
     ),
 ]

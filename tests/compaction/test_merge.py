@@ -442,6 +442,7 @@ def segments(text: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 @settings(max_examples=250, deadline=None)
 @given(worlds, operations, operations)
 @example(

@@ -278,6 +278,7 @@ TURNS = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.lists(TURNS, max_size=40))
 def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> None:

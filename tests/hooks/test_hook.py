@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from memcli.app import App, Options
+from memcli.hooks.calls import EVENTS
+from memcli.hooks.protocol import LISTED, SPOOLED
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
 from memcli.sessions.tools import tool_call
@@ -639,6 +641,66 @@ def test_garbage_is_answered_with_nothing(project: Project, data: bytes) -> None
         assert project.mem("hook", verb, input=data) == Result(0, "", "")
 
 
+ODD = (None, "", 7, [], {}, True, "\ud800", "\0", "😀" * 3000)
+"""What may stand in a payload instead of what should."""
+WHOLE = {
+    "session_id": SESSION, "transcript_path": "/gone", "cwd": "", "source": "startup",
+    "hook_event_name": "X", "prompt": "why do the checkout tests fail around midnight?",
+    "tool_name": "Bash", "tool_input": {"command": "cat src/tax.py"}, "agent_id": "a",
+    "error": "Exit code 1", "file_path": "/gone/CLAUDE.md",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", [*EVENTS, *SPOOLED[:1], LISTED])
+def test_an_odd_payload_troubles_nobody(shop: Project, verb: str) -> None:
+    """Each key left out, and each with values of another kind: status 0, JSON or
+    nothing, and nothing of it is an error in the log."""
+    whole = {**WHOLE, "cwd": str(shop.root)}
+    payloads = [
+        {name: value for name, value in whole.items() if name != key} for key in whole
+    ]
+    payloads += [{**whole, key: odd} for key in whole for odd in ODD]
+    payloads += [{**whole, "tool_input": {"command": odd}} for odd in ODD]
+    for payload in payloads:
+        done = shop.mem("hook", verb, input=json.dumps(payload))
+        assert (done.code, done.err) == (0, "")
+        assert not done.out or set(done.json) <= {"hookSpecificOutput", "systemMessage"}
+    log = state_dir() / LOG
+    lines = log.read_text(encoding="utf-8") if log.exists() else ""
+    assert "Error" not in lines and "Traceback" not in lines
+
+
+def test_what_is_unknown_is_a_line_in_the_log(shop: Project) -> None:
+    """An event and an agent that mem does not know, a payload without a session."""
+    known = json.dumps({**WHOLE, "cwd": str(shop.root)})
+    for words, data in (
+        (("sideways",), known),
+        (("prompt", "--harness", "nobody\n"), known),
+        (("prompt", "--harness", "claude"), "{}"),
+    ):
+        assert shop.mem("hook", *words, input=data) == Result(0, "", "")
+    lines = (state_dir() / LOG).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3
+    assert "unknown event" in lines[0] and "unknown agent 'nobody" in lines[1]
+    assert "2 bytes that are no call" in lines[2]
+
+
+@pytest.mark.parametrize("verb", ["session-start", "prompt", "pre-tool", "tool-failed"])
+def test_characters_beyond_the_first_plane_stay(project: Project, verb: str) -> None:
+    """Emoji reach the agent as they are; half a pair is replaced."""
+    text = "🧪 Checkout tests fail at midnight: freeze the clock 🕛 of src/tax.py 𝔽"
+    entry = project.entry("🕛 Freeze", text, type="corrective", paths=["src/tax.py"])
+    project.write("MEMORY.md", entry)
+    project.commit()
+    asked = {**WHOLE, "cwd": str(project.root), "agent_id": ""}
+    asked["error"] = asked["prompt"]
+    asked["tool_input"] = {"file_path": str(project.root / "src" / "tax.py")}
+    if verb == "tool-failed":
+        asked["tool_input"] = {"command": "pytest checkout"}
+    said = told(call(project, verb, **asked))
+    assert "🕛" in said and "𝔽" in said and "\ufffd" not in said
+
+
 def test_an_open_input_is_not_waited_for(shop: Project) -> None:
     """Agents that do not close their end are answered when they said all, else given
     up."""
@@ -822,6 +884,33 @@ def test_doctor_sees_hooks(shop: Project) -> None:
         "disk is full",
     ):
         assert part in rows()
+
+
+def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
+    """Claude Code reads the settings of the folder it is started in, and no others."""
+    below = shop.root / "src"
+    below.mkdir(exist_ok=True)
+    said = shop.mem("init", "--claude", cwd=below).out
+    assert "not in src: the plug-in, or mem init --claude --user" in said
+
+    def statuses(folder: Path) -> dict[str, str]:
+        checks = shop.mem("doctor", "--json", cwd=folder).json["checks"]
+        return {c["detail"]: c["status"] for c in checks if c["name"] == "hooks"}
+
+    assert statuses(shop.root)["Claude Code calls mem"] == "PASS"
+    found = statuses(below)
+    assert "PASS" not in found.values()
+    assert any(detail.endswith("not in src") for detail in found)
+    tree = shop.root.parent / "tree"
+    shop.git("worktree", "add", "-q", str(tree), "-b", "other")
+    checks = shop.mem("doctor", "--json", cwd=tree).json["checks"]
+    hints = [c["hint"] for c in checks if c["name"] == "hooks"]
+    assert any("mem init --claude --user" in hint for hint in hints)
+    assert shop.mem("init", "--claude", "--user", cwd=below).code == 0
+    user = statuses(below)
+    assert user["Claude Code has hooks of mem in two files and may run both"] == "WARN"
+    shop.mem("init", "--claude", "--remove")
+    assert statuses(below)["Claude Code calls mem"] == "PASS"
 
 
 def with_hooks(project: Project) -> None:

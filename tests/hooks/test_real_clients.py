@@ -22,6 +22,7 @@ pytestmark = pytest.mark.long
 BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".bin"
 HOUSE = Path(__file__).parents[2]
 NO = "No, never write a rate as a plain number. Always use Decimal, because floats drift."
+SLIP = "No, don't use npm. Use pnpm."
 
 
 def client(name: str) -> str:
@@ -168,6 +169,67 @@ def test_claude_learns_from_a_correction(desk: Desk) -> None:
         assert 0 < before == after
 
 
+def crowded(desk: Desk) -> None:
+    """So many newer lessons that an old one finds no room at the start."""
+    newer = [
+        desk.project.entry(f"Newer lesson of module {n}", type="corrective")
+        for n in range(24)
+    ]
+    old = desk.project.entry(
+        "Rates are Decimal", "Rates are Decimal, always.", type="corrective",
+        paths=["src/tax.py"], created_at="2026-01-01",
+    )  # fmt: skip
+    desk.project.write("MEMORY.md", "".join([*newer, old]))
+    desk.project.commit()
+
+
+def counts(desk: Desk, text: str) -> list[int]:
+    """How often a text stands in each request of the main loop."""
+    asked = [body for body in desk.model.asked if body.get("tools")]
+    return [json.dumps(body).count(text) for body in asked]
+
+
+def test_claude_has_a_correction_before_it_composes_the_edit(desk: Desk) -> None:
+    """Told with the file that is read: once, in the request that the edit answers."""
+    crowded(desk)
+    desk.model.replies = edit(desk.project)
+    assert desk.claude("MAIN raise the rate").returncode == 0
+    assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
+
+
+def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None:
+    """Told with the file that a shell command shows."""
+    crowded(desk)
+    patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
+    desk.model.replies = [
+        Call("exec_command", {"cmd": "cat src/tax.py"}),
+        Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),
+        "Done.",
+    ]
+    assert desk.codex("MAIN raise the rate").returncode == 0
+    assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
+
+
+def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
+    """What a session proposes the next one's agent sees, once, and keeps on a yes."""
+    desk.model.replies = ["Which one?"]
+    first = session_of(desk.claude("Install the packages. MAIN"))
+    assert desk.claude(SLIP, "--resume", first).returncode == 0
+    settle(desk.project)
+    (waiting,) = json.loads(desk.project.mem("inbox", "--json").out)["proposals"]
+    assert "pnpm" not in (desk.project.root / "MEMORY.md").read_text()
+    desk.model.replies = [Call("Bash", {"command": f"mem keep {waiting['id']}"}), "Ok."]
+    done = desk.claude("Yes, please. MAIN")
+    assert done.returncode == 0, done.stderr
+    told = desk.model.said(-1)
+    assert told.count("said last time, not kept") == 1
+    assert f"mem keep {waiting['id']}" in told
+    assert "pnpm" in (desk.project.root / "MEMORY.md").read_text()
+    settle(desk.project)
+    assert desk.claude("Go on elsewhere. MAIN").returncode == 0
+    assert "said last time, not kept" not in desk.model.said(-1)
+
+
 def test_claude_is_told_how_a_failure_was_got_over(desk: Desk) -> None:
     """With the result of the command that failed."""
     desk.project.write(
@@ -225,47 +287,31 @@ def refusing(desk: Desk, mode: str) -> None:
     )
 
 
-def test_claude_is_refused_what_a_guard_denies(desk: Desk) -> None:
+REMOVAL = "rm -f src/tax.py"
+DENIED = "mem guard refuses this: `Never remove the tax file`"
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "told"),
+    [
+        ("claude", "deny", DENIED),
+        ("codex", "deny", DENIED),
+        # Nobody is there to say yes.
+        ("claude", "ask", "mem guard asks about this"),
+    ],
+)
+def test_a_guard_stops_a_call(desk: Desk, name: str, mode: str, told: str) -> None:
     """The call does not run, the model reads the reason, and its next call passes."""
-    refusing(desk, "deny")
-    desk.model.replies = [
-        Call("Bash", {"command": "rm -f src/tax.py"}),
-        Call("Bash", {"command": "echo kept > note.txt"}),
-        "Done.",
-    ]
-    done = desk.claude("MAIN tidy up")
+    refusing(desk, mode)
+    tool, key, ask = {
+        "claude": ("Bash", "command", desk.claude),
+        "codex": ("exec_command", "cmd", desk.codex),
+    }[name]
+    lines = (REMOVAL, "echo kept > note.txt")
+    desk.model.replies = [*(Call(tool, {key: line}) for line in lines), "Done."]
+    done = ask("MAIN tidy up")
     assert done.returncode == 0, done.stderr
-    assert "mem guard refuses this: `Never remove the tax file`" in desk.model.said(1)
-    assert (desk.project.root / "src" / "tax.py").exists()
-    assert (desk.project.root / "note.txt").exists()
-
-
-def test_codex_is_refused_what_a_guard_denies(desk: Desk) -> None:
-    """As in Claude Code; what it cannot ask about it is told."""
-    refusing(desk, "deny")
-    desk.model.replies = [
-        Call("exec_command", {"cmd": "rm -f src/tax.py"}),
-        Call("exec_command", {"cmd": "echo kept > note.txt"}),
-        "Done.",
-    ]
-    done = desk.codex("MAIN tidy up")
-    assert done.returncode == 0, done.stderr
-    assert "mem guard refuses this: `Never remove the tax file`" in desk.model.said(1)
-    assert (desk.project.root / "src" / "tax.py").exists()
-    assert (desk.project.root / "note.txt").exists()
-
-
-def test_claude_asks_before_what_a_guard_asks_about(desk: Desk) -> None:
-    """Nobody is there to say yes: the call does not run, and the model reads why."""
-    refusing(desk, "ask")
-    desk.model.replies = [
-        Call("Bash", {"command": "rm -f src/tax.py"}),
-        Call("Bash", {"command": "echo kept > note.txt"}),
-        "Done.",
-    ]
-    done = desk.claude("MAIN tidy up")
-    assert done.returncode == 0, done.stderr
-    assert "mem guard asks about this" in desk.model.said(1)
+    assert told in desk.model.said(1)
     assert (desk.project.root / "src" / "tax.py").exists()
     assert (desk.project.root / "note.txt").exists()
 
@@ -273,7 +319,7 @@ def test_claude_asks_before_what_a_guard_asks_about(desk: Desk) -> None:
 def test_codex_is_told_what_it_cannot_ask_about(desk: Desk) -> None:
     """It has no answer for "ask": the call runs, and the hint stands in the request."""
     refusing(desk, "ask")
-    desk.model.replies = [Call("exec_command", {"cmd": "rm -f src/tax.py"}), "Done."]
+    desk.model.replies = [Call("exec_command", {"cmd": REMOVAL}), "Done."]
     done = desk.codex("MAIN tidy up")
     assert done.returncode == 0, done.stderr
     assert "mem guard asks about this" in desk.model.said(1)

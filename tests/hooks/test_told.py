@@ -14,7 +14,14 @@ from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
 from memcli.hooks.uses import note_uses
-from memcli.recall.budget import POINTED, POINTER_TOKENS, TITLES, tokens
+from memcli.recall.budget import (
+    AGAIN,
+    POINTED,
+    POINTER_TOKENS,
+    PREAMBLE,
+    TITLES,
+    tokens,
+)
 from memcli.sessions.model import Turn
 from memcli.storage.state import SessionLog, Telling
 from tests.conftest import Project
@@ -321,6 +328,18 @@ def test_what_finds_no_room_is_pointed_at(project: Project) -> None:
     second = told(call(project, "prompt", **ASKED))
     assert any(f"id {handle}" in second for handle in handles)
     assert TITLES[POINTED] not in second
+
+
+def test_the_preamble_is_said_once_in_a_context(project: Project) -> None:
+    """A later block refers to it; another session has it whole."""
+    titles = (*ABOUT_ONE_THING, *ABOUT_OTHERS)
+    project.write("MEMORY.md", "\n\n".join(map(project.entry, titles)))
+    project.commit()
+    other = {"prompt": "in which zone are the reports of the warehouse written?"}
+    assert PREAMBLE in told(call(project, "prompt", **ASKED))
+    second = told(call(project, "prompt", **other))
+    assert AGAIN in second and PREAMBLE not in second
+    assert PREAMBLE in told(call(project, "prompt", session_id="b", **other))
 
 
 @pytest.mark.usefixtures("vectors")

@@ -221,19 +221,59 @@ def test_a_place_outside_hides_no_other(project: Project) -> None:
 
 def test_a_folder_by_its_slash(project: Project) -> None:
     """Also one at the top; what a build makes, and git is to ignore, is not gone."""
-    for path in ("fixtures/a.py", "dist/b.py", "dist/c.py"):
+    for path in ("fixtures/a.py", "dist/b.py", "dist/c.py", "dist/old/d.py"):
         project.write(path, "x = 1\n")
     project.commit("start")
     project.git("rm", "-qr", "fixtures", "dist")
     project.write(".gitignore", "dist/\n")
     project.commit("gone")
-    text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`."
+    text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`. Not `dist/old/`."
     project.write("MEMORY.md", project.entry("E", text, id="e1"))
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
     commit = project.git("rev-parse", "--short", "HEAD").strip()
-    assert [row["detail"] for row in rows] == [
-        f"E: names fixtures/, gone since {commit}"
-    ]
+    since = f"gone since {commit}"
+    lost = f"E: names dist/old/, {since}; names fixtures/, {since}"
+    assert [row["detail"] for row in rows] == [lost]
+
+
+def test_a_folder_whose_files_went_on(project: Project) -> None:
+    """It is where most of it is, also after a second move; never one of its files."""
+    for name in ("a.py", "b.py", "c.py"):
+        project.write(f"packages/play/{name}", f"name = '{name}'\n" * 9)
+        project.write(f"old/far/{name}", f"far = '{name}'\n" * 9)
+    project.commit("start")
+    project.git("mv", "packages/play", "play")
+    project.git("mv", "old/far", "old/near")
+    project.commit("first")
+    (project.root / "play/root").mkdir()
+    project.git("mv", "play/a.py", "play/root/a.py")
+    project.git("mv", "old/near", "near")
+    project.commit("second")
+    text = "See `packages/play/` and `old/far/`, and `packages/play/a.py`."
+    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    (row,) = project.mem("doctor", "--stale", "--json").json["checks"]
+    told = [part.rpartition(", now ")[2] for part in row["detail"].split("; ")]
+    assert told == ["near", "play", "play/root/a.py"]
+
+
+@pytest.mark.unit
+def test_a_file_that_is_to_be_made() -> None:
+    """It need not be there; what else the sentence names must."""
+    text = "Create a file called `feed.xml` with `make_feed()`. See `src/feed.py`."
+    assert anchors_of({}, text) == {
+        Anchor("name", "make_feed"),
+        Anchor("path", "src/feed.py"),
+    }
+
+
+@pytest.mark.unit
+def test_folders_named_for_a_route() -> None:
+    """Brackets and parentheses stand in paths of web frameworks."""
+    text = "See `app/[id]/page.tsx`, `app/(auth)/login/`, `retry(times)`, `a[0]`."
+    assert {each.text for each in anchors_of({}, text) if each.kind == "path"} == {
+        "app/[id]/page.tsx",
+        "app/(auth)/login/",
+    }
 
 
 @pytest.mark.unit

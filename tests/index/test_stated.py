@@ -1,8 +1,10 @@
 """Values of manifests that entries state."""
 
+from contextlib import suppress
+
 import pytest
 
-from memcli.index.stated import StatedValue, agrees, parse_statement, statements
+from memcli.index.stated import KEYS, StatedValue, agrees, parse_statement, statements
 from tests.conftest import Project
 from tests.index.test_targets import states
 
@@ -50,6 +52,7 @@ SILENT = (
     ),
     *("For packages with Python 3.9+", "If you use Node 16, upgrade.", "On Node 16?"),
     *("`x install --python=python3.9`", "`y` says `cow 2, Python 3.9.1`", "python3.8"),
+    *("Since 0.4 it uses modules built into Go 1.11.",),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 
@@ -96,6 +99,20 @@ def test_it_is_marked_until_they_agree_again(project: Project) -> None:
     assert states(project) == {}
 
 
+def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
+    project: Project,
+) -> None:
+    """Unless no other manifest says anything of the key."""
+    project.write("package.json", '{"engines": {"node": ">=20"}}')
+    project.write("web/package.json", '{"engines": {"node": "20"}}')
+    project.write("tests/old/package.json", '{"engines": {"node": ">=8"}}')
+    project.write("tests/old/go.mod", "go 1.22\n")
+    notes = (project.entry(text, text) for text in ("Node 12", "Node 20", "Go 1.22"))
+    project.write("MEMORY.md", "".join(notes))
+    project.commit("start")
+    assert states(project) == {"Node 12": "says Node 12, package.json says >=20"}
+
+
 @pytest.mark.unit
 @pytest.mark.parametrize(
     ("stated", "given", "verdict"),
@@ -128,3 +145,15 @@ def test_a_statement_is_written_and_read() -> None:
 def test_long_prose_is_read_in_one_pass() -> None:
     """A hostile text costs no more than its length."""
     assert list(statements("node " * 50_000 + "min " * 50_000)) == []
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "text", ["\n" * 300_000, "minSdk" + " " * 300_000, "FROM " * 60_000]
+)
+def test_a_hostile_manifest_is_read_in_one_pass(text: str) -> None:
+    """A reader that walks from each of many empty lines to the last takes minutes."""
+    for key in KEYS.values():
+        for read in key.sources.values():
+            with suppress(ValueError):
+                assert len(list(read(text))) < 2

@@ -1,5 +1,7 @@
 """The targets of build tools that entries name, by tool."""
 
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -107,6 +109,13 @@ CASES = {
         "pyproject.toml",
         '[tool.hatch.envs.dev.scripts]\ncov = "x"\nfmt = "y"\n',
         '[tool.hatch.envs.dev.scripts]\nfmt = "y"\n',
+        ("hatch run dev:cov", "hatch run cov"),
+        "hatch run dev:fmt",
+    ),
+    "hatch.toml": Case(
+        "hatch.toml",
+        '[envs.dev.scripts]\ncov = "x"\nfmt = "y"\n',
+        '[envs.dev.scripts]\nfmt = "y"\n',
         ("hatch run dev:cov", "hatch run cov"),
         "hatch run dev:fmt",
     ),
@@ -220,15 +229,16 @@ def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None
     assert one_entry(project, "Run `./gradlew dokka`.") == ""
 
 
-def test_the_targets_of_a_manifest_that_is_deleted(project: Project) -> None:
+@pytest.mark.parametrize("tool", CASES)
+def test_the_targets_of_a_manifest_that_is_deleted(project: Project, tool: str) -> None:
     """Each form has a reader of its own; none of them fails at no text."""
-    for case in CASES.values():
-        project.write(case.file, case.before)
-        project.commit("start")
-        project.git("rm", "-q", case.file)
-        project.commit("no manifest")
-        commit = project.git("rev-parse", "--short=9", "HEAD").strip()
-        assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
+    case = CASES[tool]
+    project.write(case.file, case.before)
+    project.commit("start")
+    project.git("rm", "-q", case.file)
+    project.commit("no manifest")
+    commit = project.git("rev-parse", "--short=9", "HEAD").strip()
+    assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
 
 
 def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
@@ -304,6 +314,29 @@ def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) ->
         assert "npm run e2e, gone since" in rows[0]["detail"]
     else:
         assert any("package.json" in row["detail"] for row in rows), rows
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_what_is_no_regular_file_is_skipped_and_named(
+    project: Project, tmp_path: Path, kind: str
+) -> None:
+    """Nothing waits for a pipe, nothing outside is read, and no target is called gone
+    for it."""
+    project.write("package.json", '{"scripts": {"e2e": "x"}}')
+    project.commit("start")
+    place = project.root / "package.json"
+    place.unlink()
+    (tmp_path / "other.json").write_text('{"scripts": {"stolen": "x"}}')
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "link":
+        place.symlink_to(tmp_path / "other.json")
+    else:
+        place.mkdir()
+    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    assert "WARN" not in {row["status"] for row in rows}, rows
+    assert "package.json cannot be read" in rows[0]["detail"]
 
 
 @pytest.mark.unit

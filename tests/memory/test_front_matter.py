@@ -82,6 +82,7 @@ def changed(block: str, eol: str = "\n", **changes: Any) -> str:
     return apply_edits(block, plan_values(block, changes, eol))
 
 
+@pytest.mark.long
 @given(BLOCK)
 @settings(max_examples=1500, deadline=None)
 def test_fast_path_says_what_yaml_says(block: str) -> None:

@@ -96,6 +96,7 @@ def with_eol(text: str, eol: str) -> str:
     return text.replace("\n", eol)
 
 
+@pytest.mark.long
 @given(st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_segments_joined_are_the_file(text: str) -> None:
@@ -507,6 +508,7 @@ def test_replacing_a_body(old: str, tail: str) -> None:
         assert after.text == wanted.replace("id: a\n---\n", head, 1)
 
 
+@pytest.mark.long
 @given(texts(), st.one_of(texts(), st.text()))
 @settings(max_examples=500, deadline=None)
 def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
@@ -542,6 +544,7 @@ VALUES = st.dictionaries(
 )
 
 
+@pytest.mark.long
 @given(texts(), st.data())
 @settings(max_examples=600, deadline=None)
 def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
@@ -611,6 +614,7 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ADVERSARIES)
 def test_reading_is_linear(name: str) -> None:
     """Four times the text takes about four times the work, whatever it is made of."""

@@ -64,6 +64,7 @@ def pools(draw: st.DrawFn) -> Pools:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(pools(), st.integers(1, 3000), st.integers(1, 12))
 def test_the_whole_answer_never_exceeds_its_budget(

@@ -3,6 +3,8 @@
 import random
 from statistics import fmean
 
+import pytest
+
 from tests.bench.feedback import PURE, SETTINGS, played
 from tests.bench.retrieval import Set
 
@@ -25,6 +27,7 @@ def small() -> Set:
     )
 
 
+@pytest.mark.long
 def test_the_loop_shows() -> None:
     """What is shown and reinforced keeps others down with linear growth, hardly by
     default."""

@@ -53,6 +53,7 @@ def fed(data: bytes, format: str = "") -> None:
             assert session.end >= 0
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     st.lists(st.dictionaries(WORDS, VALUES), max_size=6),
@@ -67,6 +68,7 @@ def test_no_json_makes_a_reader_raise(
         fed(json.dumps(records).encode(), format)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     "<system-reminder>|</system-reminder>|<private>|<private></private>|<recalled-memory>|<a-|<|```\n"

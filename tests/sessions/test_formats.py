@@ -156,6 +156,23 @@ def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path: Path) -> No
     ]
 
 
+def test_what_aiders_architect_hands_on_is_not_the_persons(tmp_path: Path) -> None:
+    """Its answer stands again as the editor's prompt; the command line is no answer."""
+    started = (
+        "> aider --architect --message \n  Sort the list of prices.\n> Aider v0.86\n"
+    )
+    answer = "I will sort the list by its price, in `shop.py`.\n\nNothing else changes."
+    handed = "".join(f"#### {line}  \n" for line in answer.split("\n"))
+    confirmed = "#### Add file to the chat? (Y)es/(N)o/(A)ll [Yes]: y  \n"
+    text = f"\n#### Sort the list of prices.  \n{confirmed}\n{answer}\n\n{handed}\nDone, sorted.\n"
+    chat = f"# aider chat started at 2026-03-04 10:00:00\n\n{started}{text}"
+    (tmp_path / "chat.md").write_text(chat)
+    turns = [turn for turn in read(tmp_path / "chat.md").turns if turn.text]
+    assert [turn.text for turn in turns if turn.human] == ["Sort the list of prices."]
+    agents = [turn.text for turn in turns if turn.role == "assistant"]
+    assert agents == [answer, "Done, sorted."]
+
+
 def test_what_was_rewound_or_said_better_later_is_gone() -> None:
     """Gemini's JSON lines: the last copy of a message counts; both forms give the same
     words."""

@@ -4,7 +4,8 @@ Half of `layouts.txt` and `harmless.txt` was looked at while the rules were made
 lists named `once` were written after them. When first scored, the other half missed 15
 of 196 and raised one alarm in 94; `once` missed 15 of 100 and raised 2 in 76; `prose`
 (ten languages, a word between the name and the value) missed 6 of 60 and raised none in
-60. What is asserted here is the state after those were mended, too."""
+60; `fifth` (what people tell an agent in five languages) missed 2 of 30 and raised none
+in 60, and was not mended. What is asserted here is the state after those were mended, too."""
 
 import base64
 import textwrap
@@ -24,6 +25,13 @@ def test_at_most_one_secret_in_twenty_is_left():
     rows = [row for name in lists for row in layouts(name)]
     missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
     assert len(missed) <= len(rows) / 20, missed
+
+
+def test_passwords_told_in_a_chat_are_found():
+    rows = list(layouts("layouts_fifth.txt"))
+    missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
+    assert len(rows) == 30
+    assert len(missed) <= 2, missed
 
 
 def test_of_layouts_by_another_hand_most_are_found():
@@ -60,6 +68,7 @@ def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
 @pytest.mark.parametrize(
     "name",
     [
+        "harmless_fifth.txt",
         "harmless.txt",
         "harmless_once.txt",
         "harmless_prose.txt",

@@ -29,8 +29,8 @@ class Embedder(Protocol):
         query: bool = False,
         deadline: float | None = None,
     ) -> Matrix:
-        """One row for each text, finite, none all zero, NOT normalised. `query`: what is looked for; `deadline`: seconds for the whole call.
-        Raises ProviderError."""
+        """One row for each text, finite, none all zero, NOT normalised. `query`: what is
+        looked for; `deadline`: seconds for the whole call. Raises ProviderError."""
         ...
 
 

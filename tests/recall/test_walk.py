@@ -1,0 +1,76 @@
+"""The way of a question through the house: down into the index and back."""
+
+import inspect
+import os
+import subprocess
+import sys
+from itertools import groupby, pairwise
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import memcli
+from memcli.app import App, Options
+from memcli.commands.recall import recall
+from memcli.recall.answer import RecallRequest
+from tests.conftest import Project
+from tests.test_layers import ORDER
+
+ROOT = Path(memcli.__file__).parent
+LEAVES = {"text", "memory", "named", "errors"}
+"""Rooms that answer without asking another one: to look into them is no stay."""
+
+
+def rooms_of(app: App, task: str) -> list[str]:
+    """The room of each function, in the order in which a recall first calls them;
+    neither comprehensions nor what is read when a module is loaded."""
+    known = set()
+    found = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        is_function = bool(code.co_flags & inspect.CO_OPTIMIZED) and "<" not in (
+            code.co_name
+        )
+        path = Path(code.co_filename)
+        if event != "call" or code in known or not is_function:
+            return
+        known.add(code)
+        if path.is_relative_to(ROOT):
+            room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+            found.append(room)
+
+    sys.setprofile(note)
+    try:
+        recall(app, RecallRequest(task))
+    finally:
+        sys.setprofile(None)
+    return [room for room in found if room not in LEAVES]
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_question_goes_down_and_comes_back(project: Project) -> None:
+    """The bounds only fall: stays in a room, rooms, and steps up to a room of a higher
+    row."""
+    for at in range(8):
+        text = project.entry(f"Chain {at}", f"Oil chain {at} every month.")
+        project.write(f".claude/memory/{at}.md", text)
+    commit = ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm")
+    subprocess.run(["git", "add", "-A"], cwd=project.root, check=True)
+    subprocess.run(
+        ["git", *commit, "Oil every chain twice"], cwd=project.root, check=True
+    )
+    project.mem("index")
+    project.mem("index", "--history")
+    task = "how often is the chain oiled"
+    options = Options(str(project.root))
+    with App(options, dict(os.environ), project.root) as app:
+        assert recall(app, RecallRequest(task)).hits  # what is imported, is by now
+    with App(options, dict(os.environ), project.root) as app:
+        rooms = [room for room, _ in groupby(rooms_of(app, task))]
+    climbs = sum(ORDER[later] < ORDER[first] for first, later in pairwise(rooms))
+    assert "recall" in rooms and "index" in rooms and "history" in rooms
+    assert len(rooms) <= 83
+    assert len(set(rooms)) <= 9
+    assert climbs <= 40
