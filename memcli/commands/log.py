@@ -210,7 +210,7 @@ def _revisions(
 ) -> Iterator[Revision]:
     """The files as they are now; then each commit of them, the newest first, read in
     parts, so that the first are told before the last are read."""
-    reader = _Reader(root, name)
+    reader = _Blobs(root, name)
     now = {path: parse(_piece(_text_now(root, path), name), path) for path in paths}
     committed = reader.files((path, f"HEAD:./{path}") for path in paths)
     fresh = {
@@ -246,7 +246,7 @@ def _revisions(
             return
 
 
-class _Reader:
+class _Blobs:
     """Memory files by their blobs, of one entry (all for "") no more than its text."""
 
     def __init__(self, root: Path, name: str) -> None:
@@ -279,7 +279,7 @@ def _blobs_of(commit: git.Logged) -> Iterator[tuple[str, str]]:
             yield path, blob
 
 
-def _sides(reader: _Reader, commit: git.Logged) -> list[dict[str, MemoryFile]]:
+def _sides(reader: _Blobs, commit: git.Logged) -> list[dict[str, MemoryFile]]:
     """The files that a commit touched, by parent, and as it left them. What says the
     same of the entry on all sides is left out."""
     blobs = defaultdict[str, list[str]](list)
