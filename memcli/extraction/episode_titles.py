@@ -261,7 +261,10 @@ def _request(one: SpokenSentence) -> TitleChoice | None:
     is_order = "tasks" in shows and not is_idle
     if _is_typed_command(one):
         return None
-    if not _tells(one) and not (is_order and _count(one) == ORDER):
+    # "Fix the tests" names what is to be done, "please fix it" does not.
+    says_what = len(content(words.opened(one.low)) - {"please"}) > 1
+    is_short_order = is_order and says_what and _count(one) == ORDER
+    if not (_tells(one) or is_short_order):
         return None
     if is_order:
         return TitleChoice(worth=ORDERED, sentence=one)
