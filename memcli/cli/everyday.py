@@ -28,6 +28,7 @@ from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
 from memcli.index.view import Filters
 from memcli.views import everyday as view
+from memcli.views import json, text
 from memcli.views.text import count_problems, put, say
 
 if TYPE_CHECKING:
@@ -263,7 +264,11 @@ def log(mem: App, id: str = ID) -> None:
     """Say what happened to an entry, commit by commit."""
     from memcli.commands import log as command
 
-    show(mem, command.log(mem, id), view.log_text)
+    if mem.options.json:
+        put(json.of(command.log(mem, id)))
+        return
+    for line in view.log_lines(command.follow(mem, id)):
+        put(text.safe(line))
 
 
 @command("told")

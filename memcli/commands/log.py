@@ -2,8 +2,11 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from heapq import merge
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +26,7 @@ MOST_COMMITS = 2000  # that are looked at
 # characters of versions of memory files that are read for all lives together
 MOST_CHARACTERS = 12_000_000
 NOT_YET = "not committed"
+PARTS = (50, 400)  # so many commits are read first, and then up to so many
 
 
 class LogRow(NamedTuple):
@@ -48,18 +52,40 @@ class LogReport(NamedTuple):
     related: tuple[str, ...] = ()
 
 
+class LifeStory(NamedTuple):
+    """What a report has, its rows told one by one while git is read."""
+
+    id: str
+    title: str
+    rows: Iterator[LogRow]
+    related: tuple[str, ...]
+
+
 class Revision(NamedTuple):
-    """The texts of the memory files that a commit touched, or as they are now."""
+    """A commit, or the files as they are now: the memory files that it touched as each
+    of its parents has them, and as it has them."""
 
     commit: str
     date: str
     author: str
-    texts: Mapping[str, str]
+    parents: tuple[Mapping[str, MemoryFile], ...]
+    files: Mapping[str, MemoryFile]
 
 
 def log(app: App, prefix: str) -> LogReport:
     """What was done to the entry whose id is or begins with `prefix`. Raises
     UsageError."""
+    story = follow(app, prefix)
+    return LogReport(
+        id=story.id,
+        title=story.title,
+        rows=tuple(story.rows),
+        related=story.related,
+    )
+
+
+def follow(app: App, prefix: str) -> LifeStory:
+    """The same, the newest row at once. Raises UsageError."""
     if git.work_tree(need_root(app.project)) is None:
         raise UsageError(
             "there is no git repository here", "mem show tells what the file says"
@@ -68,18 +94,23 @@ def log(app: App, prefix: str) -> LogReport:
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
     stopped = [_stop_row(stop) for stop in stops(app) if stop.entry == name]
-    rows = [*reversed(stopped), *lives(app.project, name)[name]]
-    # what is not committed yet before all else
-    rows.sort(key=lambda row: row.date or "9999", reverse=True)
-    if not rows:
+    stopped.sort(key=_day, reverse=True)
+    committed = (row for _, row in _events(app.project, name))
+    rows = merge(stopped, committed, key=_day, reverse=True)
+    newest = next(rows, None)
+    if newest is None:
         raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
-    titles = [row.title for row in rows if row.title]
-    return LogReport(
+    return LifeStory(
         id=name,
-        title="".join(titles[:1]),
-        rows=tuple(rows),
+        title=newest.title,
+        rows=chain([newest], rows),
         related=tuple(replacements(app, [name]).get(plain_id(name), ())),
     )
+
+
+def _day(row: LogRow) -> str:
+    """When a row was; what is not committed yet stands before all else."""
+    return row.date or "9999"
 
 
 def replacements(app: App, names: Collection[str]) -> dict[str, list[str]]:
@@ -112,37 +143,44 @@ def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
     """What was done to every entry (to that one) of the repository's files, newest
     first."""
     rows = defaultdict[str, list[LogRow]](list)
-    root = project.root
-    if root is None or git.work_tree(root) is None:
-        return rows
-    paths = _paths(project, root, name)
-    most = MOST_COMMITS if name else _affordable(root, paths)
-    revisions = list(_revisions(root, paths, name, most)) if paths else []
-    # What stood there before the first commit that was read is not new in it.
-    current: dict[str, MemoryFile] = {}
-    if len(revisions) <= most:
-        current = {path: parse("", path) for path in paths}
-    for revision in revisions:
-        after = {path: parse(text, path) for path, text in revision.texts.items()}
-        known = current.keys() & after.keys()
-        changes = branch_diff.changes(
-            branch_diff.version_of(project, {path: current[path] for path in known}),
-            branch_diff.version_of(project, {path: after[path] for path in known}),
-        )
-        for change in changes:
-            if name in ("", change.id):
-                rows[change.id].insert(0, _row(revision, change))
-        current |= after
+    for entry, row in _events(project, name):
+        rows[entry].append(row)
     return rows
 
 
+def _events(project: Project, name: str) -> Iterator[tuple[str, LogRow]]:
+    """(entry, row) of all entries or of one, newest first, each commit held against
+    its parents. What a merge did is what it has that none of them had."""
+    root = project.root
+    if root is None or git.work_tree(root) is None:
+        return
+    paths = _paths(project, root, name)
+    most = MOST_COMMITS if name else _affordable(root, paths)
+    for revision in _revisions(root, paths, name, most) if paths else ():
+        after = branch_diff.version_of(project, dict(revision.files))
+        by_parent = [
+            list(
+                branch_diff.changes(branch_diff.version_of(project, dict(files)), after)
+            )
+            for files in revision.parents
+        ]
+        changed = [{change.id for change in found} for found in by_parent]
+        told = (
+            set.intersection(*changed) & {name} if name else set.intersection(*changed)
+        )
+        for change in reversed(by_parent[0]):
+            if change.id in told:
+                yield change.id, _row(revision, change)
+
+
 def _row(revision: Revision, change: branch_diff.EntryDiff) -> LogRow:
+    how = [change.detail, "in a merge" if len(revision.parents) > 1 else ""]
     return LogRow(
         commit=revision.commit,
         date=revision.date,
         author=revision.author,
         what=change.what,
-        detail=change.detail,
+        detail=", ".join(filter(None, how)),
         path=change.path,
         title=change.title,
     )
@@ -170,30 +208,93 @@ def _affordable(root: Path, paths: list[str]) -> int:
 def _revisions(
     root: Path, paths: list[str], name: str, most: int
 ) -> Iterator[Revision]:
-    """Each commit of the files, the oldest first, and what stood in those it touched;
-    then now."""
-    shape = git.log_format("%H", "%h", "%cs", "%an")
-    bounds = (f"--max-count={most}", "--reverse", "--no-renames", "--relative")
-    logged = git.run(["log", *bounds, *shape, "--", *paths], root).stdout
-    commits = list(git.parse_log(logged, 4))
+    """The files as they are now; then each commit of them, the newest first, read in
+    parts, so that the first are told before the last are read."""
+    reader = _Blobs(root, name)
+    now = {path: parse(_piece(_text_now(root, path), name), path) for path in paths}
+    committed = reader.files((path, f"HEAD:./{path}") for path in paths)
+    fresh = {
+        path: file for path, file in now.items() if file.text != committed[path].text
+    }
+    before = {path: committed[path] for path in fresh}
+    yield Revision(commit="", date="", author=NOT_YET, parents=(before,), files=fresh)
+    shape = [
+        part for part in git.log_format("%cs", "%an", "%H") if part != "--name-only"
+    ]
+    how = ["log", "--raw", "--no-abbrev", "-c", "--no-renames", "--relative", *shape]
+    short = len(git.run(["rev-parse", "--short", "HEAD"], root).stdout.strip())
+    done = 0
+    for upto in (*PARTS, most):
+        part = min(upto, most) - done
+        bounds = (f"--max-count={part}", f"--skip={done}")
+        logged = git.run([*how, *bounds, "--", *paths], root).stdout if part > 0 else ""
+        # Before the files of a merge git has one NUL more, and no line end.
+        commits = list(git.parse_log(logged.replace("\0\0::", "\0\n::"), 3))
+        reader.read(blob for commit in commits for _, blob in _blobs_of(commit))
+        for commit in commits:
+            day, author, commit_id = commit.fields
+            *parents, files = _sides(reader, commit)
+            yield Revision(
+                commit=commit_id[:short],
+                date=day,
+                author=author,
+                parents=tuple(parents),
+                files=files,
+            )
+        done += part
+        if len(commits) < part:
+            return
 
-    wanted = []
-    for commit in commits:
-        names = [path for path in commit.names if "\n" not in path]
-        wanted += [(commit.fields[0], path) for path in names]
-    texts = defaultdict[str, dict[str, str]](dict)
-    blobs = branch_diff.blobs(root, wanted)
-    last = dict[str, str]()
-    for (commit_id, path), text in zip(wanted, blobs, strict=True):
-        piece = _piece(text, name)
-        if not name or piece != last.get(path, ""):
-            texts[commit_id][path] = last[path] = piece
 
-    for commit in commits:
-        commit_id, short, day, author = commit.fields
-        yield Revision(commit=short, date=day, author=author, texts=texts[commit_id])
-    current = {path: _piece(_text_now(root, path), name) for path in paths}
-    yield Revision(commit="", date="", author=NOT_YET, texts=current)
+class _Blobs:
+    """Memory files by their blobs, of one entry (all for "") no more than its text."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.root = root
+        self.name = name
+        self.texts: dict[str, str] = {}
+        self.parse = lru_cache(maxsize=256)(parse)
+
+    def read(self, wanted: Iterable[str]) -> None:
+        """Ask git for the blobs that are not known yet, all at once."""
+        new = [blob for blob in dict.fromkeys(wanted) if blob not in self.texts]
+        # All zeros stand for no file: git says that it has none of that name.
+        texts = branch_diff.blobs(self.root, new)
+        for blob, text in zip(new, texts, strict=True):
+            self.texts[blob] = _piece(text, self.name)
+
+    def files(self, named: Iterable[tuple[str, str]]) -> dict[str, MemoryFile]:
+        """By path, the file that a blob is."""
+        rows = list(named)
+        self.read(blob for _, blob in rows)
+        return {path: self.parse(self.texts[blob], path) for path, blob in rows}
+
+
+def _blobs_of(commit: git.Logged) -> Iterator[tuple[str, str]]:
+    """(path, blob) of each file that a commit touched: as it was with each of its
+    parents, and as it is."""
+    for row, path in zip(commit.names[::2], commit.names[1::2], strict=False):
+        sides = row.count(":") + 1
+        for blob in row.split(" ")[sides : 2 * sides]:
+            yield path, blob
+
+
+def _sides(reader: _Blobs, commit: git.Logged) -> list[dict[str, MemoryFile]]:
+    """The files that a commit touched, by parent, and as it left them. What says the
+    same of the entry on all sides is left out."""
+    blobs = defaultdict[str, list[str]](list)
+    for path, blob in _blobs_of(commit):
+        blobs[path].append(blob)
+    changed = {
+        path: row
+        for path, row in blobs.items()
+        if len({reader.texts[blob] for blob in row}) > 1
+    }
+    width = max(map(len, blobs.values()), default=2)
+    return [
+        reader.files((path, row[side]) for path, row in changed.items())
+        for side in range(width)
+    ]
 
 
 def _text_now(root: Path, path: str) -> str:

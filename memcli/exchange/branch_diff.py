@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -231,10 +231,9 @@ def _text(root: Path, commit: str, name: str) -> str:
     return read_text(path, root).replace("\r\n", "\n") if there else ""
 
 
-def blobs(root: Path, wanted: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The text of each (commit, path), "" where it was not there. Git is asked by
-    lines, so a name that holds a line end is not asked for."""
-    names = [f"{commit}:./{path}" for commit, path in wanted]
+def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
+    """The text of each blob (`COMMIT:./PATH`, or its own name), "" where it is none.
+    Git is asked by lines, so a name that holds a line end is not asked for."""
     for start in range(0, len(names), AT_ONCE):
         some = names[start : start + AT_ONCE]
         asked = "".join(f"{name}\n" for name in some if "\n" not in name)
@@ -479,8 +478,9 @@ def _laid_out(root: Path, commit: str) -> Path:
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
     rows = _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
     names = (row.partition("\t")[2] for row in rows if row.startswith("100"))
-    wanted = [(commit, name) for name in names if _is_read(name)]
-    for (_, name), text in zip(wanted, blobs(root, wanted), strict=True):
+    read = [name for name in names if _is_read(name)]
+    wanted = [f"{commit}:./{name}" for name in read]
+    for name, text in zip(read, blobs(root, wanted), strict=True):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text, encoding="utf-8", newline="")
     (made / ".mem.toml").touch()  # what makes it a root

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from memcli.commands.edit import EditReport
     from memcli.commands.forget import ForgottenReport
     from memcli.commands.history import ForgetReport
-    from memcli.commands.log import LogReport
+    from memcli.commands.log import LifeStory
     from memcli.commands.retire import RetireReport
     from memcli.commands.show import ListReport, ShowReport
     from memcli.commands.told import ToldReport
@@ -224,20 +225,19 @@ def why_text(report: WhyReport) -> str:
     return for_display("\n".join(lines))
 
 
-def log_text(report: LogReport) -> str:
-    """A line for each thing that happened, the newest first."""
-    known = ", ".join([f"id {report.id[:8]}", *report.related])
-    head = for_display(f"{report.title} ({known})")
-    rows = []
-    for row in report.rows:
+def log_lines(story: LifeStory) -> Iterator[str]:
+    """A line for each thing that happened, the newest first, as it is found."""
+    known = ", ".join([f"id {story.id[:8]}", *story.related])
+    head = for_display(f"{story.title} ({known})")
+    wide = columns(sys.stdout)
+    yield from hung(head, 2) if wide else [head]
+    for row in story.rows:
         when = (row.commit or "-", row.date or "now")
-        rows.append((*when, row.author, row.what, row.detail, row.path))
-    if not columns(sys.stdout):
-        return f"{head}\n{table(rows, ())}"
-    lines = hung(head, 2)
-    for cells in rows:
-        lines += hung(for_display("  ".join(filter(None, cells))), 2)
-    return "\n".join(lines)
+        cells = (*when, row.author, row.what, row.detail, row.path)
+        if wide:
+            yield from hung(for_display("  ".join(filter(None, cells))), 2)
+        else:
+            yield table([cells], ())
 
 
 def doc_text(doc: Doc) -> str:

@@ -72,9 +72,9 @@ def test_log_and_a_past_moment_survive_names_with_line_ends(zebra: Project) -> N
     past = zebra.mem("recall", "stripes", "--at", "HEAD", "--json")
     assert [hit["title"] for hit in past.json["hits"]] == ["Zebra"]
     wanted = [
-        ("HEAD", "a\nHEAD:./zebra.py"),
-        ("HEAD", "none blob 3"),
-        ("HEAD", "zebra.py"),
+        "HEAD:./a\nHEAD:./zebra.py",
+        "HEAD:./none blob 3",
+        "HEAD:./zebra.py",
     ]
     texts = ["", "", "stripes = 1\n"]
     assert list(branch_diff.blobs(zebra.root, wanted)) == texts

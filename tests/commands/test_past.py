@@ -47,6 +47,41 @@ def test_log_tells_a_life(project: Project) -> None:
     assert "no entry had that id" in unknown.err
 
 
+def test_log_holds_a_commit_against_its_parents(project: Project) -> None:
+    """What one branch lacks is not removed and added again; what a merge itself did is
+    said to be of the merge; a renamed file is a move."""
+    text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
+    path = project.write("MEMORY.md", text)
+    project.commit("start")
+    project.git("branch", "side")
+    path.write_text(text.replace("30", "50"))
+    project.commit("fifty")
+    project.git("checkout", "-q", "side")
+    path.write_text(project.entry("Other", "Not of the cart.", id="b2c3d4e5") + text)
+    project.commit("another entry")
+    path.write_text(path.read_text().replace("30", "40"))
+    project.commit("forty")
+    project.git("checkout", "-q", "-")
+    project.git("merge", "-q", "-s", "ours", "--no-commit", "side")
+    path.write_text(text.replace("30", "45"))
+    project.commit("merged")
+    (project.root / "tasks").mkdir()
+    project.git("mv", "MEMORY.md", "tasks/notes.md")
+    project.commit("renamed")
+    rows = project.mem("log", "a1b2", "--json").json["rows"]
+    assert [(row["what"], row["detail"]) for row in rows] == [
+        ("moved", "from MEMORY.md"),
+        ("changed", "body, in a merge"),
+        ("changed", "body"),
+        ("changed", "body"),
+        ("added", ""),
+    ]
+    told = [
+        row["what"] for row in project.mem("log", "b2c3d4e5", "--json").json["rows"]
+    ]
+    assert "added" in told and "changed" not in told
+
+
 def test_as_of_a_moment(project: Project) -> None:
     """A commit, a day; nothing in the tree changes, and a later word is not known."""
     lived(project)
