@@ -139,8 +139,9 @@ def likely_secrets(text: str, low: str) -> Iterator[Span]:
     words = [word for word in HINTS if word in low]
     if not words:
         return
-    for found in _named_hex().finditer(text):
-        yield Span("api-key", found.start(1), found.end(1))
+    if regex(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}").search(text):
+        for found in _named_hex().finditer(text):
+            yield Span("api-key", found.start(1), found.end(1))
     places = sorted(m.start() for word in words for m in regex(word).finditer(low))
     # how far was looked: with a word for passwords, and without
     done = {True: 0, False: 0}
@@ -176,7 +177,6 @@ def _end_of_table(text: str, end: int) -> int:
 
 
 def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[Span]:
-    is_public = _public().search(text, start, end) is not None
     for word in _word().finditer(text, start, end):
         if len(word[0]) < 7 or "://" in word[0]:
             continue
@@ -184,9 +184,13 @@ def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[
             value = text[begin:finish]
             if _is_signed(value):
                 yield Span("password", begin, finish)
-            elif not is_public and _is_mixed(value):
+            elif _is_mixed(value) and not _public().search(text, start, end):
                 yield Span("api-token", begin, finish)
-            elif is_password and not is_public and _is_picked(value):
+            elif (
+                is_password
+                and _is_picked(value)
+                and not _public().search(text, start, end)
+            ):
                 yield Span("password", begin, finish)
             else:
                 continue
@@ -240,6 +244,10 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_picked(value: str) -> bool:
+    # few words get further: what is small, with digits at its end alone, is a name
+    is_small = value.islower() and value.isalnum()
+    if is_small and not regex(r"[a-z][0134]+[a-z]").search(value):
+        return False
     if not _picked().fullmatch(value) or _notation().fullmatch(value):
         return False
     if regex(r"[0-9a-f-]{7,64}|[\d.:-]+[a-z]?").fullmatch(value):
