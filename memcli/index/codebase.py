@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -403,7 +402,7 @@ def _ignored(tree: Codebase, folders: Iterable[str]) -> set[str]:
     return {
         folder
         for pattern, folder in zip(fields[2::4], fields[3::4], strict=False)
-        if fnmatch(_last_part(folder), _last_part(pattern))
+        if globs.matches(_last_part(pattern), _last_part(folder))
     }
 
 

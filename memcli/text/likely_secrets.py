@@ -34,14 +34,15 @@ LONGEST = 2000
 
 @verbose(ignore_case=True)
 def _access() -> str:
-    """Words that say that a line is about access."""
+    """Words that say that a line is about access; one that runs on in digits and letters
+    is a name itself (token3x46)."""
     return r"""
         (?<![a-z])
         (?: (?P<password>
               (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk ) (?![a-z])
             | creds? (?![a-z]) | credentials? | auth (?![a-z]) | secrets? (?![a-z])
             | tokens? (?![a-z]) | login (?![a-z]) | wi-?fi | dsn
-            | unlock | clave (?![a-z]) | community )
+            | unlock | clave (?![a-z]) | community ) (?! \d+ [a-z] )
           | users? (?:name)? (?![a-z]) | account | basic | proxy | admin (?![a-z])
           | root (?![a-z]) | connect | vault | salt (?![a-z]) | seed (?![a-z])
           | keys? (?![a-z]) )

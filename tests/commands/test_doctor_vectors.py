@@ -4,10 +4,12 @@ the way out."""
 import os
 import socket
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from memcli.index import whole
 from memcli.providers.embed import http
 from tests.conftest import Project
 from tests.providers.embed.server import HANG, openai, serving
@@ -23,10 +25,11 @@ def row(
 
 
 def vectors_of(project: Project, statement: str) -> None:
-    db = sqlite3.connect(project.root / ".memory.db")
-    with db:
-        db.execute(statement)
-    db.close()
+    """Change the index as `mem` would."""
+    path = project.root / ".memory.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(statement)
+        whole.note(database, path)
 
 
 @pytest.fixture

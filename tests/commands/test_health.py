@@ -5,6 +5,7 @@ from contextlib import closing
 from typing import Any
 
 from memcli.app import Options, opened
+from memcli.index import whole
 from memcli.storage.files import state_dir
 from memcli.storage.state import SessionLog, Turns
 from tests.conftest import Project
@@ -91,6 +92,7 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
         sqlite3.connect(project.root / ".memory.db", isolation_level=None)
     ) as db:
         db.execute("DELETE FROM chunks WHERE entry IN ('e1', 'e2')")
+        whole.note(db, project.root / ".memory.db")
     lost = found_by(project)["metrics"]["coverage"]
     assert lost["value"] == 50
     assert "2 of 4 entries" in lost["reason"]
