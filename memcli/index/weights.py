@@ -40,7 +40,7 @@ LENGTH: Final = 0.35  # how much a part counts less for being long; FTS5's .75 p
 SAID_BESIDE: Final = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
 ALIKE: Final = 0.2  # cosine of words from which two are about one thing
-FULL: Final = 17.0  # points above the background that are as strong as any need be
+FULL: Final = 24.0  # points above the background that are as strong as any need be
 GATE: Final = 0.15  # strength from which on a hit is shown: 21 of 100 unrelated prompts
 # have as much, each of 31 decisions has more
 COVERED: Final = 0.5  # share of the task from which on it is shown all the same

@@ -237,7 +237,7 @@ WHY = (
     ("", WHY, "thanks, that looks lovely", ""),
     ("", "src/shop/core.py: make messages verbose", "rename foo to bar in src/shop/core.py", ""),
     ("", "Quarterly invoices of dormant tenants fall back to the yearly table",
-     "quarterly invoices fail for dormant tenants: which table?", "yearly table"),
+     "quarterly invoices of dormant tenants fail: which table do they fall back to?", "yearly table"),
     ("", "Quarterly invoices skip dormant tenants entirely",
      "why do quarterly invoices skip dormant tenants entirely?", ""),
 ])  # fmt: skip
