@@ -4,6 +4,7 @@ import inspect
 import os
 import subprocess
 import sys
+import time
 from itertools import groupby, pairwise
 from pathlib import Path
 from types import FrameType
@@ -55,7 +56,9 @@ def test_a_question_goes_down_and_comes_back(project: Project) -> None:
     row."""
     for at in range(8):
         text = project.entry(f"Chain {at}", f"Oil chain {at} every month.")
-        project.write(f".claude/memory/{at}.md", text)
+        path = project.write(f".claude/memory/{at}.md", text)
+        # a file of this very moment is read again at the next call
+        os.utime(path, (time.time() - 3600,) * 2)
     commit = ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm")
     subprocess.run(["git", "add", "-A"], cwd=project.root, check=True)
     subprocess.run(
