@@ -84,7 +84,8 @@ def init(
         learn_with=_learner(mem, learn_with, asks=asks),
     )
     _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
-    if asks and (history or _wants_history(mem)):
+    wants = history or everything
+    if asks and (wants or _wants_history(mem)):
         add_history(mem, progress)
 
 

@@ -368,6 +368,18 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
+def test_all_has_history_without_being_asked(project: Project) -> None:
+    """And what it removes names what of it stays."""
+    project.write("README.md", "A shop.\n")
+    project.commit("The cart is emptied at midnight")
+    done = project.mem("init", "--all")
+    assert "1 commit" in done.out
+    assert "emptied at midnight" in project.mem("recall", "when is the cart emptied").out
+    left = project.mem("init", "--all", "--remove")
+    assert "history of this repository stays" in left.err
+    assert "mem forget --all" in left.err
+
+
 def test_hooks_that_are_committed_call_mem_by_name(
     project: Project, noted: Path
 ) -> None:
