@@ -374,7 +374,9 @@ def test_all_has_history_without_being_asked(project: Project) -> None:
     project.commit("The cart is emptied at midnight")
     done = project.mem("init", "--all")
     assert "1 commit" in done.out
-    assert "emptied at midnight" in project.mem("recall", "when is the cart emptied").out
+    assert (
+        "emptied at midnight" in project.mem("recall", "when is the cart emptied").out
+    )
     left = project.mem("init", "--all", "--remove")
     assert "history of this repository stays" in left.err
     assert "mem forget --all" in left.err
