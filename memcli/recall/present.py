@@ -117,7 +117,8 @@ class Showing:
         facts = list(self._facts(candidate))
         if short:
             title = title.rpartition(" > ")[2]
-            facts = facts[-2:]
+            # an agent must not go by what the code has outrun
+            facts = [*self._outdated(candidate), *facts[-2:]]
         text = body_of(text, candidate.title)
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         return budget.heading(title, facts), text.strip("\n")

@@ -378,3 +378,19 @@ def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
     assert said["hookEventName"] == "PostToolUseFailure"
     assert told(call(project, "tool-failed", **failed)) == ""
     assert "npm failed" in project.mem("told").out
+
+
+def test_a_prompt_is_told_what_the_code_has_outrun(project: Project) -> None:
+    """With the commit and the new name, as recall says it."""
+    project.write("src/totals.py", "RATE = 19\n")
+    text = "The VAT of the totals is rounded in src/totals.py, once per line."
+    project.write("MEMORY.md", project.entry("Round VAT in `src/totals.py`", text))
+    project.commit("Totals")
+    project.mem("index")
+    (project.root / "src" / "totals.py").rename(project.root / "src" / "invoice.py")
+    project.commit("Move the totals")
+    project.mem("index")
+    done = call(project, "prompt", prompt="where is the VAT of totals rounded per line?")
+    told = done.json["hookSpecificOutput"]["additionalContext"]
+    assert "gone since" in told
+    assert "now src/invoice.py" in told
