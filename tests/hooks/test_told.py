@@ -390,7 +390,9 @@ def test_a_prompt_is_told_what_the_code_has_outrun(project: Project) -> None:
     (project.root / "src" / "totals.py").rename(project.root / "src" / "invoice.py")
     project.commit("Move the totals")
     project.mem("index")
-    done = call(project, "prompt", prompt="where is the VAT of totals rounded per line?")
+    done = call(
+        project, "prompt", prompt="where is the VAT of totals rounded per line?"
+    )
     told = done.json["hookSpecificOutput"]["additionalContext"]
     assert "gone since" in told
     assert "now src/invoice.py" in told
