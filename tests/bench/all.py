@@ -1,0 +1,213 @@
+"""Every figure of the pages that can be made without the network.
+
+    python -m tests.bench.all [SECTION...] [--runs 9] [--sizes 1000,10000]
+
+measures the sections of `tests.bench.figures`, all or those named, and writes them to
+docs/figures.json with commit and date; `python -m tests.docs.generate` puts them into the
+pages. Times are of the processor unless a name says otherwise: run it on a quiet
+machine."""
+
+import argparse
+import importlib.metadata
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench import figures, speed
+from tests.bench.corpus import texts, write_tree
+from tests.history import test_changes as changes
+from tests.similarity import test_duplicates as duplicates
+
+NOTES = 1_000
+QUESTIONS = 40
+WORDS_ASKED = 5
+HOOK_SIZES = (50, 5_000, 10_000)
+WORDS = speed.Arm("", "none")
+VECTORS = speed.Arm("", "local")
+ARMS = {"words": WORDS, "vectors": VECTORS}
+MEGABYTE = 1024 * 1024
+BLOCK = 4096  # what a file takes on most disks is a multiple of it
+
+
+def install(_given: argparse.Namespace) -> dict[str, Any]:
+    """Packages of a plain install, and the MB they take on a disk before Python compiles
+    them."""
+    names = set(_needed("memfiles"))
+    paths = [path for name in names - {"memfiles"} for path in _installed(name)]
+    paths += (figures.ROOT / "memcli").rglob("*")
+    blocks = sum(
+        -(-path.stat().st_size // BLOCK)
+        for path in paths
+        if path.is_file() and path.suffix != ".pyc"
+    )
+    return {
+        "packages": len(names),
+        "megabytes": round(blocks * BLOCK / MEGABYTE),
+    }
+
+
+def _needed(name: str, seen: set[str] | None = None) -> Iterator[str]:
+    """A package and everything that it requires without an extra."""
+    seen = set() if seen is None else seen
+    if name in seen:
+        return
+    seen.add(name)
+    yield name
+    for line in importlib.metadata.requires(name) or ():
+        requirement, _, condition = line.partition(";")
+        if "extra ==" in condition or not _applies(condition):
+            continue
+        found = re.match(r"[\w.-]+", requirement)
+        assert found is not None
+        yield from _needed(_canonical(found[0]), seen)
+
+
+def _applies(condition: str) -> bool:
+    from pip._vendor.packaging.markers import Marker
+
+    return not condition.strip() or bool(Marker(condition.strip()).evaluate())
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _installed(name: str) -> list[Path]:
+    return [
+        Path(str(file.locate())) for file in importlib.metadata.files(name) or ()
+    ]
+
+
+def notes(_given: argparse.Namespace) -> dict[str, Any]:
+    """The first answer from a thousand notes, each a file, in seconds of the clock, and
+    of forty questions of five of their words those with the note among ten."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="mem-notes-") as name:
+        root = Path(name) / "root"
+        write_tree(root, NOTES, "one")
+        for arm_name, arm in ARMS.items():
+            environ = arm.environ(Path(name))
+            first = speed.cost([*arm.command, "recall", speed.QUERY], environ, root)
+            found[arm_name] = {
+                "first answer, s": round(first.seconds, 1),
+                "right": sum(_is_found(arm, environ, root, *case) for case in _asked()),
+            }
+    return {"questions": QUESTIONS, **found}
+
+
+def _asked() -> Iterator[tuple[str, str]]:
+    """(question, title of the note that answers it)."""
+    dice = random.Random(3)
+    for title, body in dice.sample(list(texts(NOTES)), QUESTIONS):
+        words = sorted(set(re.findall(r"\w{4,}", body.lower())))
+        yield " ".join(dice.sample(words, WORDS_ASKED)), title
+
+
+def _is_found(
+    arm: speed.Arm, environ: Mapping[str, str], root: Path, question: str, title: str
+) -> bool:
+    asked = [*arm.command, "recall", "--ranked", "--json", "--limit", "10", question]
+    done = subprocess.run(
+        asked, env=environ, cwd=root, capture_output=True, text=True, check=True
+    )
+    return title in [hit["title"] for hit in json.loads(done.stdout)["hits"]]
+
+
+def commands(given: argparse.Namespace) -> dict[str, Any]:
+    """Commands as multiples of what plain SQLite does, by size and arm."""
+    return {
+        str(size): _ratios(
+            speed.measure(size, "many", list(ARMS.values()), given.runs, hooks=False)
+        )
+        for size in map(int, given.sizes.split(","))
+    }
+
+
+def hooks(given: argparse.Namespace) -> dict[str, Any]:
+    """Hooks as multiples of `import sqlite3`, by size and arm."""
+    return {
+        str(size): _ratios(
+            speed.measure(size, "many", list(ARMS.values()), given.runs, hooks=True)
+        )
+        for size in HOOK_SIZES
+    }
+
+
+def _ratios(costs: speed.Costs) -> dict[str, dict[str, dict[str, float]]]:
+    """For each command and arm: times its floor, ms of the processor, MB at its peak."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for arm_name, arm in ARMS.items():
+        for (measured, command), took in costs.items():
+            if measured != arm:
+                continue
+            floor = costs[None, speed.FLOORS.get(command, "import sqlite3")]
+            found.setdefault(command, {})[arm_name] = {
+                "times": round(took.worked / floor.worked, 2),
+                "ms": round(1000 * took.worked),
+                "MB": round(took.memory),
+            }
+    return found
+
+
+def changed(_given: argparse.Namespace) -> dict[str, Any]:
+    """Of changes the newer leads, of mentions it is marked as newer."""
+    found = {}
+    cases = changes.cases()
+    with tempfile.TemporaryDirectory(prefix="mem-changes-") as name:
+        answers = changes.answers(cases, Path(name))
+    for kind, wanted in (("changed", "leads"), ("mentioned", "marked")):
+        rows = [
+            getattr(answer, wanted)
+            for case, answer in zip(cases, answers, strict=True)
+            if case.kind == kind
+        ]
+        found[kind] = {wanted: sum(rows), "of": len(rows)}
+    return found
+
+
+def merged(_given: argparse.Namespace) -> dict[str, Any]:
+    """Of pairs that say the same, and of pairs that must stay apart, those merged."""
+    same = [duplicates.near(first, second) for first, second in duplicates.MERGE]
+    apart = [*duplicates.APART, *duplicates.CONTRADICT, *duplicates.AGREE]
+    wrong = [duplicates.near(*row[:2]) for row in apart]
+    return {
+        "say the same": {"merged": sum(same), "of": len(same)},
+        "must stay apart": {"merged": sum(wrong), "of": len(wrong)},
+    }
+
+
+MEASURES: Mapping[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "install": install,
+    "notes": notes,
+    "commands": commands,
+    "hooks": hooks,
+    "changes": changed,
+    "duplicates": merged,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help="default: all")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--sizes", default="1000,10000")
+    given = parser.parse_args(arguments)
+    unknown = set(given.sections) - set(MEASURES)
+    if unknown:
+        parser.error(f"no such section: {', '.join(sorted(unknown))}")
+    for name in given.sections or MEASURES:
+        print(f"{name} ...", flush=True)
+        values = MEASURES[name](given)
+        figures.save(name, values)
+        print(json.dumps(values, indent=1), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

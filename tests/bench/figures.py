@@ -1,0 +1,142 @@
+"""Figures of the pages: measured by `tests.bench.all`, kept in docs/figures.json.
+
+A figure is true of the code that was measured. So each section of the file has the digest
+of that code, and a page says of a section whose code has changed since that it is of an
+earlier state."""
+
+import ast
+import datetime
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "docs" / "figures.json"
+
+
+class Section(NamedTuple):
+    """What a section of figures measures.
+
+    `code` are patterns of files below the repository whose content decides the figures,
+    `fitted` tells whether something was chosen on the data they are of."""
+
+    title: str
+    code: tuple[str, ...]
+    fitted: bool = False
+
+
+SEARCH = (
+    "memcli/app.py",
+    "memcli/commands/recall.py",
+    "memcli/index/**/*",
+    "memcli/memory/**/*.py",
+    "memcli/project/**/*.py",
+    "memcli/providers/embed/**/*",
+    "memcli/recall/**/*",
+    "memcli/storage/**/*.py",
+    "memcli/text/**/*.py",
+)
+SECTIONS: Mapping[str, Section] = {
+    "install": Section("What an install takes", ("pyproject.toml",)),
+    "notes": Section("A thousand notes, each a file", SEARCH),
+    "commands": Section("Commands beside plain SQLite", SEARCH),
+    "hooks": Section("Hooks", (*SEARCH, "memcli/hooks/**/*", "memcli/history/**/*")),
+    "changes": Section(
+        "A later session or commit changes what was decided",
+        ("memcli/history/**/*", "memcli/recall/**/*", "tests/history/changes.txt"),
+        fitted=True,
+    ),
+    "duplicates": Section(
+        "Pairs of engineering sentences",
+        ("memcli/similarity/**/*", "memcli/compaction/**/*", "tests/data/pairs.jsonl"),
+        fitted=True,
+    ),
+}
+
+
+def digest(section: str) -> str:
+    """What the measured code is, whatever its comments and line breaks."""
+    total = hashlib.sha256()
+    for path in sorted(_files(SECTIONS[section].code)):
+        total.update(path.relative_to(ROOT).as_posix().encode())
+        total.update(_content(path))
+    return total.hexdigest()[:16]
+
+
+def _files(patterns: Iterable[str]) -> Iterator[Path]:
+    for pattern in patterns:
+        for path in ROOT.glob(pattern):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def _content(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.suffix != ".py":
+        return content
+    tree = ast.parse(content)
+    for node in ast.walk(tree):
+        _without_docstring(node)
+    return ast.dump(tree).encode()
+
+
+def _without_docstring(node: ast.AST) -> None:
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    if isinstance(node, documented) and ast.get_docstring(node) is not None:
+        node.body = node.body[1:]
+
+
+def load() -> dict[str, Any]:
+    """Every section that was measured, by its name."""
+    if not DATA.exists():
+        return {}
+    measured: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
+    return measured
+
+
+def save(section: str, values: Mapping[str, Any]) -> None:
+    """Put the figures of a section into the file, with what they are of."""
+    measured = load()
+    measured[section] = {
+        "commit": _commit(),
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+        "code": digest(section),
+        "values": values,
+    }
+    text = json.dumps(measured, indent=1, sort_keys=True, ensure_ascii=False)
+    DATA.write_text(text + "\n", encoding="utf-8")
+
+
+def _commit() -> str:
+    asked = ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(
+        asked, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def state(section: str) -> str:
+    """The sentence that says what the figures of a section are of."""
+    measured = load()[section]
+    words = [f"Measured on {measured['date']} at {measured['commit']}"]
+    words.append(f", load {measured['load']}.")
+    if SECTIONS[section].fitted:
+        words.append(" *Fitted*: part of the cases was seen while choosing.")
+    if measured["code"] != digest(section):
+        words.append(" **Of an earlier state**: the code it measures has changed since.")
+    return "".join(words)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of Markdown, figures to the right."""
+    lines = [_row(heads), "| --- |" + " --: |" * (len(heads) - 1)]
+    lines += [_row(row) for row in rows]
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[object]) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
