@@ -226,26 +226,9 @@ class Search:
     def _lend(self, task: str, matches: dict[str, Match]) -> None:
         if not self.config.context or not matches:
             return
-        groups = {entry: _group(self.chosen[entry]) for entry in matches}
-        rich = {
-            entry: match.relevance
-            for entry, match in matches.items()
-            if match.relevance >= LENDS
-        }
-        best = top(rich, LENDERS)
-        lenders = [entry for entry in best if groups[entry] is not None]
-        sides = self.source.beside([self.chosen[entry] for entry in lenders])
-        beside = {
-            entry: [
-                (other, distance)
-                for side in own
-                for distance, other in enumerate(side, 1)
-                if groups.get(other) == groups[entry] and other != entry
-            ]
-            for entry, own in zip(lenders, sides, strict=True)
-        }
-        near = {other for others in beside.values() for other, _ in others}
         own = {entry: match.relevance for entry, match in matches.items()}
+        beside = self._beside(own)
+        near = {other for others in beside.values() for other, _ in others}
         titles = fusion.titles(
             task, [(entry, self.chosen[entry].title) for entry in near]
         )
@@ -258,14 +241,24 @@ class Search:
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
             lent = (relevance - own[entry]) / most
-            m = matches[entry]
-            matches[entry] = Match(
-                relevance=relevance / most,
-                lexical=m.lexical,
-                cosine=m.cosine,
-                lent=lent,
-                words=m.words,
+            matches[entry] = matches[entry]._replace(
+                relevance=relevance / most, lent=lent
             )
+
+    def _beside(self, own: dict[str, float]) -> dict[str, list[tuple[str, int]]]:
+        """What was written together with each of the best, and how far from it."""
+        groups = {entry: _group(self.chosen[entry]) for entry in own}
+        rich = {entry: value for entry, value in own.items() if value >= LENDS}
+        lenders = [entry for entry in top(rich, LENDERS) if groups[entry] is not None]
+        places = self.source.beside([self.chosen[entry] for entry in lenders])
+        found: dict[str, list[tuple[str, int]]] = {}
+        for entry, sides in zip(lenders, places, strict=True):
+            together = found[entry] = []
+            for side in sides:
+                for distance, other in enumerate(side, 1):
+                    if groups.get(other) == groups[entry] and other != entry:
+                        together.append((other, distance))
+        return found
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
