@@ -40,10 +40,10 @@ _mem() {
         ;;
     recall)
         case $prev in
-        --limit | --max-tokens | --walk | --session | --project | --agent | --at | --job | --task | --tag | --since | --until) : ;;
+        --limit | --max-tokens | --session | --project | --agent | --at | --job | --task | --tag | --since | --until) : ;;
         --format) _mem_words "auto text prompt json" ;;
         --detail) _mem_words "auto none high" ;;
-        --ids-out | --path) _mem_files -f ;;
+        --out | --path) _mem_files -f ;;
         --history) _mem_words "auto only off" ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
@@ -52,7 +52,7 @@ _mem() {
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --walk --format --explain --ranked --detail --session --ids-out --no-refresh --history --exit-code --shared --project --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --format --explain --ranked --detail --session --out --no-refresh --history --exit-code --shared --project --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
@@ -86,7 +86,7 @@ _mem() {
         ;;
     list)
         case $prev in
-        --recent | --at | --job | --task | --tag | --since | --until) : ;;
+        --limit | --at | --job | --task | --tag | --since | --until) : ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
@@ -95,7 +95,7 @@ _mem() {
         --path) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--recent --explain --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --explain --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     browse)
@@ -230,16 +230,16 @@ _mem() {
         --job | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "specification planning design implementation review maintenance unknown --job --detect-only --allow-loss --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "specification planning design implementation review maintenance unknown --job --check --allow-loss --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     health)
         case $prev in
-        --html) _mem_files -f ;;
+        --out) _mem_files -f ;;
         --min) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--history --html --min --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--history --out --min --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     doctor)

@@ -15,7 +15,14 @@ from tests.conftest import Project
 from tests.drills import crash, crowd, play
 
 HERE = Path(__file__).parents[1]
-QUICK = ("add", "compact", "undo", "extract", "merge-driver")
+QUICK = (
+    "add",
+    "compact",
+    "undo",
+    "extract",
+    "merge-driver",
+    "hook session-end",
+)
 
 
 def drilled(name: str, *arguments: str) -> str:
@@ -31,9 +38,9 @@ def drilled(name: str, *arguments: str) -> str:
 def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
     """Writing verbs killed at steps of their writes and at random instants."""
     only = [word for verb in QUICK for word in ("--only", verb)]
-    said = drilled("crash", "--kills", "20", "--files", "10", "--seed", "3", *only)
+    said = drilled("crash", "--kills", "24", "--files", "10", "--seed", "3", *only)
     assert (
-        said.startswith("20 kills of 5 verbs over 10 files:") and "0 failures" in said
+        said.startswith("24 kills of 6 verbs over 10 files:") and "0 failures" in said
     )
 
 

@@ -50,7 +50,6 @@ def recall(
     ),
     limit: Number = setting("--limit", "Most ranked hits."),
     max_tokens: Number = setting("--max-tokens", "Most tokens of all; 0: no limit."),
-    walk: Number = setting("--walk", "Add what is N edges away from hits."),
     format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
     explain: bool = flag("--explain", "Show the factors of every score."),
     ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
@@ -58,7 +57,9 @@ def recall(
         "WHEN", "Details of episodes: auto, none or high.", default="auto"
     ),
     session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
-    ids_out: str = option("FILE", "Write the shown ids, one a line.", panel=SCRIPTS),
+    ids_out: str = option(
+        "FILE", "Write the shown ids, one a line.", "--out", panel=SCRIPTS
+    ),
     no_refresh: bool = flag(
         "--no-refresh", "Answer from the index as it is.", panel=SCRIPTS
     ),
@@ -77,7 +78,7 @@ def recall(
     from memcli.cli import fast
     from memcli.recall.answer import RecallRequest
 
-    numbers = {"limit": limit, "max_tokens": max_tokens, "walk": walk}
+    numbers = {"limit": limit, "max_tokens": max_tokens}
     given = {name: number for name, number in numbers.items() if number is not None}
     sets = tuple(f"{name}={number}" for name, number in given.items())
     request = RecallRequest(
@@ -223,7 +224,7 @@ def show_entry(
 def list_entries(
     mem: App,
     filters: Filters,
-    recent: Number = number("--recent", "Only the newest N.", 1, 1_000_000, whole=True),
+    recent: Number = number("--limit", "Only the newest N.", 1, 1_000_000, whole=True),
     explain: bool = flag("--explain", "What each weighs by importance, age and use."),
     at: str = AT,
 ) -> None:

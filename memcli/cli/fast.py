@@ -184,7 +184,7 @@ _VALUES = {
     "--session": "session",
     "--history": "history",
 }
-NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens", "--walk": "walk"}
+NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens"}
 """Options that are keys of the configuration for one run."""
 
 

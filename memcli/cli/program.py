@@ -14,7 +14,7 @@ from memcli import __version__
 from memcli.cli import options
 from memcli.cli.boundary import fail, guarded
 from memcli.errors import UsageError
-from memcli.views.text import columns, put
+from memcli.views.text import columns, put, say
 
 GROUPS = {
     "Everyday": "recall add edit show list browse retire restore undo told why log forget",
@@ -27,6 +27,13 @@ GROUPS = {
 }
 """The commands as `mem --help` lists them. A group has a module of its name here, with
 the signatures, and one in `views`, with the words."""
+RENAMED = {
+    "recall": {"--walk": "--set walk={}", "--ids-out": "--out {}"},
+    "list": {"--recent": "--limit {}"},
+    "retire-stage": {"--detect-only": "--check"},
+    "health": {"--html": "--out {}"},
+}
+"""By command, options of earlier versions, and what each is written as now."""
 LEAST_HELP = 52  # help is written for this width at least, unless it is told another
 
 
@@ -104,11 +111,32 @@ def run(arguments: Sequence[str]) -> int:
             if type(error).__name__ == "NoArgsIsHelpError":
                 put(error.format_message())
                 return UsageError.code
+            if renewed := _renewed(error, arguments):
+                return run(renewed)
             return fail(UsageError.code, *_explained(error, arguments))
         except typer.Abort:
             raise KeyboardInterrupt from None
 
     return guarded(work)
+
+
+def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
+    """The line with a renamed option as it is written now, which is said; empty if
+    no renamed option is why it failed."""
+    name = getattr(error, "option_name", "")
+    form = RENAMED.get(arguments[0], {}).get(name, "")
+    typed = [word for word in arguments if word.partition("=")[0] == name]
+    if not form or not typed:
+        return []
+    place = arguments.index(typed[0])
+    rest = list(arguments[place + 1 :])
+    value = typed[0].partition("=")[2]
+    if "{}" in form and not value:
+        value = rest.pop(0) if rest else ""
+    quiet = bool({"-q", "--quiet"} & set(arguments))
+    say(f"mem: {name} is written {form.format('VALUE')} now", quiet=quiet)
+    new = [word.format(value) for word in form.split()]
+    return [*arguments[:place], *new, *rest]
 
 
 def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:

@@ -182,7 +182,7 @@ def retire_stage(
         "[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""
     ),
     job: str = JOB_NAME,
-    detect_only: bool = flag("--detect-only", "Only tell the stage."),
+    detect_only: bool = flag("--check", "Only tell the stage; write nothing."),
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
 ) -> int:
     """Retire what was true for a stage that ended.
@@ -215,7 +215,7 @@ def health(
     mem: App,
     progress: Progress,
     history: bool = flag("--history", "Draw the score by day."),
-    html: str = option("FILE", "Write one self-contained page, too."),
+    html: str = option("FILE", "Write one self-contained page, too.", "--out"),
     least: float | None = number("--min", "Exit 1 when the score is below N.", 0, 100),
 ) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""

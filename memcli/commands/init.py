@@ -123,7 +123,7 @@ def _finish_killed_run(app: App) -> None:
     """Finish what a killed run began: perhaps nothing else is written that would do
     it."""
     app.workspace.recover()
-    sweep([state_dir() / "init"])
+    sweep([state_dir() / "init", state_dir() / "indexes"])
 
 
 def _check_git_dir(top: Path, named: str) -> None:

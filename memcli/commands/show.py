@@ -44,7 +44,7 @@ class ListRow(NamedTuple):
 
 
 class ListReport(NamedTuple):
-    """`total` counts what passed the filters; `rows` may be fewer (`--recent`)."""
+    """`total` counts what passed the filters; `rows` may be fewer (`--limit`)."""
 
     rows: tuple[ListRow, ...]
     total: int

@@ -338,42 +338,56 @@ def add_commits(
     off."""
     top = git.work_tree(root)
     head = git.head_of(top) if top is not None else ""
-    shallow = (
-        top is not None and (git.common_dir(top) or top).joinpath("shallow").is_file()
-    )
+    if top is None or not head:
+        return 0, ""
+    shallow = (git.common_dir(top) or top).joinpath("shallow").is_file()
     deepened = record.note("shallow") and not shallow  # what was missing has come
     known = "" if deepened else record.note("head")
-    count = 0
-    start = 0
-    if top is None or not head or head == known:
+    if head == known:
         return 0, ""
-    straight = (
-        bool(known)
-        and _git(top, "merge-base", "--is-ancestor", known, head) is not None
-    )
-    span = f"{known}..{head}" if straight else head
-    few = "rev-list", "--count", f"--max-count={FEW + 1}", span
-    if only_few and ((known and not straight) or int(_git(top, *few) or FEW + 1) > FEW):
+    ancestor = "merge-base", "--is-ancestor", known, head
+    rewritten = bool(known) and _git(top, *ancestor) is None
+    span = f"{known}..{head}" if known and not rewritten else head
+    if only_few and (rewritten or _many(top, span)):
         return 0, "more commits than a recall adds: mem index --history"
-    while start < most:
-        bounds = f"--max-count={min(BATCH, most - start)}", f"--skip={start}"
-        words = "log", *git.log_format(*_FIELDS), "--no-renames", *bounds, span
-        out = _git(top, *words)
-        if out is None:
+    count = 0
+    done = 0
+    for commits in _batches(top, span, most):
+        if commits is None:
             return count, "git log failed"
-        commits = list(git.parse_log(out, len(_FIELDS)))
         with transaction(record.db):
             count += record.add(filter(None, map(_doc, reversed(commits))))
-        progress(start + len(commits))
-        if len(commits) < min(BATCH, most - start):
-            break
-        start += BATCH
-    if known and not straight:
+        done += len(commits)
+        progress(done)
+    if rewritten:
         reachable = _git(top, "rev-list", f"--max-count={most}", head) or ""
         record.reachable(reachable.split())
     record.keep("head", head)
     record.keep("shallow", "yes" if shallow else "")
     return count, _SHALLOW if shallow else ""
+
+
+def _many(top: Path, span: str) -> bool:
+    """Whether a span has more commits than `FEW`, or git does not say."""
+    few = "rev-list", "--count", f"--max-count={FEW + 1}", span
+    return int(_git(top, *few) or FEW + 1) > FEW
+
+
+def _batches(top: Path, span: str, most: int) -> Iterator[list[git.Logged] | None]:
+    """Up to `most` commits of a span, newest first, `BATCH` at a time; None where git
+    gives up."""
+    for start in range(0, most, BATCH):
+        size = min(BATCH, most - start)
+        bounds = f"--max-count={size}", f"--skip={start}"
+        words = "log", *git.log_format(*_FIELDS), "--no-renames", *bounds, span
+        out = _git(top, *words)
+        if out is None:
+            yield None
+            return
+        commits = list(git.parse_log(out, len(_FIELDS)))
+        yield commits
+        if len(commits) < size:
+            return
 
 
 def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:

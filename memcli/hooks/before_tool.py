@@ -132,11 +132,18 @@ def _is_read(
 ) -> bool:
     """Whether the agent has read what an entry says in what it loads by itself."""
     root = app.project.root or app.project.cwd
-    at_hand = (*tool.files, *tool.reads)
-    names = [name for path in at_hand for name in git.names_of(root, path)]
+    names = [name for path in _opened(call, tool) for name in git.names_of(root, path)]
     read = app.instructions(log, call, names)
     text = app.guarded(lambda: app.index.entries.text(found))
     return read.say(found.title, body_of(text, found.title))
+
+
+def _opened(call: HookCall, tool: ToolCall) -> list[str]:
+    """The files for which the agent loads rules that are bound to paths: those that its
+    own tools read, and nothing that a shell shows or that is new."""
+    if shell_line(call.input):
+        return []
+    return [path for path in (*tool.files, *tool.reads) if os.path.exists(path)]
 
 
 def _line(app: HookApp, found: Candidate, known: InContext) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from memcli.project.config import Config
 from memcli.project.context import Project
 from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES
 from memcli.project.listing import PRIVATE
-from memcli.storage.files import ONE_OF, Unreadable, open_file
+from memcli.storage.files import ONE_OF, Unreadable, open_file, snapshot
 from memcli.storage.state import SessionLog, State, Telling, settled
 
 MOST_BYTES = 10_000_000
@@ -286,6 +286,16 @@ class HookApp(App):
 
     def _left(self) -> None:
         self.late = True
+
+    def of_one_moment(self, work: Callable[[], T]) -> T:
+        """What `work` finds in the index as it is now. SQLite locks the file and looks
+        at its size once, and not in every query."""
+        database = self.index.db
+        # `in_time` may have stopped at any line, and left it open
+        if database.in_transaction:
+            return work()
+        with snapshot(database):
+            return work()
 
     def settled(self, state: State, work: Callable[[State], Told]) -> Told:
         """Say what `work` decides, and then remember it."""

@@ -334,7 +334,9 @@ def chosen(
     )
     amended = layer.amended if layer else ()
     until = past.until if past else ""
-    found = app.guarded(lambda: told(own, text, amended, until))
+    found = app.guarded(
+        lambda: app.of_one_moment(lambda: told(own, text, amended, until))
+    )
 
     def unread(items: Sequence[Shown]) -> list[Shown]:
         fresh = [item for item in items if seen.isdisjoint((item.key, *item.also))]

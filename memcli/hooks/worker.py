@@ -159,7 +159,7 @@ def _announce(app: App, titles: Sequence[str]) -> None:
     """Have the next start say what was learned."""
     named = for_display("; ".join(titles[:3]))
     named += f"; {len(titles) - 3} more" if len(titles) > 3 else ""
-    line = f"{count(len(titles), 'note')} learned ({named}): mem list --recent 5"
+    line = f"{count(len(titles), 'note')} learned ({named}): mem list --limit 5"
     with app.state() as history, history.transaction():
         SessionLog(history).note("news", [(line,)] if titles else [])
 

@@ -1,7 +1,7 @@
 """The words of a task, never FTS5 syntax."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
@@ -103,14 +103,18 @@ def concepts(task: str) -> list[str]:
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
         near = [name for name in names if name in low]
-        if near and (
-            named := {n for n in near if len(n) >= PART or n > "\u0e00" or n in words}
-        ):
+        if named := {name for name in near if _stands(name, words)}:
             at = names.index("|")
             foreign = foreign or not named.isdisjoint(names[at:])
             others = [name for name in names if name not in named]
             found.append(EITHER.join(_part(name) for name in others if name != "|"))
     return found if foreign else []
+
+
+def _stands(name: str, words: Collection[str]) -> bool:
+    """Whether a name that is in a task may be a part of a word, or is one of its
+    words."""
+    return len(name) >= PART or name > "\u0e00" or name in words
 
 
 def _part(name: str) -> str:

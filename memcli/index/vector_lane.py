@@ -94,38 +94,41 @@ def _understand_words(
     vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
     written = list(word_forms(task[: 100 * MOST_WORDS]))
-    distinct = list(dict.fromkeys(word for word in written if is_content(word)))
-    if len(distinct) > MOST_WORDS:
-        distinct = [word for word in distinct if word.lower() in asked.terms][
-            :MOST_WORDS
-        ]
+    content = _content(written, asked)
     stops = {word for word in written if not is_content(word)}
-    known = {
-        word: own[1:] for word, own in vocabulary.words([*distinct, *stops]).items()
-    }
-    if unknown := [word for word in (*distinct, *stops) if word not in known]:
-        known |= {
-            word: (own.weight, own.vector) for word, own in local.known(unknown).items()
-        }
-    distinct = [word for word in distinct if word in known]
-    stops = stops & known.keys()
+    known = _vectors(vocabulary, local, [*content, *stops])
+    distinct = [word for word in content if word in known]
     rarity = dict(zip(distinct, idf([word.lower() for word in distinct]), strict=True))
-    idfs = {**dict.fromkeys(stops, STOP_IDF), **rarity}
+    idfs = {**dict.fromkeys(stops & known.keys(), STOP_IDF), **rarity}
     weighed = [(idfs[word], known[word]) for word in written if word in idfs]
     if not weighed:
         return Task(b"")
     total = vector.weighted_sum((idf * weight, data) for idf, (weight, data) in weighed)
-    words = distinct or sorted(stops)
     found = [
-        Word(
-            text=word,
-            idf=rarity.get(word, STOP_IDF),
-            weight=known[word][0],
-            vector=known[word][1],
-        )
-        for word in words
+        Word(text=word, idf=idfs[word], weight=known[word][0], vector=known[word][1])
+        for word in distinct or sorted(idfs)
     ]
     return Task(vector.quantise(total), tuple(found))
+
+
+def _content(written: Sequence[str], asked: Query) -> list[str]:
+    """The words of a task that are no stop words; of too many those that are asked."""
+    distinct = list(dict.fromkeys(word for word in written if is_content(word)))
+    if len(distinct) <= MOST_WORDS:
+        return distinct
+    return [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
+
+
+def _vectors(
+    vocabulary: Vocabulary, local: Local, words: Sequence[str]
+) -> dict[str, tuple[int, bytes]]:
+    """(weight, vector) of the words that the store or the table has."""
+    stored = vocabulary.words(words).items()
+    known = {word: (weight, data) for word, (_, weight, data) in stored}
+    if unknown := [word for word in words if word not in known]:
+        made = local.known(unknown).items()
+        known |= {word: (own.weight, own.vector) for word, own in made}
+    return known
 
 
 def by_words(

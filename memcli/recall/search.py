@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memcli.index import lexical, weights
@@ -198,13 +198,7 @@ class Search:
     ) -> dict[str, Match]:
         at = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
         own = [c for c in found if at.get(c.entry) == (c.source, c.offset)]
-        met = [c for c in own if c.rowid in signals.lexical]
-        shares = ranking.phrase_shares((f"{c.title} {c.text}" for c in met), phrases)
-        more = {
-            c.rowid: 1 + weights.PHRASE * share
-            for c, share in zip(met, shares, strict=True)
-        }
-        lexical = {rowid: signals.lexical[rowid] * more[rowid] for rowid in more}
+        lexical = _with_phrases(own, signals.lexical, phrases)
         signals = signals.among({c.rowid for c in own})._replace(lexical=lexical)
         sizes = {c.rowid: len(c.text) for c in own if c.values.get("written")}
         signals = fusion.concise(signals, sizes)
@@ -214,10 +208,11 @@ class Search:
         fused = fusion.scale(fusion.of_files(fusion.FUSIONS[self.mode](signals), files))
         best: dict[str, Match] = {}
         for c in own:
-            cosine = signals.cosine.get(c.rowid)
-            words = signals.words.get(c.rowid)
             match = Match(
-                fused.get(c.rowid, 0.0), lexical.get(c.rowid, 0.0), cosine, words=words
+                relevance=fused.get(c.rowid, 0.0),
+                lexical=lexical.get(c.rowid, 0.0),
+                cosine=signals.cosine.get(c.rowid),
+                words=signals.words.get(c.rowid),
             )
             if c.entry not in best or match.relevance > best[c.entry].relevance:
                 best[c.entry] = match
@@ -226,26 +221,9 @@ class Search:
     def _lend(self, task: str, matches: dict[str, Match]) -> None:
         if not self.config.context or not matches:
             return
-        groups = {entry: _group(self.chosen[entry]) for entry in matches}
-        rich = {
-            entry: match.relevance
-            for entry, match in matches.items()
-            if match.relevance >= LENDS
-        }
-        best = top(rich, LENDERS)
-        lenders = [entry for entry in best if groups[entry] is not None]
-        sides = self.source.beside([self.chosen[entry] for entry in lenders])
-        beside = {
-            entry: [
-                (other, distance)
-                for side in own
-                for distance, other in enumerate(side, 1)
-                if groups.get(other) == groups[entry] and other != entry
-            ]
-            for entry, own in zip(lenders, sides, strict=True)
-        }
-        near = {other for others in beside.values() for other, _ in others}
         own = {entry: match.relevance for entry, match in matches.items()}
+        beside = self._beside(own)
+        near = {other for others in beside.values() for other, _ in others}
         titles = fusion.titles(
             task, [(entry, self.chosen[entry].title) for entry in near]
         )
@@ -258,14 +236,24 @@ class Search:
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
             lent = (relevance - own[entry]) / most
-            m = matches[entry]
-            matches[entry] = Match(
-                relevance=relevance / most,
-                lexical=m.lexical,
-                cosine=m.cosine,
-                lent=lent,
-                words=m.words,
+            matches[entry] = matches[entry]._replace(
+                relevance=relevance / most, lent=lent
             )
+
+    def _beside(self, own: dict[str, float]) -> dict[str, list[tuple[str, int]]]:
+        """What was written together with each of the best, and how far from it."""
+        groups = {entry: _group(self.chosen[entry]) for entry in own}
+        rich = {entry: value for entry, value in own.items() if value >= LENDS}
+        lenders = [entry for entry in top(rich, LENDERS) if groups[entry] is not None]
+        places = self.source.beside([self.chosen[entry] for entry in lenders])
+        found: dict[str, list[tuple[str, int]]] = {}
+        for entry, sides in zip(lenders, places, strict=True):
+            together = found[entry] = []
+            for side in sides:
+                for distance, other in enumerate(side, 1):
+                    if groups.get(other) == groups[entry] and other != entry:
+                        together.append((other, distance))
+        return found
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
@@ -349,6 +337,18 @@ class Search:
             near = self.source.passage(candidate._replace(part=part))
             self._passages[candidate.rowid] = near
         return self._passages[candidate.rowid]
+
+
+def _with_phrases(
+    found: Sequence[Candidate], lexical: Mapping[int, float], phrases: Sequence[str]
+) -> dict[int, float]:
+    """BM25 of those met by a word, more of it for phrases of the task."""
+    met = [c for c in found if c.rowid in lexical]
+    shares = ranking.phrase_shares((f"{c.title} {c.text}" for c in met), phrases)
+    return {
+        c.rowid: lexical[c.rowid] * (1 + weights.PHRASE * share)
+        for c, share in zip(met, shares, strict=True)
+    }
 
 
 def _group(candidate: Candidate) -> object:

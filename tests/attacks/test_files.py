@@ -57,7 +57,7 @@ def test_nothing_waits_at_a_pipe_or_reads_a_device(project: Project, name: str) 
         path = project.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         make(path)
-        for command in (["recall", "x"], ["retire-stage", "--detect-only"], ["doctor"]):
+        for command in (["recall", "x"], ["retire-stage", "--check"], ["doctor"]):
             assert project.mem(*command).code in (0, 1, 2, 3, 5)
         path.unlink()
 
@@ -142,8 +142,8 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
 @pytest.mark.parametrize(
     "command",
     [
-        ["recall", "x", "--ids-out", "ids"],
-        ["health", "--html", "page.html"],
+        ["recall", "x", "--out", "ids"],
+        ["health", "--out", "page.html"],
         ["browse", "--out", "browse.html"],
         ["export", "--target", "json", "--out", "x.json"],
     ],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memcli.storage.files import state_dir
 from memcli.text.controls import quoted
 from tests.conftest import Project
 
@@ -146,3 +147,14 @@ def test_recall_needs_no_state_folder(kept: Project):
     env = {"XDG_STATE_HOME": str(state)}
     assert "cents" in kept.shell("recall", "cart total", env=env).out
     assert kept.shell("list", env=env).code == 0
+
+
+def test_init_sweeps_what_a_killed_one_left_of_its_index(kept: Project):
+    """Of the record of an index: nothing else may be written that would sweep it."""
+    assert kept.shell("index", "-q").code == 0
+    folder = state_dir() / "indexes"
+    left = folder / ".abc.mem-tmp-99999999-ab"
+    left.touch()
+    assert kept.shell("init", "-q").code == 0
+    assert folder.is_dir()
+    assert not left.exists()

@@ -326,9 +326,9 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
 def test_health_is_a_part_of_the_page(project: Project) -> None:
     """mem health --html writes the same page, which begins there."""
     project.write("MEMORY.md", project.entry("Herd", "zebra"))
-    done = project.mem("health", "--html", "out.html")
+    done = project.mem("health", "--out", "out.html")
     text = (project.root / "out.html").read_text("utf-8")
     assert done.code == 0
     assert "freshness" in done.out
     assert '"start":"health"' in text
-    assert project.mem("health", "--html", "no/such/folder/x.html").code == 2
+    assert project.mem("health", "--out", "no/such/folder/x.html").code == 2

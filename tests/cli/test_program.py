@@ -185,8 +185,7 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(
     [
         (["recall", "x", "--limit"], "a whole number from 1 to 1000"),
         (["recall", "x", "--json", "--max-tokens"], "a whole number from 0 to 1000000"),
-        (["recall", "x", "--walk"], "a whole number from 0 to 3"),
-        (["list", "--recent"], "a whole number from 1 to 1000000"),
+        (["list", "--limit"], "a whole number from 1 to 1000000"),
         (["add", "x", "--importance"], "a number from 0 to 1"),
         (["health", "--min"], "a number from 0 to 100"),
     ],
@@ -258,3 +257,24 @@ def test_stdout_is_the_answer_and_stderr_is_talk(
     assert noted.out == clean.out
     assert clean.err == ""
     assert "index" in noted.err
+
+
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        (["recall", "carts", "--walk", "1"], "--set walk=VALUE"),
+        (["recall", "carts", "--ids-out=ids"], "--out VALUE"),
+        (["list", "--recent", "2"], "--limit VALUE"),
+        (["retire-stage", "--detect-only"], "--check"),
+        (["health", "--html", "page.html"], "--out VALUE"),
+    ],
+)
+def test_a_renamed_option_goes_on_and_says_its_new_name(
+    project: Project, line: list[str], now: str
+) -> None:
+    """A script with an option of an earlier version works, and its author is told."""
+    project.write("INTENT.md", "---\nstage: design\n---\n")
+    got = project.mem(*line)
+    assert got.code == 0
+    assert f"is written {now} now" in got.err
+    assert "is written" not in project.mem(*line, "--quiet").err

@@ -26,11 +26,11 @@ def test_recent_cuts_and_total_counts_all(project: Project) -> None:
         "MEMORY.md",
         "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8)),
     )
-    found = project.mem("list", "--recent", "2", "--json").json
+    found = project.mem("list", "--limit", "2", "--json").json
     assert [row["date"] for row in found["entries"]] == ["2026-11-07", "2026-11-06"]
     assert (found["total"], found["version"]) == (7, 1)
     for number in ("0", "-3", "x"):
-        assert project.mem("list", "--recent", number).code == 2
+        assert project.mem("list", "--limit", number).code == 2
 
 
 def test_a_row_has_the_values_of_the_entry(project: Project) -> None:

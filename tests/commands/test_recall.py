@@ -376,7 +376,7 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
     """Ranked hits and workflows; --ids-out has all ids; no memory file changes."""
     path = filled.root / "MEMORY.md"
     before = (path.read_bytes(), path.stat().st_mtime_ns)
-    got = hits(filled, "cache", "--session", "s1", "--ids-out", "ids.txt")
+    got = hits(filled, "cache", "--session", "s1", "--out", "ids.txt")
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
     def ids(*wanted: str) -> list[str]:
@@ -384,7 +384,7 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
 
     written = (filled.root / "ids.txt").read_text().split()
     assert written == ids("ranked", "workflows", "baseline", "episodes")
-    assert filled.mem("recall", "cache", "--ids-out", "no/such/ids").code == 2
+    assert filled.mem("recall", "cache", "--out", "no/such/ids").code == 2
     options = Options(str(filled.root))
     with App(options, dict(os.environ), filled.root) as app, app.state() as history:
         assert history.recalled("s2") == []

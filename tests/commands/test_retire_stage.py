@@ -240,14 +240,14 @@ def test_a_model_is_asked_only_when_the_user_enabled_it(
         "--set",
         f"llm_replies={project.home / 'replies.jsonl'}",
     )
-    assert project.mem("retire-stage", "--detect-only", *sets).out.strip() == "review"
+    assert project.mem("retire-stage", "--check", *sets).out.strip() == "review"
     project.write("~/replies.jsonl", json.dumps("no idea") + "\n")
-    assert project.mem("retire-stage", "--detect-only", *sets).out.strip() == "unknown"
+    assert project.mem("retire-stage", "--check", *sets).out.strip() == "unknown"
     project.write("~/replies.jsonl", "not json\n")
-    failed = project.mem("retire-stage", "--detect-only", *sets)
+    failed = project.mem("retire-stage", "--check", *sets)
     assert failed.code == 4 or failed.out.strip() == "unknown"
     project.write(".mem.toml", 'llm = "scripted"\n')
-    refused = project.mem("retire-stage", "--detect-only")
+    refused = project.mem("retire-stage", "--check")
     assert refused.code == 2
     assert ".mem.toml:1" in refused.err
 

@@ -6,7 +6,8 @@ left behind.
 The tree is built anew before each kill. Half of the kills hit the steps of a write,
 each once before any twice (just before the lock, a temporary file, an fsync, the
 journal, its rename, the rename of a file, ...), the others random instants of a whole
-run, every second one in its later half. After each kill:
+run, every second one in its later half; at the end of a session its worker dies with
+it. After each kill:
 
 - every file is the old or the new one, or that of a write in between, byte for byte;
 - every entry there ever was is in a file or in an archive, unless an undo was to take
@@ -17,6 +18,7 @@ run, every second one in its later half. After each kill:
 - the index, brought up to date, equals one built from nothing."""
 
 import argparse
+import ctypes
 import json
 import os
 import random
@@ -41,11 +43,13 @@ from memcli.storage.state import Spool, Spooled, State
 from tests.drills import forge
 
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
+SESSIONS = Path(".claude/projects/-world")  # elsewhere a hook reads no transcript
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
 RULES = (
     "# Rules\n\n- Always run the linter before a commit.\n- Never log a card number.\n"
 )
 PROSE = "# Notes of old\n\nThe billing service was split in two.\n\n## Clocks\n\nFreeze the clock in tests.\n"
+SETTLED = 60.0  # seconds that a worker may go on
 FLOOR = (
     0.02  # seconds a run is taken to last: what is over sooner is killed at its steps
 )
@@ -58,7 +62,7 @@ class World:
         self.base = base
         self.root, self.home = base / "world" / "root", base / "world" / "home"
         self.environ = {
-            "PATH": os.environ["PATH"], "HOME": str(self.home), "MEM_HOME": str(self.home),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(self.home), "MEM_HOME": str(self.home),
             "XDG_STATE_HOME": str(base / "world" / "state"), "XDG_CACHE_HOME": str(base / "cache"),
             "XDG_CONFIG_HOME": str(base / "world" / "config"), "MEM_NOW": "2026-11-21",
             "MEM_EMBEDDER": "none", "MEM_DEBUG": "1", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
@@ -209,7 +213,7 @@ def found(world: World, files: int) -> None:
 def transcript(
     path: Path, session: str, cwd: Path, said: Sequence[tuple[str, str]]
 ) -> str:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
         {
             "type": role, "uuid": f"{session}-{i}", "sessionId": session, "cwd": str(cwd),
@@ -230,13 +234,13 @@ def _ended(world: World) -> str:
         ("assistant", "I wrote one."),
         ("user", WISH),
     )
-    path = transcript(world.home / "sessions" / "one.jsonl", "s-1", world.root, said)
+    path = transcript(world.home / SESSIONS / "one.jsonl", "s-1", world.root, said)
     os.utime(path, (1_700_000_000, 1_700_000_000))
     return path
 
 
 def _payload(world: World) -> str:
-    path = world.home / "sessions" / "one.jsonl"
+    path = world.home / SESSIONS / "one.jsonl"
     return json.dumps(
         {"session_id": "s-1", "transcript_path": str(path), "cwd": str(world.root)}
     )
@@ -298,7 +302,7 @@ def _proposed(world: World) -> None:
         ("user", "No, don't use npm. Use pnpm."),
         ("assistant", "You're right, pnpm it is."),
     )
-    path = transcript(world.home / "sessions" / "two.jsonl", "s-2", world.root, said)
+    path = transcript(world.home / SESSIONS / "two.jsonl", "s-2", world.root, said)
     assert world.mem("extract", "--engine", "rules", "-q", path) == 0
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
@@ -381,7 +385,8 @@ class Drill:
         if at is None:
             time.sleep(after)
             os.kill(pid, signal.SIGKILL)
-        return forge.ended(pid) < 0
+        killed = forge.ended(pid) < 0
+        return _killed_workers() if verb.settle else killed
 
     def _killed_git(self, verb: Verb, after: float) -> bool:
         command = ["git", *verb.arguments]
@@ -398,11 +403,10 @@ class Drill:
 
     def again(self, verb: Verb) -> int:
         if not verb.own:
-            before = self._workers_told()
             code = self.world.mem(*self._filled(verb), stdin=verb.stdin(self.world))
-            if verb.settle:
-                self._wait("tells nothing", lambda: self._workers_told() > before)
-                self._settle()
+            if verb.settle and not _quiet_within(SETTLED):
+                self.failures.append(f"{verb.name}: a worker does not end")
+                _killed_workers()
             return code
         for lock in (self.world.root / ".git").rglob("*.lock"):
             lock.unlink()
@@ -411,33 +415,11 @@ class Drill:
 
     def _filled(self, verb: Verb) -> tuple[str, ...]:
         names = {
-            "{transcript}": str(self.world.home / "sessions" / "one.jsonl"), "{root}": str(self.world.root),
+            "{transcript}": str(self.world.home / SESSIONS / "one.jsonl"), "{root}": str(self.world.root),
         }  # fmt: skip
         if self.world.proposal.exists():
             names["{proposal}"] = self.world.proposal.read_text(encoding="utf-8")
         return tuple(names.get(argument, argument) for argument in verb.arguments)
-
-    def _settle(self) -> None:
-        wanted = b"hook\0worker\0" + str(self.world.root).encode() + b"\0"
-        quiet: list[bool] = []
-
-        def is_quiet() -> bool:
-            quiet.append(not any(wanted in line for line in _command_lines()))
-            return quiet[-5:] == [True] * 5
-
-        self._wait("does not end", is_quiet)
-
-    def _workers_told(self) -> int:
-        log = self.world.state / "hooks.log"
-        return log.read_text(encoding="utf-8").count(" worker: ") if log.exists() else 0
-
-    def _wait(self, fault: str, done: Callable[[], bool]) -> None:
-        until = time.monotonic() + 60
-        while not done():
-            if time.monotonic() > until:
-                self.failures.append(f"a worker {fault}")
-                return
-            time.sleep(0.02)
 
     # What is expected.
 
@@ -497,8 +479,6 @@ class Drill:
             after = self.dice.uniform(first, whole.seconds * 1.05)
             label += f" after {after * 1000:.0f} ms"
             killed = self.run(verb, after=after)
-        if verb.settle:
-            self._settle()
         now = self.world.files()
         self._count(whole, now, killed=killed)
         wrong = [*torn(whole, now), *lost(whole.old, now, allowed=_taken(verb, whole))]
@@ -522,12 +502,44 @@ class Drill:
             ] += 1
 
 
-def _command_lines() -> Iterator[bytes]:
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def adopt() -> None:
+    """Make processes whose parent has ended children of this one (Linux)."""
+    child_subreaper = 36
+    ctypes.CDLL(None).prctl(child_subreaper, 1, 0, 0, 0)
+
+
+def _quiet_within(seconds: float) -> bool:
+    """Whether what a command has left behind ends by itself in time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         try:
-            yield path.read_bytes()
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if not pid:
+            time.sleep(0.02)
+    return False
+
+
+def _killed_workers() -> bool:
+    """Kill what a command has left behind; whether anything was still at work."""
+    killed = False
+    while not _quiet_within(0.0001):
+        for pid in _children():
+            os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+            killed = killed or os.WIFSIGNALED(status)
+    return killed
+
+
+def _children() -> Iterator[int]:
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, _, values = path.read_text().rpartition(")")
         except OSError:
             continue
+        if int(values.split()[1]) == os.getpid():
+            yield int(path.parent.name)
 
 
 def _taken(verb: Verb, whole: Whole) -> set[str]:
@@ -634,6 +646,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", action="append", default=[], metavar="VERB")
     given = parser.parse_args(arguments)
     forge.load()
+    adopt()
     with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
         run = Drill(Path(folder), given.files, given.seed)
         verbs = [verb for verb in VERBS if not given.only or verb.name in given.only]

@@ -251,6 +251,7 @@ def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
     assert "freeze the clock" in told(call(shop, "prompt", **asked, session_id="c"))
     bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
     shop.write(".claude/rules/tax.md", bound)
+    shop.write("src/a.py", "rate = 1\n")
     reading = {
         "tool_name": "Read",
         "tool_input": {"file_path": f"{shop.root}/src/a.py"},
@@ -258,6 +259,18 @@ def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
     assert told(call(shop, "pre-tool", **reading, session_id="d")) == ""
     shop.write(".claude/rules/tax.md", bound.replace("src/", "web/"))
     assert "Round" in told(call(shop, "pre-tool", **reading, session_id="e"))
+
+
+def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None:
+    """No shell command and no new file makes the agent load it: there the correction is
+    told."""
+    bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
+    shop.write(".claude/rules/tax.md", bound)
+    path = shop.write("src/a.py", "rate = 1\n")
+    new = f"{shop.root}/src/new.py"
+    assert tool(shop, "a", file_path=str(path)) == ""
+    assert "Round" in tool(shop, "b", command="cat src/a.py")
+    assert "Round" in tool(shop, "c", file_path=new, content="rate = 1")
 
 
 def test_what_the_agent_says_it_loaded_is_not_told(shop: Project) -> None:

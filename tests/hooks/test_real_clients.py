@@ -197,6 +197,23 @@ def test_claude_has_a_correction_before_it_composes_the_edit(desk: Desk) -> None
     assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("Read", {"file_path": "src/tax.py"}), ("Bash", {"command": "cat src/tax.py"})],
+)
+def test_claude_is_told_once_what_a_rule_bound_to_paths_says(
+    desk: Desk, tool: str, given: dict[str, str]
+) -> None:
+    """Its Read loads the rule, and no hook says it again; a shell command does not, and
+    the hook says it."""
+    crowded(desk)
+    bound = "---\npaths:\n  - src/tax.py\n---\nRates are Decimal, always.\n"
+    desk.project.write(".claude/rules/tax.md", bound)
+    desk.model.replies = [Call(tool, given), "Done."]
+    assert desk.claude("MAIN look at the rate").returncode == 0
+    assert counts(desk, "Rates are Decimal, always") == [0, 1]
+
+
 def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None:
     """Told with the file that a shell command shows."""
     crowded(desk)

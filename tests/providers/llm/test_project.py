@@ -10,7 +10,7 @@ from tests.conftest import Project
 from tests.providers.llm.server import Api, Step, serve
 
 ON = ("--set", "llm=anthropic")
-STAGE = ("retire-stage", "--detect-only")
+STAGE = ("retire-stage", "--check")
 
 
 @pytest.fixture
