@@ -30,8 +30,9 @@ def text(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
-def test_commands_page_is_up_to_date() -> None:
-    """What cog would write into docs/commands.md stands there already."""
+def test_generated_parts_are_up_to_date() -> None:
+    """What cog would write into the pages stands there already; figures of changed code
+    are marked."""
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
     code = f"import sys; from tests.docs import generate; sys.exit(generate.run_cog({flags}))"
     done = subprocess.run(

@@ -69,7 +69,7 @@ def _needed(name: str, seen: set[str] | None = None) -> Iterator[str]:
 
 
 def _applies(condition: str) -> bool:
-    from pip._vendor.packaging.markers import Marker
+    from packaging.markers import Marker
 
     return not condition.strip() or bool(Marker(condition.strip()).evaluate())
 

@@ -4,7 +4,7 @@ completions/.
     python -m tests.docs.generate
 
 writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and
-`exit_codes` through cog."""
+`exit_codes` through cog; README.md and docs/benchmarks.md call `tests.docs.measured`."""
 
 import json
 import re
@@ -22,7 +22,12 @@ from memcli.memory.values import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPE
 from memcli.project import config, keys
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+GENERATED = [
+    ROOT / "docs" / "commands.md",
+    ROOT / "docs" / "benchmarks.md",
+    ROOT / "README.md",
+]
+"""Pages with parts that cog writes."""
 REGENERATE = "python -m tests.docs.generate"
 
 VALUES: Mapping[str, Sequence[str]] = {
@@ -281,13 +286,13 @@ def exit_codes() -> None:
 
 
 def run_cog(*flags: str) -> int:
-    """Run cog over docs/commands.md: `-r` rewrites it, `--check` tells whether it is up
-    to date."""
+    """Run cog over the generated pages: `-r` rewrites them, `--check` tells whether they
+    are up to date."""
     from cogapp import Cog
 
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    return int(Cog().main(["cog", *flags, str(COMMANDS_PAGE)]) or 0)
+    return int(Cog().main(["cog", *flags, *map(str, GENERATED)]) or 0)
 
 
 def scripts() -> dict[Path, str]:
