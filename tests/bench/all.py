@@ -79,9 +79,7 @@ def _canonical(name: str) -> str:
 
 
 def _installed(name: str) -> list[Path]:
-    return [
-        Path(str(file.locate())) for file in importlib.metadata.files(name) or ()
-    ]
+    return [Path(str(file.locate())) for file in importlib.metadata.files(name) or ()]
 
 
 def notes(_given: argparse.Namespace) -> dict[str, Any]:

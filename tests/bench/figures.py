@@ -127,7 +127,9 @@ def state(section: str) -> str:
     if SECTIONS[section].fitted:
         words.append(" *Fitted*: part of the cases was seen while choosing.")
     if measured["code"] != digest(section):
-        words.append(" **Of an earlier state**: the code it measures has changed since.")
+        words.append(
+            " **Of an earlier state**: the code it measures has changed since."
+        )
     return "".join(words)
 
 

@@ -131,7 +131,8 @@ def beside() -> None:
         "right of 40 on 1,000 notes": _both(notes, "right", "; "),
     }
     rows = [
-        [label, own.get(label, ours), *others] for label, (ours, *others) in BESIDE.items()
+        [label, own.get(label, ours), *others]
+        for label, (ours, *others) in BESIDE.items()
     ]
     cog.outl(_table(["", "mem", *OTHERS], rows))
 
