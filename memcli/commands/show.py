@@ -133,7 +133,7 @@ PROVENANCE = (
 
 class ShowReport(NamedTuple):
     """`raw` is the segment as it stands in the file; `copies` are other places of the
-    same id."""
+    same id; `gone` says, in words, what it names that the code has no more."""
 
     entry: Entry
     path: str
@@ -144,6 +144,7 @@ class ShowReport(NamedTuple):
     provenance: Mapping[str, Any]
     relations: tuple[tuple[str, str, str], ...]
     copies: tuple[str, ...]
+    gone: str
     raw: str
 
 
@@ -204,6 +205,7 @@ def _report(
         "score": scored.score,
     }
     extra = entry.extra
+    lost = app.index.entries.gone([entry.id]).get(entry.id)
     return ShowReport(
         entry=entry,
         path=row.path,
@@ -214,6 +216,7 @@ def _report(
         provenance={key: extra[key] for key in PROVENANCE if key in extra},
         relations=tuple(app.index.entries.relations(entry.id)),
         copies=copies,
+        gone=lost.text if lost else "",
         raw=raw,
     )
 

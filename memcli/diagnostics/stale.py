@@ -50,7 +50,8 @@ def check_stale(scene: Scene) -> Iterator[Check]:
         detail = f"{title}: {'; '.join(fates)}"
         hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
         yield warning("stale", detail, hint=hint, path=path, line=line)
-    for path, reason in anchors.unread(scene.app.index):
+    unread = anchors.unread(scene.app.index)
+    for path, reason in unread:
         detail = f"{path} cannot be read, so its targets are not known: {reason}"
         yield remark("stale", detail, hint=f"mend {path}")
     untold = "SELECT count(*) FROM anchors WHERE state = 'untold'"
@@ -59,12 +60,15 @@ def check_stale(scene: Scene) -> Iterator[Check]:
         names = f"what became of {count(number, 'name')} could not be told"
         top = scene.repository.top
         lacking = git.lacking(top) if top is not None else ""
-        why = (
-            "this clone has only a part of the history"
-            if lacking
-            else ("git took too long; it is asked again")
-        )
-        hint = lacking or "mem doctor --stale"
+        why = "git took too long; it is asked again"
+        hint = "mem doctor --stale"
+        if lacking:
+            why = "this clone has only a part of the history"
+            hint = lacking
+        elif unread:
+            path, _ = unread[0]
+            why = f"{path} may still declare it"
+            hint = f"mend {path}"
         yield remark("stale", f"{names}: {why}", hint=hint)
     elif not found:
         yield passed("stale", "no entry names what the code has no more")

@@ -360,11 +360,13 @@ def _broken(tree: Codebase, citation: Citation) -> Fate:
 
 
 def _settled(tree: Codebase, known: Mapping[Anchor, Fate]) -> dict[Anchor, Fate]:
-    """What was found before and holds as long as the name is not there again."""
+    """What was found before and holds as long as the name is not there again, as far as
+    that can be seen."""
     return {
         anchor: fate
         for anchor, fate in known.items()
-        if fate.state in (NEVER, GONE) or (fate.now and tree.has_path(fate.now))
+        if (fate.state in (NEVER, GONE) or (fate.now and tree.has_path(fate.now)))
+        and not tree.declared.may_have(anchor)
     }
 
 

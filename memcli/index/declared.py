@@ -60,6 +60,14 @@ class Declared:
             name in self._targets(tool, path) for path in self._manifests(tool)
         ) or any(map(self.tree.has_path, _places(anchor)))
 
+    def may_have(self, anchor: Anchor) -> bool:
+        """Whether a manifest that cannot be read may declare a target, once `has` has
+        looked for it."""
+        if anchor.kind != "script":
+            return False
+        tool, _ = targets.split(anchor.text)
+        return not self.unread.keys().isdisjoint(self._manifests(tool))
+
     def compared(self, text: str) -> Fate:
         """What the manifests say of a value that an entry states."""
         statement = parse_statement(text)

@@ -133,6 +133,7 @@ def _shown_values(report: ShowReport) -> dict[str, Any]:
         "where": f"{report.path}:{entry.line} ({report.level}, {report.store})",
         "what": ", ".join(filter(None, kinds)),
         "status": f"{entry.status}, priority {entry.priority}",
+        "code": redact_secrets(for_display(report.gone)),
         "age": f"{report.age_days} days, reinforced {entry.reinforcement_count} times",
         "standing": " ".join(factors),
         **{key: entry.extra.get(key) for key in ("tags", "paths", "commands")},

@@ -53,6 +53,30 @@ def test_everything_is_shown(filled: Project) -> None:
     assert f"{A[:8]} supports this" in filled.mem("show", C).out
 
 
+def test_what_the_code_has_outrun_is_said(project: Project) -> None:
+    """With the commit and the new name, as recall says it; not of what stands."""
+    project.write("src/totals.py", "RATE = 19\n")
+    project.write("src/cart.py", "SIZE = 3\n")
+    project.write(
+        "MEMORY.md",
+        project.entry("Totals", "Rounded in `src/totals.py`, once.", id=A)
+        + project.entry("Cart", "Sized in `src/cart.py`, once.", id=B),
+    )
+    project.commit("Totals")
+    project.mem("index")
+    (project.root / "src" / "totals.py").rename(project.root / "src" / "invoice.py")
+    project.commit("Move the totals")
+    project.mem("index")
+    said = re.search(
+        r"names src/totals.py, gone since \w+, now src/invoice.py",
+        project.mem("show", A).out,
+    )
+    assert said is not None, project.mem("show", A).out
+    assert project.mem("show", A, "--json").json["gone"] == said[0]
+    assert project.mem("show", B, "--json").json["gone"] == ""
+    assert "gone" not in project.mem("show", B).out
+
+
 def test_the_proxy_store_is_private(filled: Project) -> None:
     """An entry about the person is shown only with --proxy."""
     filled.write(

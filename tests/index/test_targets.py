@@ -316,6 +316,25 @@ def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) ->
         assert any("package.json" in row["detail"] for row in rows), rows
 
 
+def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
+    project: Project,
+) -> None:
+    """It may have come back in what cannot be read; the reason is named."""
+    project.write("package.json", '{"scripts": {"e2e": "x"}}')
+    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.commit("start")
+    project.write("package.json", "{}")
+    project.commit("taken out")
+    assert "gone since" in states(project)["E"]
+    project.write("package.json", '{"scripts": {"e2e": "x"}}')
+    project.commit("declared again")
+    project.write("package.json", '{"scripts": {"e2e": ')
+    project.commit("torn")
+    assert states(project) == {}
+    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    assert "package.json may still declare it" in rows[1]["detail"]
+
+
 @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
 def test_what_is_no_regular_file_is_skipped_and_named(
     project: Project, tmp_path: Path, kind: str
