@@ -200,12 +200,9 @@ class Codebase:
         out = self.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
         for row in out.split("\0"):
             added, taken, path = [*row.split("\t"), "", ""][:3]
-            lines = (
-                self.read(path).count(b"\n")
-                if added.isdecimal() and taken != "0"
-                else 0
-            )
-            if lines:
+            if not added.isdecimal() or taken == "0":
+                continue
+            if lines := self.read(path).count(b"\n"):
                 yield path, min(int(added) / lines, 1.0)
 
     def removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
@@ -443,10 +440,8 @@ def is_prose(path: str) -> bool:
 
 def _specs(anchor: Anchor) -> tuple[str, ...]:
     if anchor.kind == "glob":
-        return (
-            f":(glob){anchor.text.lstrip('/')}",
-            f":(glob)**/{anchor.text.lstrip('/')}",
-        )
+        name = anchor.text.lstrip("/")
+        return (f":(glob){name}", f":(glob)**/{name}")
     path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 
