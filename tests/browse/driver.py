@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+BROWSERS_OWN = ("chrome:", "chrome-untrusted:", "data:")
+"""Of addresses asked for: what the browser's first tab loads by itself."""
 MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
 
 
@@ -120,7 +122,7 @@ class Browser:
         ]
         urls = [each["request"]["url"] for each in sent]
         return [
-            url for url in urls if not url.startswith(("chrome:", "data:"))
+            url for url in urls if not url.startswith(BROWSERS_OWN)
         ]  # its own first window
 
     def shot(self, path: Path) -> None:
