@@ -100,14 +100,12 @@ def parse_payload(data: bytes) -> HookCall | None:
     )
     if not session or not _is_path(cwd):
         return None
-    path = os.path.expanduser(said.get("transcript_path", ""))
-    path = path if _is_path(path) else ""
     given = given if isinstance(given, dict) else {}
     return HookCall(
         error=said.get("error", ""),
         session=session[:200],
         cwd=cwd,
-        transcript=path,
+        transcript=_path(os.path.expanduser(said.get("transcript_path", ""))),
         size=0,
         source=source[:50],
         prompt=prompt,
@@ -115,8 +113,13 @@ def parse_payload(data: bytes) -> HookCall | None:
         agent=agent[:200],
         event=event,
         tool=tool[:200],
-        file=said.get("file_path", "") if _is_path(said.get("file_path", "")) else "",
+        file=_path(said.get("file_path", "")),
     )
+
+
+def _path(name: str) -> str:
+    """The name of a file if it is absolute, else ""."""
+    return name if _is_path(name) else ""
 
 
 def _is_path(name: str) -> bool:

@@ -1,7 +1,7 @@
 """The words of a task, never FTS5 syntax."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
 from memcli.memory.words import bigrams, clean, humps, spaceless_runs
@@ -104,13 +104,18 @@ def concepts(task: str) -> list[str]:
         return []  # most tasks: to look for every name takes a millisecond
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
-        near = [name for name in names if name in low]
-        if named := {name for name in near if _stands(name, words)}:
+        if named := _named(names, low, words):
             at = names.index("|")
             foreign = foreign or not named.isdisjoint(names[at:])
             others = [name for name in names if name not in named]
             found.append(EITHER.join(_part(name) for name in others if name != "|"))
     return found if foreign else []
+
+
+def _named(names: Iterable[str], low: str, words: Collection[str]) -> set[str]:
+    """Those of the names that a task in small letters has, with its words."""
+    near = [name for name in names if name in low]
+    return {name for name in near if _stands(name, words)}
 
 
 def _stands(name: str, words: Collection[str]) -> bool:
