@@ -157,20 +157,23 @@ def _events(project: Project, name: str) -> Iterator[tuple[str, LogRow]]:
     paths = _paths(project, root, name)
     most = MOST_COMMITS if name else _affordable(root, paths)
     for revision in _revisions(root, paths, name, most) if paths else ():
-        after = branch_diff.version_of(project, dict(revision.files))
-        by_parent = [
-            list(
-                branch_diff.changes(branch_diff.version_of(project, dict(files)), after)
-            )
-            for files in revision.parents
-        ]
-        changed = [{change.id for change in found} for found in by_parent]
-        told = (
-            set.intersection(*changed) & {name} if name else set.intersection(*changed)
-        )
-        for change in reversed(by_parent[0]):
-            if change.id in told:
+        for change in _changed_here(project, revision):
+            if name in ("", change.id):
                 yield change.id, _row(revision, change)
+
+
+def _changed_here(
+    project: Project, revision: Revision
+) -> Iterator[branch_diff.EntryDiff]:
+    """What a commit changed against every parent, the last in the files first."""
+    after = branch_diff.version_of(project, dict(revision.files))
+    by_parent: list[list[branch_diff.EntryDiff]] = []
+    for files in revision.parents:
+        before = branch_diff.version_of(project, dict(files))
+        by_parent.append(list(branch_diff.changes(before, after)))
+    changed = [{change.id for change in found} for found in by_parent]
+    everywhere = set.intersection(*changed)
+    return (change for change in reversed(by_parent[0]) if change.id in everywhere)
 
 
 def _row(revision: Revision, change: branch_diff.EntryDiff) -> LogRow:

@@ -174,17 +174,21 @@ def _merge_duplicates(work: Compaction) -> None:
     """Merge what says the same in one place; what only looks alike is told."""
     for group in work.groups(_mergeable_with):
         # A rule that binds is never merged away.
-        group = [held for held in group if not held.entry.extra.get("guard")]
-        claims = [work.claim_of(held) for held in group]
-        near = _same_meaning_of(work, group) if work.meanings else []
-        for cluster in clusters(claims, more=near):
-            members = [group[number] for number in cluster.members]
-            several = len({held.entry.id for held in members}) > 1
-            if cluster.guarded:
-                first, second, reason = cluster.guarded[0]
-                work.tell("alike but different", (group[first], group[second]), reason)
-            elif several and not work.edited(members):
-                _merge(work, members)
+        free = [held for held in group if not held.entry.extra.get("guard")]
+        _merge_group(work, free)
+
+
+def _merge_group(work: Compaction, group: Sequence[Held]) -> None:
+    claims = [work.claim_of(held) for held in group]
+    near = _same_meaning_of(work, group) if work.meanings else []
+    for cluster in clusters(claims, more=near):
+        members = [group[number] for number in cluster.members]
+        several = len({held.entry.id for held in members}) > 1
+        if cluster.guarded:
+            first, second, reason = cluster.guarded[0]
+            work.tell("alike but different", (group[first], group[second]), reason)
+        elif several and not work.edited(members):
+            _merge(work, members)
 
 
 def _mergeable_with(held: Held) -> tuple[str, ...]:

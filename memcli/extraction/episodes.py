@@ -48,8 +48,7 @@ def told(
     turns = [turn for turn in every if not _takes_back(turn)]
     has_person = any(turn.human for turn in turns)
     taught = _within(segment, findings)
-    came_of_it = bool(taught) or any(map(_changes, turns))
-    if not (came_of_it or _is_worked_over(session, turns)):
+    if not (taught or _has_result(session, turns)):
         return None
     if len(turns) < len(every) and not has_person:
         return None
@@ -63,6 +62,11 @@ def told(
         tags=_tags(turns),
         key_text=key_text(session, segment),
     )
+
+
+def _has_result(session: Session, turns: Sequence[Turn]) -> bool:
+    """Whether the turns changed something, or a person worked them over."""
+    return any(map(_changes, turns)) or _is_worked_over(session, turns)
 
 
 def _takes_back(turn: Turn) -> bool:

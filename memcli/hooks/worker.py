@@ -89,18 +89,8 @@ def _synced(app: App) -> str:
 
 def _told(app: App, spool: Spool, item: Spooled) -> str:
     from memcli.extraction.transcripts import QUIET
-    from memcli.sessions.discover import discover
 
-    path = item.path
-    root = app.project.root
-    if not path:  # its agent did not name it
-        found = discover(app.project.environ, [root] if root else []).found
-        own = (
-            each.path
-            for each in found
-            if (each.session, each.parent) == (item.session, "")
-        )
-        path = str(next(own, ""))
+    path = item.path or _transcript_of(app, item.session)
     if not os.path.isfile(path):
         spool.remove(item)
         return f"{item.session}: the transcript is gone"
@@ -116,11 +106,19 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
         )
         return f"{item.session}: {fault}"
     spool.remove(item)
-    return (
-        f"{item.session}: given up, {fault}"
-        if fault
-        else f"{item.session}: learned from"
-    )
+    outcome = f"given up, {fault}" if fault else "learned from"
+    return f"{item.session}: {outcome}"
+
+
+def _transcript_of(app: App, session: str) -> str:
+    """The path of a session whose agent did not name it; "" when there is none."""
+    from memcli.sessions.discover import discover
+
+    root = app.project.root
+    for each in discover(app.project.environ, [root] if root else []).found:
+        if each.session == session and each.parent == "":
+            return str(each.path)
+    return ""
 
 
 def _hindered(app: App) -> str:

@@ -200,21 +200,15 @@ class Codebase:
         out = self.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
         for row in out.split("\0"):
             added, taken, path = [*row.split("\t"), "", ""][:3]
-            lines = (
-                self.read(path).count(b"\n")
-                if added.isdecimal() and taken != "0"
-                else 0
-            )
-            if lines:
+            if not added.isdecimal() or taken == "0":
+                continue
+            if lines := self.read(path).count(b"\n"):
                 yield path, min(int(added) / lines, 1.0)
 
     def removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """What the history says of the paths and globs among these."""
         places = [a for a in missing if a.kind in ("path", "glob")]
-        # git says nothing at all where one of the places is outside
-        inside = [a for a in places if ".." not in a.text.split("/")]
-        ignored = _ignored(self, [_folder(anchor.text) for anchor in inside])
-        wanted = [a for a in inside if _folder(a.text) not in ignored]
+        wanted = self._followed(places)
         fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
         shape = git.log_format("%h", "%cs")
@@ -226,6 +220,13 @@ class Codebase:
                 commits = list(git.parse_log(out, 2))
                 fates |= {anchor: self._removal(anchor, commits) for anchor in some}
         return fates
+
+    def _followed(self, places: Iterable[Anchor]) -> list[Anchor]:
+        """The places whose history git has: inside the work tree and not ignored."""
+        # git says nothing at all where one of the places is outside
+        inside = [place for place in places if ".." not in place.text.split("/")]
+        ignored = _ignored(self, [_folder(place.text) for place in inside])
+        return [place for place in inside if _folder(place.text) not in ignored]
 
     def _removal(self, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
         """What the last of these commits that took a path away made of it."""
@@ -439,10 +440,8 @@ def is_prose(path: str) -> bool:
 
 def _specs(anchor: Anchor) -> tuple[str, ...]:
     if anchor.kind == "glob":
-        return (
-            f":(glob){anchor.text.lstrip('/')}",
-            f":(glob)**/{anchor.text.lstrip('/')}",
-        )
+        name = anchor.text.lstrip("/")
+        return (f":(glob){name}", f":(glob)**/{name}")
     path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
     return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
 

@@ -54,16 +54,18 @@ def build(
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
     terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
     if len(terms) > MAX_TERMS:
-        if rarity is not None:
-            ranked = sorted(
-                (count, i) for i, count in enumerate(rarity(terms)) if count
-            )
-            terms = [terms[i] for _, i in ranked]
-        return Query(tuple(terms[:MAX_TERMS]), ())
+        kept = terms if rarity is None else _rarest_first(terms, rarity(terms))
+        return Query(tuple(kept[:MAX_TERMS]), ())
     phrases = dict.fromkeys(_phrases(words))
     return Query(
         tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms)
     )
+
+
+def _rarest_first(terms: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """The terms that are found at all, by how often; the first first of equals."""
+    known = [place for place, count in enumerate(counts) if count]
+    return [terms[place] for place in sorted(known, key=lambda place: counts[place])]
 
 
 def asked(task: str, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
@@ -130,12 +132,7 @@ def _terms(word: str) -> list[str]:
     for piece in dict.fromkeys(pieces):
         runs = spaceless_runs(piece)
         for run in runs:
-            pairs = [pair for pair in bigrams(run) if len(pair) == 2]
-            found += (
-                [pair for pair in pairs if not regex(_FILLER).fullmatch(pair)]
-                or pairs
-                or [run + "*"]
-            )
+            found += _pairs(run)
         if not runs or "".join(runs) != piece:
             parts = (part.lower() for part in humps(piece) if len(part) > 1)
             found += [
@@ -143,6 +140,14 @@ def _terms(word: str) -> list[str]:
                 *(part for part in parts if part not in STOP_WORDS),
             ]
     return found
+
+
+def _pairs(run: str) -> list[str]:
+    """The pairs of characters of a run that say something, or all; of a single
+    character what begins so."""
+    pairs = [pair for pair in bigrams(run) if len(pair) == 2]
+    telling = [pair for pair in pairs if not regex(_FILLER).fullmatch(pair)]
+    return telling or pairs or [f"{run}*"]
 
 
 def _distinct(pieces: Sequence[str]) -> list[str]:

@@ -292,13 +292,21 @@ def locate(
     found = {}
     for name in ids:
         living = copies[name, False] or copies[merged.get(name, name), False]
-        there = living if not archived else []
-        there = there or (copies[name, True] if archived is not False else [])
-        own = [copy for copy in there if files[copy.source].path in writable]
+        there = _asked_for(living, copies[name, True], archived=archived)
         if there:
+            own = [copy for copy in there if files[copy.source].path in writable]
             best = view.nearest(own or there, files, project.view)
             found[name] = Located(best.entry, files[best.source].path, bool(own))
     return found
+
+
+def _asked_for(
+    living: list[Candidate], in_archives: list[Candidate], *, archived: bool | None
+) -> list[Candidate]:
+    """The copies of an entry to choose from; `archived` as in `locate`."""
+    if archived is None:
+        return living or in_archives
+    return in_archives if archived else living
 
 
 def locate_one(

@@ -304,14 +304,8 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
     """The files in view of a working directory that pass the filters on files."""
     files = list(files)
     inside = [row for row in files if not filters.job or row.place.job in filters.job]
-    for what, names, there in (
-        ("job", filters.job, {row.place.job for row in files}),
-        ("task", filters.task, {row.place.task for row in inside}),
-    ):
-        for name in (name for name in names if name not in there):
-            listed = ", ".join(sorted(there - {""})) or "there is none here"
-            why = f"--{what} {name}: no such {what} with memory files"
-            raise UsageError(why, f"{what}s: {listed}")
+    _require_known("job", filters.job, {row.place.job for row in files})
+    _require_known("task", filters.task, {row.place.task for row in inside})
     jobs, tasks = _chosen(files, view, filters)
 
     def seen(place: Place) -> bool:
@@ -323,6 +317,15 @@ def visible(files: Iterable[F], view: View, filters: Filters) -> list[F]:
 
     levels = filters.level or LEVELS
     return [row for row in files if seen(row.place) and row.place.level in levels]
+
+
+def _require_known(what: str, names: Iterable[str], known: set[str]) -> None:
+    """Raises UsageError for a job or task that no memory file has."""
+    for name in names:
+        if name not in known:
+            listed = ", ".join(sorted(known - {""})) or "there is none here"
+            why = f"--{what} {name}: no such {what} with memory files"
+            raise UsageError(why, f"{what}s: {listed}")
 
 
 def _chosen(

@@ -25,10 +25,7 @@ def similar_pairs(
     # By prefix and size (Bayardo, Ma and Srikant, WWW 2007; Xiao et al., WWW 2008): two
     # sets share
     # a token among the first n - ceil(t n) + 1 of either in any one global order.
-    frequency = Counter(chain.from_iterable(sets))
-    rarest = sorted(frequency, key=lambda token: (frequency[token], token))
-    rank = {token: number for number, token in enumerate(rarest)}
-    ranked = [sorted(rank[token] for token in tokens) for tokens in sets]
+    ranked = _by_rarity(sets)
     order = sorted(range(len(sets)), key=lambda current: len(sets[current]))
     sizes = [len(sets[current]) for current in order]
     signatures = [_signature(ranked[current]) for current in order]
@@ -44,18 +41,23 @@ def similar_pairs(
             candidates.update(places[bisect_left(places, first) :])
         # The other is no larger: so many tokens at most are in one of the two alone.
         most = floor(2 * size * (1 - threshold) / (1 + threshold) + 1e-9)
-        close = [
-            other
-            for other in candidates
-            if (signature ^ signatures[other]).bit_count() <= most
-        ]
-        for other in close:
+        for other in candidates:
+            if (signature ^ signatures[other]).bit_count() > most:
+                continue
             score = overlap(sets[current], sets[order[other]])
             if score > threshold:
                 yield (min(current, order[other]), max(current, order[other]), score)
         shared = ceil(2 * threshold / (1 + threshold) * size - 1e-9)
         for token in ranked[current][: size - shared + 1]:
             index.setdefault(token, []).append(place)
+
+
+def _by_rarity(sets: Sequence[frozenset[str]]) -> list[list[int]]:
+    """Each set as the ranks of its tokens, 0 for the rarest of all."""
+    frequency = Counter(chain.from_iterable(sets))
+    rarest = sorted(frequency, key=lambda token: (frequency[token], token))
+    rank = {token: number for number, token in enumerate(rarest)}
+    return [sorted(rank[token] for token in tokens) for tokens in sets]
 
 
 def _signature(ranks: Iterable[int]) -> int:
