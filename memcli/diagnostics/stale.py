@@ -54,8 +54,8 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     for path, reason in unread:
         detail = f"{path} cannot be read, so its targets are not known: {reason}"
         yield remark("stale", detail, hint=f"mend {path}")
-    untold = "SELECT count(*) FROM anchors WHERE state = 'untold'"
-    number = scene.app.index.db.execute(untold).fetchone()[0]
+    untold = "SELECT count(*), sum(witness != '') FROM anchors WHERE state = 'untold'"
+    number, uncommitted = scene.app.index.db.execute(untold).fetchone()
     if number:
         names = f"what became of {count(number, 'name')} could not be told"
         top = scene.repository.top
@@ -69,6 +69,9 @@ def check_stale(scene: Scene) -> Iterator[Check]:
             path, _ = unread[0]
             why = f"{path} may still declare it"
             hint = f"mend {path}"
+        elif uncommitted == number:
+            why = "no commit has taken it out yet"
+            hint = "git commit"
         yield remark("stale", f"{names}: {why}", hint=hint)
     elif not found:
         yield passed("stale", "no entry names what the code has no more")

@@ -17,7 +17,7 @@ from typing import Final
 
 from memcli.index.citations import Citation, parse_citation, stands
 from memcli.index.declared import Declared
-from memcli.index.fates import GONE, HERE, MOVED, NEVER, UNTOLD, Anchor, Fate
+from memcli.index.fates import GONE, HERE, MOVED, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.project import git, globs
 from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
@@ -25,7 +25,6 @@ from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 MOST_FILES: Final = 50_000
 VERSIONS: Final = 50  # of a file that are looked at for what changed a citation
 MOST_BYTES: Final = 300_000_000
-MOST_COMMITS: Final = 2000  # of manifests
 TOGETHER: Final = 1000  # files that one comparison names
 BATCH: Final = 50  # names, or commits, that one question to git is about
 SAMPLES: Final = (
@@ -72,6 +71,9 @@ class Codebase:
         settled = _settled(self, known)
         decided = {*there, *settled, *fresh}
         history = self._told_by_history([a for a in named if a not in decided])
+        for anchor, before in known.items():
+            if before.was_here and history.get(anchor, before).state == NEVER:
+                history[anchor] = PENDING
         return dict.fromkeys(named, Fate(UNTOLD)) | history | settled | there | fresh
 
     def _told_by_history(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:

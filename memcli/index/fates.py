@@ -33,6 +33,15 @@ class Fate(NamedTuple):
     day: str = ""
     now: str = ""
 
+    @property
+    def was_here(self) -> bool:
+        """Whether it stood at the last look, or was taken out without a commit since."""
+        return self.state == HERE or self == PENDING
+
+
+PENDING = Fate(UNTOLD, witness="uncommitted")
+"""It was here, and no commit has taken it out yet."""
+
 
 def gone_text(kind: str, name: str, commit: str, now: str) -> str:
     """What is wrong with a name of some kind, as recall shows it: `names a.py, gone

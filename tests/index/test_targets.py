@@ -335,6 +335,23 @@ def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
     assert "package.json may still declare it" in rows[1]["detail"]
 
 
+def test_what_is_taken_out_is_told_once_it_is_committed(project: Project) -> None:
+    """However often it was looked for before the commit."""
+    project.write("package.json", '{"scripts": {"e2e": "x"}}')
+    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.commit("start")
+    assert states(project) == {}
+    project.write("package.json", "{}")
+    project.write("notes.txt", "another commit")
+    project.git("add", "notes.txt")
+    project.git("commit", "-qm", "something else")
+    for _ in range(2):
+        rows = project.mem("doctor", "--stale", "--json").json["checks"]
+        assert "no commit has taken it out yet" in rows[0]["detail"]
+    project.commit("taken out")
+    assert "gone since" in states(project)["E"]
+
+
 @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
 def test_what_is_no_regular_file_is_skipped_and_named(
     project: Project, tmp_path: Path, kind: str
