@@ -71,7 +71,6 @@ def check_stale(scene: Scene) -> Iterator[Check]:
             hint = f"mend {path}"
         elif uncommitted == number:
             why = "no commit has taken it out yet"
-            hint = "git commit"
         yield remark("stale", f"{names}: {why}", hint=hint)
     elif not found:
         yield passed("stale", "no entry names what the code has no more")
