@@ -1,30 +1,38 @@
 """What a merge brings: nothing of it says what was taken back on this side. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import parse
 from memcli.memory.tombstones import is_tombstone
+from memcli.memory.values import Entry
 from memcli.similarity.taken_back import TakenBackDoor
 
-Doors = Mapping[str, TakenBackDoor]
+Doors = dict[str, TakenBackDoor]
 """By the id of an entry that one side wrote anew, what the other side took back."""
 
 
 def doors_of(base: str, ours: str, theirs: str) -> Doors:
-    """The doors of three versions: only what the writing side does not know counts."""
-    files = [parse(text, "").entries for text in (base, ours, theirs)]
-    old, mine, other = ({entry.id for entry in entries} for entries in files)
-    doors: dict[str, TakenBackDoor] = {}
-    for entries, known in ((files[1], other), (files[2], mine)):
-        stones = [
-            entry
-            for entry in entries
-            if entry.id not in known and is_tombstone(entry, archived=False)
-        ]
-        if stones:
-            doors |= dict.fromkeys(known - old, TakenBackDoor(stones))
-    return doors
+    """The doors of three versions. Only what the writing side does not know counts, and
+    an entry that both sides have is known to the one that took its words back."""
+    parted, mine, other = (parse(text, "").entries for text in (base, ours, theirs))
+    return _doors_for(mine, other, parted) | _doors_for(other, mine, parted)
+
+
+def _doors_for(
+    taking: Sequence[Entry], writing: Sequence[Entry], parted: Sequence[Entry]
+) -> Doors:
+    """The door of what one side has taken back, for each entry that only the other
+    side wrote."""
+    known = {entry.id for entry in taking}
+    written = {entry.id for entry in writing}
+    arrivals = written - known - {entry.id for entry in parted}
+    tombstones = [
+        entry
+        for entry in taking
+        if entry.id not in written and is_tombstone(entry, archived=False)
+    ]
+    return dict.fromkeys(arrivals, TakenBackDoor(tombstones)) if tombstones else {}
 
 
 def let_in(text: str, path: str, doors: Doors) -> str:

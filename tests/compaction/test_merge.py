@@ -455,6 +455,11 @@ def segments(text: str) -> dict[str, str]:
     [("remove", 0, 0)],
     [("reinforce", 0, 0), ("append", 0, 5)],
 )
+@example(
+    World(0, "\n", "", "", True),
+    [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)],
+    [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)],
+)
 def test_two_branches_with_thirty_changes_each(
     world: World, plan_a: list[Operation], plan_b: list[Operation]
 ) -> None:
@@ -482,6 +487,22 @@ def test_two_branches_with_thirty_changes_each(
     )
     again = merge(base, text, b, path="MEMORY.md", merge_prose=both_lines)[0]
     assert set(facts(text)) <= set(facts(again))
+
+
+def taken_back_and_written_anew(name: str) -> str:
+    """A side that has retired an entry, and then has written its words once more."""
+    plan = [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)]
+    return changed("", name, plan, "\n")
+
+
+def test_what_both_sides_wrote_anew_after_taking_it_back_stays_live() -> None:
+    """Each side knows its own tombstone, so neither refuses the entry of both; and
+    which side is ours makes no difference."""
+    sides = (taken_back_and_written_anew("a"), taken_back_and_written_anew("b"))
+    for ours, theirs in (sides, sides[::-1]):
+        values, _ = facts(merged("", ours, theirs))["same-0"]
+        assert values["status"] == "active"
+        assert "retired_because" not in values
 
 
 def check_entries(base: str, a: str, b: str, text: str) -> None:
