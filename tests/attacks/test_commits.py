@@ -1,6 +1,5 @@
 """What a commit's message, author or path may hold, and what is made of it."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from memcli.exchange import branch_diff
 from memcli.project import git
 from tests.conftest import Project
+from tests.work import ends
 
 pytestmark = pytest.mark.process
 
@@ -87,8 +87,6 @@ def test_a_giant_subject_keeps_no_recall_waiting(zebra: Project) -> None:
     zebra.git("add", "-A")
     message = zebra.write("../message", "zebra " + "pwd:" * 100_000)
     zebra.git("commit", "-q", "-F", str(message))
-    start = time.process_time()
-    done = zebra.mem("index", "--history")
+    with ends():
+        done = zebra.mem("index", "--history")
     assert done.code == 0, done
-    spent = time.process_time() - start
-    assert spent < 3

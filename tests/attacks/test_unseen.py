@@ -2,7 +2,6 @@
 the page."""
 
 import stat
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from memcli.diagnostics.content import line_at
 from memcli.text.controls import escaped, for_prompt, quoted, strip_controls
 from memcli.views import page
+from tests.work import ends
 
 pytestmark = pytest.mark.unit
 
@@ -47,11 +47,10 @@ def test_code_stays(line: str):
 
 def test_lines_are_counted_once():
     text = "```\n" * 60_000
-    start = time.process_time()
-    assert [line_at(text, at) for at in (0, 3, 4, len(text))] == [1, 1, 2, 60_001]
-    for at in range(0, len(text), 4):
-        line_at(text, at)
-    assert time.process_time() - start < 2
+    with ends():
+        assert [line_at(text, at) for at in (0, 3, 4, len(text))] == [1, 1, 2, 60_001]
+        for at in range(0, len(text), 4):
+            line_at(text, at)
     assert [line_at("a\r\nb\rc\nd", at) for at in (0, 3, 5, 7)] == [1, 2, 3, 4]
 
 

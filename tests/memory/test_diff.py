@@ -2,7 +2,6 @@
 
 import random
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from memcli.errors import MemError
 from memcli.memory.diff import apply_edits, unified_diff
 from memcli.memory.values import Edit, Patch
 from tests.memory import SAMPLES
+from tests.work import ends
 
 
 def git_apply(folder: Path, diff: str, *flags: str) -> None:
@@ -142,11 +142,10 @@ def entries(number: int, count: int) -> str:
 def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> None:
     """10,000 entries, most of whose lines are alike: no quadratic search, and no
     needless line."""
-    start = time.process_time()
-    diff = unified_diff(
-        Patch("/x", entries(10_000, 1), entries(10_000, 2)), "MEMORY.md"
-    )
-    assert time.process_time() - start < 30
+    with ends():
+        diff = unified_diff(
+            Patch("/x", entries(10_000, 1), entries(10_000, 2)), "MEMORY.md"
+        )
     assert diff.count("@@ -") == 200
     assert sum(line.startswith(("+r", "-r")) for line in diff.splitlines()) == 400
 
@@ -157,6 +156,5 @@ def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path: Path) -> No
     before, after = (
         "".join(chance.choices(["a\n", "b\n"], k=20_000)) for _ in range(2)
     )
-    start = time.process_time()
-    assert applied(tmp_path, "MEMORY.md", before, after) == after.encode()
-    assert time.process_time() - start < 30
+    with ends():
+        assert applied(tmp_path, "MEMORY.md", before, after) == after.encode()

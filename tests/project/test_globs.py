@@ -2,7 +2,6 @@
 length."""
 
 import os
-import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.project import globs
+from tests.work import ends
 
 pytestmark = pytest.mark.unit
 
@@ -60,11 +60,10 @@ def test_a_name_matches_as_in_a_shell(pattern: str, text: str) -> None:
 def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(
     pattern: str,
 ) -> None:
-    begun = time.process_time()
-    globs.matches(pattern, "a" * 20_000)
-    globs.covers([pattern], "/".join(["a" * 200] * 50))
-    globs.covers(["**/a/" * 200 + "b"], "/".join(["a"] * 500))
-    assert time.process_time() - begun < 2
+    with ends():
+        globs.matches(pattern, "a" * 20_000)
+        globs.covers([pattern], "/".join(["a" * 200] * 50))
+        globs.covers(["**/a/" * 200 + "b"], "/".join(["a"] * 500))
 
 
 @pytest.mark.parametrize("pattern", ["/****", "****", "/****/", "a/****"])
