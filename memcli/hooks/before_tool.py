@@ -4,8 +4,9 @@ command."""
 import os
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from memcli.hooks.calls import CHANGED, HookApp, HookCall, InContext, Told
+from memcli.hooks.calls import HookApp, HookCall, Told
 from memcli.index import view
 from memcli.index.filters import (
     code_spans,
@@ -16,9 +17,14 @@ from memcli.index.filters import (
 )
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
+from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.sessions.tools import ToolCall, shell_line, tool_call
 from memcli.storage.state import SessionLog, State
+
+if TYPE_CHECKING:
+    from memcli.guard.guards import ToolUse
+    from memcli.recall.budget import Shown
 
 READING = re.compile("(?i)read|view|glob|grep|^ls$|list|search|fetch|open")
 """Tools that change no file."""
@@ -33,7 +39,6 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     tool = tool_call(call.input, call.cwd)
     if not any(tool) or not app.is_ready():
         return Told()
-    log = SessionLog(state)
     if app.guarded(lambda: has_guards(app.index.db)):
         stopped = _stopped(app, state, call, tool)
         if stopped.decision:
@@ -41,25 +46,35 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
         return Told()
     found = app.guarded(lambda: _corrections(app, tool))
-    known = app.in_context(log, call.context) if found else InContext(set(), set())
-    fresh = [each for each in found if each.entry not in known.told]
-    fresh = [each for each in fresh if not _is_read(app, log, call, tool, each)][:LINES]
+    return _told(app, state, call, tool, found) if found else Told()
+
+
+def _told(
+    app: HookApp,
+    state: State,
+    call: HookCall,
+    tool: ToolCall,
+    found: Sequence[Candidate],
+) -> Told:
+    from memcli.hooks import told  # most calls say nothing
+
+    log = SessionLog(state)
+    known = told.in_context(app, log, call.context)
+    untold = [entry for entry in found if entry.entry not in known.told]
+    fresh = [entry for entry in untold if not _is_read(app, log, call, tool, entry)]
     if not fresh:
         return Told()
-    lines = {each.entry: _line(app, each, known) for each in fresh}
+    items = [_line(app, entry, known.changed) for entry in fresh[:LINES]]
     at_hand = (*tool.files, *tool.reads)
     why = f"before {os.path.basename(at_hand[0])}" if at_hand else "before a command"
-
-    def decided(state: State) -> Told:
-        log = SessionLog(state)
-        # Another tool may run at the same time.
-        seen = app.in_context(log, call.context).told
-        new = [(entry, line) for entry, line in lines.items() if entry not in seen]
-        told = {entry: title for entry, (title, _) in new}
-        app.remember(log, (call.context, "pre-tool", why), told)
-        return Told("\n".join(text for _, (_, text) in new), tuple(told.values()))
-
-    return app.settled(state, decided)
+    occasion = told.Occasion(context=call.context, event="pre-tool", why=why)
+    return told.tell(
+        app,
+        state,
+        occasion,
+        items,
+        lambda log, items: "\n".join(item.text for item in items),
+    )
 
 
 def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told:
@@ -69,34 +84,57 @@ def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told
     files = () if READING.search(call.tool) else tool.files
     root = app.project.root or app.project.cwd
     use = guards.tool_use(root, shell_line(call.input), files)
-
-    def decided() -> tuple[str, str, dict[str, str]]:
-        lifted = guards.lifts(app, use, _taken_out(call))
-        if lifted:
-            from memcli.guard import wording  # few calls are stopped
-
-            return guards.ASK, f"mem: {lifted}. {wording.LIFTED}", {"": lifted}
-        verdict = guards.strictest(app, use, state.trusted())
-        if verdict is None or not verdict.mode:
-            return "", "", {}
-        from memcli.guard import wording
-
-        titles = {verdict.guard.entry: verdict.guard.title}
-        return verdict.mode, wording.reason(verdict), titles
-
-    decision, reason, titles = app.guarded(decided)
-    if not decision:
+    stop = app.guarded(lambda: _judged(app, state, use, _taken_out(call)))
+    if not stop.decision:
         return Told()
     from memcli.guard import stops
+    from memcli.hooks import told
 
     met = (shell_line(call.input) or ", ".join(use.files)).splitlines()[0][:200]
-    why = (call.context, stops.EVENT, f"{decision}: {met}")
+    occasion = told.Occasion(
+        context=call.context, event=stops.EVENT, why=f"{stop.decision}: {met}"
+    )
 
     def remembered(state: State) -> Told:
-        app.remember(SessionLog(state), why, titles)
-        return Told(text=reason, decision=decision)
+        told.remember(app, SessionLog(state), occasion, [_item(stop.entry, stop.title)])
+        return Told(text=stop.reason, decision=stop.decision)
 
     return app.settled(state, remembered)
+
+
+class _Stop(NamedTuple):
+    """What a guard decides of a call, "" for nothing, and why; which entry it is."""
+
+    decision: str = ""
+    reason: str = ""
+    entry: str = ""
+    title: str = ""
+
+
+def _judged(app: HookApp, state: State, use: "ToolUse", texts: list[str]) -> _Stop:
+    from memcli.guard import guards
+
+    lifted = guards.lifts(app, use, texts)
+    verdict = None if lifted else guards.strictest(app, use, state.trusted())
+    if not lifted and (verdict is None or not verdict.mode):
+        return _Stop()
+    from memcli.guard import wording  # few calls are stopped
+
+    if verdict is None:
+        reason = f"mem: {lifted}. {wording.LIFTED}"
+        return _Stop(decision=guards.ASK, reason=reason, title=lifted)
+    return _Stop(
+        decision=verdict.mode,
+        reason=wording.reason(verdict),
+        entry=verdict.guard.entry,
+        title=verdict.guard.title,
+    )
+
+
+def _item(entry: str, title: str, text: str = "") -> "Shown":
+    from memcli.recall.budget import Shown, heading
+
+    return Shown(key=entry, layer="lessons", head=heading(title, ()), text=text)
 
 
 def _taken_out(call: HookCall) -> list[str]:
@@ -120,11 +158,14 @@ def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
     copies: dict[str, list[Candidate]] = {}
     for copy in _found(app, scope, tool):
         copies.setdefault(copy.entry, []).append(copy)
-    found = [
-        view.nearest(same, scope.files, app.project.view) for same in copies.values()
-    ]
-    found.sort(key=lambda c: (-float(c.values.get("importance", 0.5)), c.date, c.entry))
-    return found
+    here = app.project.view
+    nearest = [view.nearest(same, scope.files, here) for same in copies.values()]
+    return sorted(nearest, key=_by_importance)
+
+
+def _by_importance(entry: Candidate) -> tuple[float, str, str]:
+    importance = float(entry.values.get("importance", 0.5))
+    return (-importance, entry.date, entry.entry)
 
 
 def _is_read(
@@ -146,21 +187,20 @@ def _opened(call: HookCall, tool: ToolCall) -> list[str]:
     return [path for path in (*tool.files, *tool.reads) if os.path.exists(path)]
 
 
-def _line(app: HookApp, found: Candidate, known: InContext) -> tuple[str, str]:
+def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Shown":
+    from memcli.hooks.told import CHANGED
     from memcli.recall.budget import cut_words
-    from memcli.text.controls import escaped, for_prompt  # most calls say nothing
+    from memcli.text.controls import escaped, for_prompt
 
     title = for_prompt(found.title)
-    text = for_prompt(
-        body_of(
-            app.guarded(lambda: passage(app.index.entries, found)).text, found.title
-        )
-    )
+    part = app.guarded(lambda: passage(app.index.entries, found))
+    text = for_prompt(body_of(part.text, found.title))
+    whole = " ".join(f"{title}: {text}".split()).strip(": ")
     file = app.index.file(found.source)
-    whole = cut_words(" ".join(f"{title}: {text}".split()).strip(": "), LINE_TOKENS)
     place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
-    place += CHANGED if found.entry in known.changed else ""
-    return title, escaped(for_prompt(f"{HINT} ({place}): {whole}"))
+    place += CHANGED if found.entry in changed else ""
+    hint = f"{HINT} ({place}): {cut_words(whole, LINE_TOKENS)}"
+    return _item(found.entry, title, escaped(for_prompt(hint)))
 
 
 def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
@@ -171,14 +211,18 @@ def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
     if tool.commands:
         keys |= keys_of_commands(tool.commands[0], tool.commands)
 
-    def is_about(candidate: Candidate) -> bool:
-        paths, commands = (
-            candidate.values.get(key) or () for key in ("paths", "commands")
-        )
-        about = paths and any(globs.covers(paths, name) for name in names)
-        return bool(about) or runs(tool.commands, commands, candidate.text)
+    return [
+        entry
+        for entry in app.index.entries.about(scope, keys)
+        if _is_about(entry, names, tool.commands)
+    ]
 
-    return [each for each in app.index.entries.about(scope, keys) if is_about(each)]
+
+def _is_about(entry: Candidate, names: list[str], commands: Sequence[str]) -> bool:
+    paths = entry.values.get("paths") or ()
+    if any(globs.covers(paths, name) for name in names):
+        return True
+    return runs(commands, entry.values.get("commands") or (), entry.text)
 
 
 def runs(commands: Sequence[str], patterns: Sequence[str], body: str) -> bool:

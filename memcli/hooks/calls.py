@@ -6,8 +6,7 @@ import math
 import os
 import re
 import time
-import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,9 +18,9 @@ from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
 from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES
-from memcli.project.listing import PRIVATE
-from memcli.storage.files import ONE_OF, Unreadable, open_file, snapshot
-from memcli.storage.state import SessionLog, State, Telling, settled
+from memcli.project.listing import PRIVATE, Folder, FoundFile
+from memcli.storage.files import Unreadable, open_file, snapshot
+from memcli.storage.state import SessionLog, State, settled
 
 MOST_BYTES = 10_000_000
 MOST_CHARACTERS = 9_500
@@ -36,15 +35,6 @@ EVENTS = {
     "tool-failed": ("PostToolUseFailure",),
 }
 """The events that are answered, and what agents call them, the usual name first."""
-_SAID = (
-    "session_id",
-    "cwd",
-    "source",
-    "prompt",
-    "agent_id",
-    "hook_event_name",
-    "tool_name",
-)
 # compiled by the first text that may have one
 _ODD = "[\ud800-\udfff]"
 
@@ -93,27 +83,27 @@ def parse_payload(data: bytes) -> HookCall | None:
         return None
     if not isinstance(values, dict):
         return None
-    given = values.get("tool_input")
-    said = {k: v for k, v in values.items() if isinstance(v, str)}
-    session, cwd, source, prompt, agent, event, tool = (
-        said.get(name, "") for name in _SAID
-    )
-    if not session or not _is_path(cwd):
+    texts = {name: text for name, text in values.items() if isinstance(text, str)}
+
+    def text(name: str, most: int | None = None) -> str:
+        return texts.get(name, "")[:most]
+
+    session = text("session_id", 200)
+    if not session or not _is_path(text("cwd")):
         return None
-    given = given if isinstance(given, dict) else {}
+    tool_input = values.get("tool_input")
     return HookCall(
-        error=said.get("error", ""),
-        session=session[:200],
-        cwd=cwd,
-        transcript=_path(os.path.expanduser(said.get("transcript_path", ""))),
-        size=0,
-        source=source[:50],
-        prompt=prompt,
-        input=given,
-        agent=agent[:200],
-        event=event,
-        tool=tool[:200],
-        file=_path(said.get("file_path", "")),
+        session=session,
+        cwd=text("cwd"),
+        transcript=_path(os.path.expanduser(text("transcript_path"))),
+        source=text("source", 50),
+        prompt=text("prompt"),
+        input=tool_input if isinstance(tool_input, dict) else {},
+        agent=text("agent_id", 200),
+        event=text("hook_event_name"),
+        tool=text("tool_name", 200),
+        file=_path(text("file_path")),
+        error=text("error"),
     )
 
 
@@ -171,24 +161,33 @@ def _decision(decision: str, reason: str, event: str) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    return text if max({*text}, default="") < "\ud800" else re.sub(_ODD, "\ufffd", text)
+    """The text with its halves of characters replaced."""
+    is_plain = max({*text}, default="") < "\ud800"
+    return text if is_plain else re.sub(_ODD, "\ufffd", text)
 
 
 def person_line(told: Told) -> str:
     """One line that says what was told: "mem: 2 notes told (cart clock; never
     retry)"."""
-    titles = list(
-        dict.fromkeys(told.titles)
-    )  # an episode may be called as what was learned in it
-    kept = [
-        title if len(title) <= 50 else title[:49].rstrip() + "…" for title in titles
-    ]
-    while len(kept) > 1 and len("; ".join(kept)) > LINE:
-        kept.pop()
-    more = [f"{len(titles) - len(kept)} more"] if len(kept) < len(titles) else []
-    line = f"{count(len(titles), 'note')} told ({'; '.join([*kept, *more])})"
-    parts = [*told.news, *([line] if kept else [])]
+    # An episode may be called as what was learned in it.
+    titles = list(dict.fromkeys(told.titles))
+    parts = list(told.news)
+    if titles:
+        parts.append(f"{count(len(titles), 'note')} told ({_named(titles)})")
     return f"mem: {'; '.join(parts)}" if parts else ""
+
+
+def _named(titles: Sequence[str]) -> str:
+    """As many of the titles as a line has room for, and how many more there are."""
+    short = [_shortened(title) for title in titles]
+    while len(short) > 1 and len("; ".join(short)) > LINE:
+        short.pop()
+    left_out = len(titles) - len(short)
+    return "; ".join([*short, f"{left_out} more"] if left_out else short)
+
+
+def _shortened(title: str) -> str:
+    return title if len(title) <= 50 else f"{title[:49].rstrip()}…"
 
 
 class HookProject(Project):
@@ -202,25 +201,8 @@ class HookProject(Project):
         return own._replace(embedder=embedder, llm="none", query="plain", max_tokens=0)
 
 
-class InContext(NamedTuple):
-    """What a context holds: entries `told` in the words of today, and those that have
-    `changed` since they were told."""
-
-    told: set[str]
-    changed: set[str]
-
-
 LOADED = "loaded"
 """The event under which it is noted which files an agent said it loaded."""
-WORDS = "words"
-"""The event under which it is noted in which words entries were told."""
-CHANGED = ", changed since it was told"
-
-
-def pointer_key(entry: str) -> str:
-    """The name under which it is noted that an entry was pointed at: its text may
-    still be told."""
-    return f"pointed {entry}"
 
 
 class Halfway(BaseException):
@@ -305,25 +287,25 @@ class HookApp(App):
         return settled(state, lambda state: self.say(work(state)))
 
     def loaded(self, call: HookCall) -> set[str]:
-        """The entries that Claude Code, when it is who calls, has read by itself."""
-        parts = self.project.listing.files.parts
-        for own in (
-            p for p in parts if p.tree == PRIVATE and p.path == f"{p.base}/MEMORY.md"
-        ):
-            kept = os.path.realpath(os.path.dirname(os.path.dirname(own.base)))
-            if os.path.realpath(call.transcript).startswith(kept + os.sep):
-                with (
-                    suppress(OSError, Unreadable),
-                    open_file(own.path, own.base) as file,
-                ):
-                    begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
-                    end = sum(map(len, begin.splitlines(keepends=True)[:CLAUDE_LINES]))
-                    ends = "WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?"
-                    select = f"SELECT entry FROM chunks JOIN file_meta f ON f.id = source {ends}"
-                    return {
-                        row[0] for row in self.index.db.execute(select, (own.name, end))
-                    }
+        """The entries that Claude Code, when it is who calls, has read by itself: those
+        at the beginning of its own memory."""
+        transcript = os.path.realpath(call.transcript)
+        for part in self.project.listing.files.parts:
+            if part.tree != PRIVATE or part.path != f"{part.base}/MEMORY.md":
+                continue
+            kept = os.path.realpath(os.path.dirname(os.path.dirname(part.base)))
+            if transcript.startswith(kept + os.sep):
+                return self._entries_before(part.name, _read_by_claude(part))
         return set()
+
+    def _entries_before(self, path: str, end: int) -> set[str]:
+        """The entries of a file that end within so many characters."""
+        rows = self.index.db.execute(
+            "SELECT entry FROM chunks JOIN file_meta ON file_meta.id = source"
+            " WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?",
+            (path, end),
+        )
+        return {entry for (entry,) in rows}
 
     def room(self, tokens: int, times: int = 1) -> int:
         """So many tokens, or as many as the configured size of an answer allows."""
@@ -343,61 +325,13 @@ class HookApp(App):
         )
         return Instructions(reader)
 
-    def words_of(self, entries: Iterable[str]) -> dict[str, set[str]]:
-        """A checksum of the words of every copy of these entries, as indexed."""
-        select = "SELECT entry, source, title, text FROM chunks WHERE entry"
-        rows = self.index.db.execute(
-            f"{select} {ONE_OF} ORDER BY part", (json.dumps(sorted(entries)),)
-        )
-        sums: dict[tuple[str, int], int] = {}
-        for entry, source, title, text in rows:
-            own = f"{title}\n{text}".encode("utf-8", "surrogatepass")
-            sums[entry, source] = zlib.crc32(own, sums.get((entry, source), 0))
-        found: dict[str, set[str]] = {}
-        for (entry, _), checksum in sums.items():
-            found.setdefault(entry, set()).add(f"{checksum:08x}")
-        return found
 
-    def in_context(self, log: SessionLog, context: str) -> InContext:
-        """What stands in a context: the entries that were told there, and those of them
-        that have other words since."""
-        told: dict[str, set[str]] = {}
-        for key in log.shown(context, WORDS):
-            entry, _, checksum = key.rpartition(" ")
-            told.setdefault(entry, set()).add(checksum)
-        now = self.guarded(lambda: self.words_of(told)) if told else {}
-        changed = {key for key, words in now.items() if words.isdisjoint(told[key])}
-        return InContext(log.shown(context) - changed, changed)
-
-    def remember(
-        self,
-        log: SessionLog,
-        told: tuple[str, str, str],
-        titles: Mapping[str, str],
-        also: Iterable[str] = (),
-        pointed: Collection[str] = (),
-    ) -> None:
-        """Remember, in the running transaction, what is told: (context, event, why),
-        and entry -> title; what else it stands for; and which are `pointed` at."""
-        (context, event, why), day = told, self.project.now.isoformat()
-        known = [entry for entry in (*titles, *also) if entry not in pointed]
-        keys = [*known, *map(pointer_key, pointed)]
-        log.note("shown", ((context, event, key, day) for key in keys), "OR IGNORE")
-        words = self.words_of(known)
-        rows_of_words = (
-            (context, WORDS, f"{key} {checksum}", day)
-            for key, checksums in words.items()
-            for checksum in checksums
-        )
-        log.note("shown", rows_of_words, "OR IGNORE")
-        at = f"{day}{time.strftime('T%H:%M:%S')}"
-        rows = (
-            Telling(
-                session=context, event=event, entry=key, title=title, why=why, at=at
-            )
-            for key, title in titles.items()
-        )
-        log.note("told", rows)
+def _read_by_claude(memory: Folder | FoundFile) -> int:
+    """How many characters of its own memory Claude Code reads at a start."""
+    with suppress(OSError, Unreadable), open_file(memory.path, memory.base) as file:
+        begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
+        return sum(map(len, begin.splitlines(keepends=True)[:CLAUDE_LINES]))
+    return 0
 
 
 def has_memory(app: App) -> bool:
@@ -407,7 +341,7 @@ def has_memory(app: App) -> bool:
 
 def learns_here(app: App) -> bool:
     """Whether the project keeps memory of its own: hooks never begin one."""
-    names = (part.name for part in app.project.listing.files.parts)
-    return app.project.root is not None and any(
-        not name.startswith("~/") for name in names
-    )
+    if app.project.root is None:
+        return False
+    parts = app.project.listing.files.parts
+    return any(not part.name.startswith("~/") for part in parts)

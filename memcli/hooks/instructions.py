@@ -183,36 +183,3 @@ def _read(path: str) -> str:
     with suppress(OSError, Unreadable):
         return read_text(path, most=BYTES)
     return ""
-
-
-def once(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """The texts of (title, text) pairs, each sentence where it is said first: in a title
-    or in a text."""
-    seen: set[str] = set()
-    found = []
-    for title, text in texts:
-        heard = _bare(title)
-        kept = []
-        pieces = re.split(r"((?<=[.!?])\s+|\n+)", text)
-        for sentence, between in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-            said = _bare(sentence)
-            if len(said) >= FEWEST and (
-                " ".join(said) in seen or _repeats(said, heard)
-            ):
-                continue
-            if len(said) >= FEWEST:
-                seen.add(" ".join(said))
-            kept += [sentence, between]
-        seen.add(" ".join(heard))
-        found.append("".join(kept).strip())
-    return found
-
-
-def _bare(text: str) -> list[str]:
-    words = re.findall(r"\w+", text.casefold())
-    return words[1:] if words[:1] and words[0] in ("no", "nein", "non") else words
-
-
-def _repeats(said: list[str], heard: list[str]) -> bool:
-    """Whether a sentence says what a title said, with no word more."""
-    return said == heard

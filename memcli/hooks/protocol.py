@@ -35,18 +35,22 @@ def main(arguments: Sequence[str]) -> int:
     started = time.monotonic()
     if os.environ.get(OFF) == "off" and verb != "worker":
         return 0
-    seconds = GIT_SECONDS if verb.startswith("git") else SECONDS
-    if verb == "session-start":
-        seconds = START_SECONDS
-    with suppress(KeyError, ValueError):
-        seconds = float(os.environ["MEM_HOOK_SECONDS"])
+    seconds = _patience(verb)
     half = started + seconds / 2
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
         if outcome := _tried(lambda: _served(verb, rest, half)):
-            _log(
-                f"{' '.join(arguments)} {(time.monotonic() - started) * 1000:.0f} ms: {outcome}"
-            )
+            took = (time.monotonic() - started) * 1000
+            _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
     return 0
+
+
+def _patience(verb: str) -> float:
+    """After so many seconds a hook gives up."""
+    with suppress(KeyError, ValueError):
+        return float(os.environ["MEM_HOOK_SECONDS"])
+    if verb.startswith("git"):
+        return GIT_SECONDS
+    return START_SECONDS if verb == "session-start" else SECONDS
 
 
 def _tried(work: Callable[[], str]) -> str:
@@ -223,23 +227,16 @@ def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:
         app.notes += app.news
 
 
-def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
+def _answered(app: HookApp, state: State, verb: str, call: HookCall) -> Told:
     from memcli.storage.state import Spool
 
-    spool = Spool(history)
-    starts = verb == "session-start"
-    if verb == "pre-tool":
-        from memcli.hooks.before_tool import pre_tool
-
-        told = pre_tool(app, history, call)
-    elif verb == LISTED:
-        return _listed(app, history, call)
-    elif verb in SPOOLED:
+    spool = Spool(state)
+    if verb == LISTED:
+        return _listed(app, state, call)
+    if verb in SPOOLED:
         return _spooled(app, spool, verb, _located(call))
-    else:
-        from memcli.hooks import events
-
-        told = events.TOLD[verb](app, history, _located(call) if starts else call)
+    starts = verb == "session-start"
+    told = _telling(verb)(app, state, _located(call) if starts else call)
     if verb != "pre-tool" or told.text:
         _beat(spool, verb)
     if app.late or (starts and not call.agent):
@@ -247,6 +244,23 @@ def _answered(app: HookApp, history: State, verb: str, call: HookCall) -> Told:
 
         worker.start(app, wait=starts and bool(spool.waiting()))
     return told
+
+
+def _telling(verb: str) -> Callable[[HookApp, State, HookCall], Told]:
+    """What answers an event; the others are not imported."""
+    if verb == "pre-tool":
+        from memcli.hooks import before_tool
+
+        return before_tool.pre_tool
+    if verb in ("session-start", "subagent-start"):
+        from memcli.hooks import starts
+
+        return (
+            starts.session_start if verb == "session-start" else starts.subagent_start
+        )
+    from memcli.hooks import prompts
+
+    return prompts.prompt if verb == "prompt" else prompts.tool_failed
 
 
 def _listed(app: HookApp, state: State, call: HookCall) -> Told:
@@ -263,15 +277,14 @@ def _spooled(app: HookApp, spool: Spool, verb: str, call: HookCall) -> Told:
     from memcli.storage.state import Spooled
 
     _beat(spool, verb)
-    if not call.agent and calls.learns_here(app):
-        ended = verb == "session-end"
-        spool.add(
-            Spooled(
-                session=call.session, path=call.transcript, ended=ended, size=call.size
-            )
-        )
-        if ended:
-            worker.start(app, wait=True)
+    if call.agent or not calls.learns_here(app):
+        return calls.Told()
+    ended = verb == "session-end"
+    spool.add(
+        Spooled(session=call.session, path=call.transcript, ended=ended, size=call.size)
+    )
+    if ended:
+        worker.start(app, wait=True)
     return calls.Told()
 
 
@@ -280,8 +293,9 @@ def _located(call: HookCall) -> HookCall:
     agent."""
     from memcli.sessions import inside, stores
 
-    kept = map(os.path.realpath, stores(os.environ).values())
-    if not call.transcript or not inside(os.path.realpath(call.transcript), kept):
+    folders = map(os.path.realpath, stores(os.environ).values())
+    transcript = os.path.realpath(call.transcript)
+    if not call.transcript or not inside(transcript, folders):
         return call._replace(transcript="")
     with suppress(OSError):
         return call._replace(size=os.stat(call.transcript).st_size)

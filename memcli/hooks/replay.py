@@ -16,7 +16,7 @@ from memcli.history import record_of
 from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
-from memcli.hooks.events import Past, chosen, history_of
+from memcli.hooks.prompts import Past, chosen, history_of
 from memcli.index.view import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
@@ -35,6 +35,10 @@ COUNTED: Final = 3
 BEST = 5
 ROOM = 600
 SAYS: Final = 0.6  # share of its words from which on a sentence says the same
+UNITS: Final = (
+    "SELECT unit FROM docs WHERE source = 'session'"
+    " GROUP BY unit ORDER BY min(date) DESC"
+)
 _ORIGINS: Final = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
 
 
@@ -48,7 +52,6 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
     done = 0
     found = list[Correction]()
     telling = ToldPrompts()
-    query = "SELECT unit FROM docs WHERE source = 'session' GROUP BY unit ORDER BY min(date) DESC"
     with (
         opened(path) as record,
         HookApp(app.options, app.project.environ, app.project.cwd) as hook,
@@ -56,7 +59,7 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
         assert record is not None
         if has_memory(hook):
             hook.refresh()
-        units = [str(unit) for (unit,) in record.rows(query)]
+        units = [str(unit) for (unit,) in record.rows(UNITS)]
         for done, unit in enumerate(units, 1):
             progress(done, len(units))
             docs = record.stretch(unit, 0, 1 << 40)
@@ -90,18 +93,18 @@ def _before(docs: Sequence[Doc]) -> Past:
 
 def _corrected(app: HookApp, docs: Sequence[Doc], past: Past) -> Iterator[Correction]:
     """The first corrections of a session, none of its opening prompt."""
-    said = [
-        (at, _ORIGINS[who], text)
-        for at, doc in enumerate(docs)
-        for who, text in doc.said
-    ]
-    turns = [
-        Turn(role=by.partition(":")[0], text=text, origin=by, key=str(at))
-        for at, by, text in said
-    ]
-    found = [(said[turn][0], words) for turn, words in corrections(turns)]
-    for at, words in [each for each in found if each[0]][:MOST]:
-        yield _looked_up(app, docs[: at + 1], words, past)
+    turns = []
+    numbers = []
+    for number, doc in enumerate(docs):
+        for speaker, text in doc.said:
+            origin = _ORIGINS[speaker]
+            role = origin.partition(":")[0]
+            turns.append(Turn(role=role, text=text, origin=origin, key=str(number)))
+            numbers.append(number)
+    found = [(numbers[turn], words) for turn, words in corrections(turns)]
+    later = [(number, words) for number, words in found if number]
+    for number, words in later[:MOST]:
+        yield _looked_up(app, docs[: number + 1], words, past)
 
 
 def _told_in(app: HookApp, docs: Sequence[Doc], past: Past) -> ToldPrompts:
@@ -123,26 +126,38 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
     """What says the same as a correction, and whether prompts before it would have
     brought it."""
     doc = docs[-1]
-    told = set[str]()
-    found = app.guarded(lambda: _remembered(app, said, past)) if has_memory(app) else []
-    layer = history_of(app, said, past)
-    found += layer.items(ROOM) if layer else []
-    known = [item for item in found if says(f"{item.head}\n{item.text}", said)]
-    for earlier in docs[-PROMPTS - 1 : -1] if known and has_memory(app) else ():
-        shown = chosen(app, _prompt(earlier), set(), past)
-        told |= {_source(item) for item in shown if item.layer != POINTED}
-    heads = {item.layer == "history": item.head for item in reversed(known)}
-    memory = heads.get(False, "")
-    history = heads.get(True, "")
-    is_told = not told.isdisjoint(map(_source, known))
+    known = _known(app, said, past)
+    prompts = [_prompt(earlier) for earlier in docs[-PROMPTS - 1 : -1]]
+    told = _told_with(app, prompts, past) if known else set()
     return Correction(
         date=doc.date[:10],
         session=doc.unit,
         said=said,
-        memory=memory,
-        history=history,
-        told=is_told,
+        memory=_first_head(known, history=False),
+        history=_first_head(known, history=True),
+        told=not told.isdisjoint(map(_source, known)),
     )
+
+
+def _known(app: HookApp, said: str, past: Past) -> list[Shown]:
+    """What of memory and history says the same as a correction."""
+    found = app.guarded(lambda: _remembered(app, said, past)) if has_memory(app) else []
+    layer = history_of(app, said, past)
+    found += layer.items(ROOM) if layer else []
+    return [item for item in found if says(f"{item.head}\n{item.text}", said)]
+
+
+def _told_with(app: HookApp, prompts: Sequence[str], past: Past) -> set[str]:
+    """The sources of what prompts would have been told."""
+    if not has_memory(app):
+        return set()
+    shown = [item for text in prompts for item in chosen(app, text, set(), past)]
+    return {_source(item) for item in shown if item.layer != POINTED}
+
+
+def _first_head(items: Sequence[Shown], *, history: bool) -> str:
+    heads = (item.head for item in items if (item.layer == "history") is history)
+    return next(heads, "")
 
 
 def says(text: str, correction: str) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 
 from memcli.hooks.calls import HookApp, in_time
 from memcli.hooks.instructions import Instructions
+from memcli.hooks.told import is_read
 from memcli.index import view
 from memcli.index.filters import GUARD
 from memcli.index.view import Candidate, Filters
@@ -42,20 +43,12 @@ def standing(
 ) -> budget.Block:
     """The block of a start, less what the agent `loaded`, of what there is in half the
     time; `before` None: a sub-agent's rules."""
-    layers = layers_of(app)
-    ready = Pools()
-
-    def gather() -> None:
-        nonlocal ready
-        for pools in _gathered(app, layers, before, loaded, read):
-            ready = pools
-
-    def gather_least() -> None:
-        nonlocal ready
-        found = _gathered(app, layers, before, loaded, read)
-        ready = ready if any(ready) else next(filter(any, found), ready)
-
-    in_time(app.half, lambda: app.guarded(gather), lambda: app.guarded(gather_least))
+    start = _Start(app, before, loaded, read)
+    in_time(
+        app.half,
+        lambda: app.guarded(start.gather),
+        lambda: app.guarded(start.gather_least),
+    )
     whole = before is not None
     tokens, times = (START_TOKENS, 2) if whole else (AGENT_TOKENS, 1)
     if before:
@@ -64,48 +57,115 @@ def standing(
     within = partial(budget.compose, limit=app.room(tokens, times), most=most)
     own_room = min(tokens, times * own_tokens(app.project))
     return app.guarded(
-        lambda: budget.compose_beside(ready, layers.own(), own_room, within)
+        lambda: budget.compose_beside(start.ready, start.layers.own(), own_room, within)
     )
 
 
-def _gathered(
-    app: HookApp,
-    layers: Layers,
-    before: set[str] | None,
-    loaded: set[str],
-    read: Instructions,
-) -> Iterator[Pools]:
+class _Start:
     """What a start tells, growing: what stands always comes first."""
-    recent = _recent(app)
 
-    def alive(items: Sequence[Shown]) -> list[Shown]:
-        gone = app.index.entries.gone([item.key for item in items])
-        dead = {key for key, lost in gone.items() if lost.every} | loaded
-        chosen = layers.search.chosen
-        dead |= {key for key, one in chosen.items() if _is_doubtful(one, recent)}
-        living = [item for item in items if item.key not in dead]
-        return [item for item in living if not is_read(read, item)]
+    def __init__(
+        self,
+        app: HookApp,
+        before: set[str] | None,
+        loaded: set[str],
+        read: Instructions,
+    ) -> None:
+        self.app = app
+        self.before = before
+        self.loaded = loaded
+        self.read = read
+        self.layers = layers_of(app)
+        self.ready = Pools()
 
-    norms = layers.institutional()
-    path_of = app.project.path_of
-    unread = [item for item in norms if not read.holds(str(path_of(item.key)))]
-    pools = Pools(institutional=unread)
-    yield pools
-    pools = pools._replace(baseline=alive(layers.baseline()))
-    yield pools
-    again = (
-        by_standing(layers, app.index.entries.copies(before))[:AGAIN] if before else []
-    )
-    most = LESSONS + len(again)
-    proxy = [] if before is None else _proxy(app)
-    lessons = alive([*proxy, *_lessons(app, layers, again)])[:most]
-    pools = pools._replace(ranked=lessons)
-    yield pools
-    if before is not None:
-        pools = pools._replace(episodes=list(_titles(layers.episodes()[:EPISODES])))
+    def gather(self) -> None:
+        """Take all that there is."""
+        for pools in self._steps():
+            self.ready = pools
+
+    def gather_least(self) -> None:
+        """Take the first that there is, unless something was taken."""
+        if not any(self.ready):
+            self.ready = next(filter(any, self._steps()), self.ready)
+
+    def _steps(self) -> Iterator[Pools]:
+        pools = Pools(institutional=self._norms())
         yield pools
-        units = _units(app, layers, loaded, read)
-        yield pools._replace(ranked=[*lessons, *units])
+        pools = pools._replace(baseline=self._alive(self.layers.baseline()))
+        yield pools
+        lessons = self._lessons()
+        pools = pools._replace(ranked=lessons)
+        yield pools
+        if self.before is not None:
+            episodes = self.layers.episodes()[:EPISODES]
+            pools = pools._replace(episodes=_titles(episodes))
+            yield pools
+            yield pools._replace(ranked=[*lessons, *self._units()])
+
+    def _norms(self) -> list[Shown]:
+        path_of = self.app.project.path_of
+        norms = self.layers.institutional()
+        return [item for item in norms if not self.read.holds(str(path_of(item.key)))]
+
+    def _alive(self, items: Sequence[Shown]) -> list[Shown]:
+        """The items that still hold, that nobody doubts, and that the agent has not
+        read."""
+        entries = self.app.index.entries
+        gone = entries.gone([item.key for item in items])
+        recent = _recent(self.app)
+        chosen = self.layers.search.chosen
+        dead = {key for key, lost in gone.items() if lost.every} | self.loaded
+        dead |= {key for key, entry in chosen.items() if _is_doubtful(entry, recent)}
+        living = [item for item in items if item.key not in dead]
+        return [item for item in living if not is_read(self.read, item)]
+
+    def _lessons(self) -> list[Shown]:
+        """How the person works, rules that bind, what was told before, and what is
+        recent."""
+        app = self.app
+        layers = self.layers
+        again: list[str] = []
+        proxy: list[Shown] = []
+        if self.before:
+            copies = app.index.entries.copies(self.before)
+            again = by_standing(layers, copies)[:AGAIN]
+        if self.before is not None:
+            proxy = _proxy(app)
+        most = LESSONS + len(again)
+        return self._alive([*proxy, *_lessons(app, layers, again)])[:most]
+
+    def _units(self) -> Iterator[Shown]:
+        """What a person told an agent before, as it keeps it, and the newest headings of
+        prose: title and handle alone, for the agent to ask for."""
+        paths = self._prose()
+        rules = [entry for entry, path in paths.items() if FEEDBACK.search(path)]
+        newest = [entry for entry in paths if entry not in rules[:UNITS]]
+        wanted = [*rules[:UNITS], *newest[:UNITS]]
+        room = UNIT_TOKENS
+        for item in _titles(self.layers.showing.each("units", wanted, short=True)):
+            room -= budget.tokens(item.head) + 1
+            if room >= 0:
+                yield item
+
+    def _prose(self) -> dict[str, str]:
+        """The newest sections that the agent has not read, one a title, each with the
+        path of its file."""
+        layers = self.layers
+        where = view.select(layers.files, Filters())
+        by_title: dict[str, Candidate] = {}
+        entries = self.app.index.entries
+        for section in entries.foremost(where, NEWEST, headings=True):
+            if section.entry not in self.loaded:
+                by_title.setdefault(section.title, section)
+        near = {each.entry for each in layers.search.nearest(list(by_title.values()))}
+        path_of = self.app.project.path_of
+        paths: dict[str, str] = {}
+        for section in by_title.values():
+            path = layers.files[section.source].path
+            is_loaded = self.read.holds(str(path_of(path)))
+            if section.entry in near and not is_loaded:
+                paths[section.entry] = path
+        return paths
 
 
 def layers_of(app: HookApp, *stores: str) -> Layers:
@@ -134,9 +194,9 @@ def _is_doubtful(found: Candidate, recent: str) -> bool:
     return bool(alone) and found.date < recent
 
 
-def _titles(items: Iterable[Shown]) -> Iterator[Shown]:
+def _titles(items: Iterable[Shown]) -> list[Shown]:
     """Items by title and handle alone, for the agent to ask for."""
-    return (item.made._replace(text="", brief=None) for item in items)
+    return [item.made._replace(text="", brief=None) for item in items]
 
 
 def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
@@ -151,42 +211,6 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     if len(chosen) < most:
         chosen += by_standing(layers, app.index.entries.foremost(where, TOP))
     return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
-
-
-def is_read(read: Instructions, item: Shown) -> bool:
-    """Whether the agent has read what an item says in what it loads by itself."""
-    if not read.texts:
-        return False
-    head, text = item.draft() if item.draft else (item.head, item.text)
-    return read.say(head.partition(budget.BETWEEN)[0], text)
-
-
-def _units(
-    app: HookApp, layers: Layers, loaded: set[str], read: Instructions
-) -> Iterator[Shown]:
-    """What a person told an agent before, as it keeps it, and the newest headings of
-    prose: title and handle alone, for the agent to ask for."""
-    prose = dict[str, Candidate]()
-    where = view.select(layers.files, Filters())
-    for candidate in app.index.entries.foremost(where, NEWEST, headings=True):
-        if candidate.entry not in loaded:
-            prose.setdefault(candidate.title, candidate)
-    near = {one.entry for one in layers.search.nearest(list(prose.values()))}
-    own = [one for one in prose.values() if one.entry in near]
-    paths = {one.entry: layers.files[one.source].path for one in own}
-    path_of = app.project.path_of
-    paths = {
-        entry: path
-        for entry, path in paths.items()
-        if not read.holds(str(path_of(path)))
-    }
-    rules = [entry for entry, path in paths.items() if FEEDBACK.search(path)][:UNITS]
-    newest = [entry for entry in paths if entry not in rules][:UNITS]
-    room = UNIT_TOKENS
-    for item in _titles(layers.showing.each("units", [*rules, *newest], short=True)):
-        room -= budget.tokens(item.head) + 1
-        if room >= 0:
-            yield item
 
 
 def _proxy(app: HookApp) -> list[Shown]:

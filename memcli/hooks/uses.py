@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.hooks.before_tool import runs
+from memcli.index.view import Candidate
 from memcli.memory.words import stems
 from memcli.project.git import names_of
 from memcli.project.globs import covers
@@ -42,28 +43,44 @@ def note_uses(app: App, session: str, turns: Sequence[Turn]) -> None:
     """Note which of the entries that a session was told it used."""
     with app.state() as state:
         log = SessionLog(state)
-        told = dict[str, datetime]()
-        for each in log.told(session):
-            at = datetime.fromisoformat(each.at).astimezone(UTC) + _TICK
-            told.setdefault(each.entry, at)
+        told = _first_told(log, session)
         if not told:
             return
         deeds = list(_deeds(turns, app.project.root or app.project.cwd))
-        memory = [f"{copy.title}\n{copy.text}" for copy in app.index.entries.copies()]
-        session_words = SessionWords(turns, memory)
-        used = set()
-        for copy in app.index.entries.copies(told):
-            text = f"{copy.title}\n{copy.text}"
-            since = told[copy.entry]
-            later = [deed for deed in deeds if deed.at > since]
-            if (
-                session_words.quotes(copy.entry[:8])
-                or session_words.take_up(text, since)
-                or is_followed(text, copy.values, later)
-            ):
-                used.add(copy.entry)
+        memory = [_text_of(copy) for copy in app.index.entries.copies()]
+        words = SessionWords(turns, memory)
+        copies = app.index.entries.copies(told)
+        used = {
+            copy.entry
+            for copy in copies
+            if _is_used(copy, told[copy.entry], words, deeds)
+        }
         with state.transaction():
             log.wait(session, used, app.project.now.isoformat())
+
+
+def _first_told(log: SessionLog, session: str) -> dict[str, datetime]:
+    """When a session was first told each entry."""
+    moments: dict[str, datetime] = {}
+    for telling in log.told(session):
+        moment = datetime.fromisoformat(telling.at).astimezone(UTC) + _TICK
+        moments.setdefault(telling.entry, moment)
+    return moments
+
+
+def _text_of(copy: Candidate) -> str:
+    return f"{copy.title}\n{copy.text}"
+
+
+def _is_used(
+    copy: Candidate, since: datetime, words: "SessionWords", deeds: Sequence[Deed]
+) -> bool:
+    """Whether the agent names an entry, takes up its words, or does what it says."""
+    text = _text_of(copy)
+    if words.quotes(copy.entry[:8]) or words.take_up(text, since):
+        return True
+    later = [deed for deed in deeds if deed.at > since]
+    return is_followed(text, copy.values, later)
 
 
 class SessionWords:
@@ -80,25 +97,29 @@ class SessionWords:
 
     def quotes(self, name: str) -> bool:
         """Whether the agent names an id."""
-        return any(name in turn.text for turn in self.turns if turn.role == "assistant")
+        by_agent = (turn.text for turn in self.turns if turn.role == "assistant")
+        return any(name in text for text in by_agent)
 
     def take_up(self, text: str, since: datetime) -> bool:
         """Whether one turn of the agent says what an entry claims, in rare words that
         neither stood in a prompt nor were said before the entry was told."""
-        own = _words(text)
-        whole = sum(map(self._weight, own))
-        rare = {word for word in own if self._is_rare(word)}
+        claimed = _words(text)
+        whole = self._weight_of(claimed)
+        rare = {word for word in claimed if self._is_rare(word)}
         heard: set[str] = set()
         for turn, said in zip(self.turns, self.said, strict=True):
-            agents = turn.role == "assistant"
-            if agents and _when(turn, since) > since:
+            is_later = _when(turn, since) > since
+            if turn.role == "assistant" and is_later:
                 fresh = (said & rare) - heard
-                weight = sum(map(self._weight, fresh))
-                if len(fresh) >= LEAST and weight >= SHARE * whole:
+                is_much = self._weight_of(fresh) >= SHARE * whole
+                if len(fresh) >= LEAST and is_much:
                     return True
-            if turn.human or _when(turn, since) <= since:
+            if turn.human or not is_later:
                 heard |= said
         return False
+
+    def _weight_of(self, words: Iterable[str]) -> float:
+        return sum(map(self._weight, words))
 
     def _is_rare(self, word: str) -> bool:
         many = max(FEW, RARE * len(self.turns))
@@ -117,11 +138,11 @@ def _spoken(turn: Turn) -> str:
 
 def _words(text: str) -> set[str]:
     """The words of a text that may say something of their own."""
-    return {
-        word
-        for word in stems(text)
-        if (len(word) >= SHORT or not word.isascii()) and word not in _common()
-    }
+    return {word for word in stems(text) - _common() if _is_long(word)}
+
+
+def _is_long(word: str) -> bool:
+    return len(word) >= SHORT or not word.isascii()
 
 
 @cache
@@ -133,43 +154,49 @@ def _when(turn: Turn, since: datetime) -> datetime:
     """The time of a turn; one without counts as after `since`."""
     if not turn.time:
         return since + _TICK
-    at = datetime.fromisoformat(turn.time)
-    return at.replace(tzinfo=at.tzinfo or UTC)
+    return _aware(datetime.fromisoformat(turn.time))
 
 
 def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> bool:
     """Whether what was done is what an entry is about: a file where it forbids nothing;
     a command also where it names it in a sentence without a negation, never where in
     one with one."""
-    kinds: tuple[list[str], list[str]] = [], []
+    asking: list[str] = []
+    refusing: list[str] = []
     for sentence in _SENTENCES.split(text):
-        kinds[bool(negated_terms(claim(sentence)))].append(sentence)
-    (asking, refusing), globs = (
-        kinds,
-        [values.get(key) or () for key in ("paths", "commands")],
-    )
+        is_refusal = bool(negated_terms(claim(sentence)))
+        (refusing if is_refusal else asking).append(sentence)
 
     def is_advised(deed: Deed) -> bool:
-        if any(runs(deed.commands, (), each) for each in refusing):
+        if any(runs(deed.commands, (), sentence) for sentence in refusing):
             return False
-        if any(runs(deed.commands, (), each) for each in asking):
+        if any(runs(deed.commands, (), sentence) for sentence in asking):
             return True
-        about = any(covers(globs[0], name) for name in deed.files)
-        return not refusing and (about or runs(deed.commands, globs[1], ""))
+        return not refusing and _is_about(values, deed)
 
     return any(map(is_advised, deeds))
+
+
+def _is_about(values: Mapping[str, Any], deed: Deed) -> bool:
+    """Whether a deed changed a file or ran a command that an entry's globs name."""
+    paths = values.get("paths") or ()
+    if any(covers(paths, name) for name in deed.files):
+        return True
+    return runs(deed.commands, values.get("commands") or (), "")
 
 
 def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
     names = cache(partial(names_of, root))
     for turn in turns:
-        if turn.role == "assistant" and turn.tool and turn.time:
-            call = tool_call(turn.input, turn.cwd or str(root))
-            files = tuple(name for path in call.files for name in names(path))
-            at = datetime.fromisoformat(turn.time)
-            if any(call):
-                yield Deed(
-                    at=at.replace(tzinfo=at.tzinfo or UTC),
-                    files=files,
-                    commands=call.commands,
-                )
+        if turn.role != "assistant" or not turn.tool or not turn.time:
+            continue
+        call = tool_call(turn.input, turn.cwd or str(root))
+        if not any(call):
+            continue
+        files = [name for path in call.files for name in names(path)]
+        moment = _aware(datetime.fromisoformat(turn.time))
+        yield Deed(at=moment, files=tuple(files), commands=call.commands)
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=moment.tzinfo or UTC)

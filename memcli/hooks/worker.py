@@ -4,8 +4,9 @@ do."""
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memcli.app import App, Options
 from memcli.errors import MemError
@@ -17,9 +18,11 @@ from memcli.storage.files import DETACHED, digest, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, alone
 from memcli.text.controls import for_display
 
-TRIES = (
-    5  # so often a session that cannot be learned from is tried; then it is given up
-)
+if TYPE_CHECKING:
+    from memcli.extraction.extract import Learned
+
+TRIES = 5
+"""So often a session that cannot be learned from is tried; then it is given up."""
 PATIENCE = 600.0  # seconds that one worker waits for another of the same project
 # bytes of memory files above which git does not wait for a look at mem compact
 LARGE = 2_000_000
@@ -28,16 +31,14 @@ COMMAND = 15.0  # seconds that a worker waits for a running git command
 
 def start(app: App, *, wait: bool) -> None:
     """Start a worker on its own; without `wait` it ends when another one is at work."""
-    own = app.project.environ.items()
-    environ = {key: value for key, value in own if not key.startswith("GIT_")}
+    environ = _without_git(app.project.environ)
     environ["MEM_HOOK"] = "off"
     if environ.get("MEM_DB"):
         environ["MEM_DB"] = os.path.abspath(app.project.cwd / environ["MEM_DB"])
     words = [str(app.project.root), "wait" if wait else "go"]
     command = [sys.executable, "-P", "-m", "memcli", "hook", "worker", *words]
-    if (
-        sys.platform == "linux"
-    ):  # a hook that imports subprocess takes a twentieth longer
+    if sys.platform == "linux":
+        # A hook that imports subprocess takes a twentieth longer.
         null = [
             (os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0) for file in range(3)
         ]
@@ -83,7 +84,7 @@ def _synced(app: App) -> str:
     try:
         report = HomeRepository(app.project).sync(taken_back=app.taken_back())
     except (MemError, OSError) as error:
-        return f"mem sync: {type(error).__name__}: {getattr(error, 'what', error)}"
+        return f"mem sync: {_named(error)}"
     return f"mem sync: {report.sent} sent, {report.taken} taken in"
 
 
@@ -94,16 +95,14 @@ def _told(app: App, spool: Spool, item: Spooled) -> str:
     if not os.path.isfile(path):
         spool.remove(item)
         return f"{item.session}: the transcript is gone"
-    if not item.ended and time.time() - os.stat(path).st_mtime < QUIET:
+    age = time.time() - os.stat(path).st_mtime
+    if not item.ended and age < QUIET:
         return ""
     if why := _hindered(app):
         return f"{item.session}: waits, {why}"
     fault = _learn(app, (path,))
     if fault and item.tries + 1 < TRIES:
-        where = "project = ? AND session = ? AND path = ?"
-        spool.ask(
-            f"UPDATE spool SET tries = tries + 1 WHERE {where}", item.session, item.path
-        )
+        spool.try_again(item)
         return f"{item.session}: {fault}"
     spool.remove(item)
     outcome = f"given up, {fault}" if fault else "learned from"
@@ -125,11 +124,12 @@ def _hindered(app: App) -> str:
     from memcli.project.context import write_blocker
 
     until = time.monotonic() + COMMAND
-    while (why := write_blocker(app.project)).endswith(
-        " command"
-    ) and time.monotonic() < until:
+    while True:
+        why = write_blocker(app.project)
+        is_brief = why.endswith(" command")
+        if not is_brief or time.monotonic() >= until:
+            return why
         time.sleep(0.2)
-    return why
 
 
 def _learn(app: App, paths: tuple[str, ...]) -> str:
@@ -142,41 +142,45 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     try:
         request = ExtractRequest(transcripts=paths, finished=not paths)
         sessions = pipeline.run(app, request).extract.sessions
-        events = [event for session in sessions for event in session.events]
-        learned = dict.fromkeys(
-            event.title for event in events if event.what == "learned"
-        )
-        _announce(app, list(learned))
+        _announce(app, _learned_titles(sessions))
     except (MemError, OSError) as error:
-        return f"{type(error).__name__}: {getattr(error, 'what', error)}"
+        return _named(error)
     failed = {scope for session in sessions for scope, _ in session.failed}
     return f"scopes failed: {', '.join(sorted(failed))}" if failed else ""
 
 
+def _learned_titles(sessions: Iterable["Learned"]) -> list[str]:
+    events = (event for session in sessions for event in session.events)
+    titles = (event.title for event in events if event.what == "learned")
+    return list(dict.fromkeys(titles))
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {getattr(error, 'what', error)}"
+
+
 def _announce(app: App, titles: Sequence[str]) -> None:
     """Have the next start say what was learned."""
+    if not titles:
+        return
     named = for_display("; ".join(titles[:3]))
     named += f"; {len(titles) - 3} more" if len(titles) > 3 else ""
     line = f"{count(len(titles), 'note')} learned ({named}): mem list --limit 5"
     with app.state() as history, history.transaction():
-        SessionLog(history).note("news", [(line,)] if titles else [])
+        SessionLog(history).note("news", [(line,)])
 
 
 def after_git(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, str]:
     """Do what an event of git asks for; a line for the person, and one for the log."""
-    environ = {
-        key: value for key, value in environ.items() if not key.startswith("GIT_")
-    }
-    with HookApp(Options(quiet=True), environ, cwd.resolve(), HookProject) as app:
-        if not learns_here(app) or app.project.root is None:
+    with HookApp(
+        Options(quiet=True), _without_git(environ), cwd.resolve(), HookProject
+    ) as app:
+        root = app.project.root
+        if not learns_here(app) or root is None:
             return "", ""
         app.from_state(lambda state: Spool(state).beat(event, int(time.time())), None)
         if event == "post-commit":
-            top = git.work_tree(app.project.root)
-            if top is None or git.under_way(top) in (
-                "",
-                "command",
-            ):  # else git goes on after it
+            if _is_settled(root):  # else git goes on after it
                 start(app, wait=False)
             return "", ""
         done = app.refresh(wait=1)
@@ -184,21 +188,29 @@ def after_git(event: str, environ: Mapping[str, str], cwd: Path) -> tuple[str, s
         return _work(app), f"{done.changed} changed, {done.removed} removed{busy}"
 
 
+def _without_git(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the repository that git tells its hooks."""
+    return {name: value for name, value in environ.items() if name[:4] != "GIT_"}
+
+
+def _is_settled(root: Path) -> bool:
+    """Whether git is in the middle of nothing but the command that called."""
+    top = git.work_tree(root)
+    return top is None or git.under_way(top) in ("", "command")
+
+
 def _work(app: App) -> str:
     from memcli.commands import compact
     from memcli.project.context import write_blocker
 
-    if sum(file.size for file in app.project.listing.files) > LARGE or write_blocker(
-        app.project
-    ):
+    size = sum(file.size for file in app.project.listing.files)
+    if size > LARGE or write_blocker(app.project):
         return ""
     try:
         report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)
     except (MemError, OSError):
         return ""
-    files = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)
-    return (
-        f"mem: {count(files, 'memory file')} can be compacted: mem compact"
-        if files
-        else ""
-    )
+    number = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)
+    if not number:
+        return ""
+    return f"mem: {count(number, 'memory file')} can be compacted: mem compact"

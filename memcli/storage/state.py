@@ -468,6 +468,12 @@ class Spool:
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         self.ask(f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 
+    def try_again(self, item: Spooled) -> None:
+        """A session that could not be learned from waits for another try."""
+        where = "project = ? AND session = ? AND path = ?"
+        update = f"UPDATE spool SET tries = tries + 1 WHERE {where}"
+        self.ask(update, item.session, item.path)
+
     def beat(self, event: str, moment: int) -> None:
         """Remember when a hook was last called (seconds since 1970)."""
         self.note("beats", [(event, moment)], "OR REPLACE")

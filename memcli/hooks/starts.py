@@ -1,0 +1,173 @@
+"""What is told when a session or a sub-agent starts, and when a session goes on."""
+
+import datetime
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+
+from memcli.hooks import told
+from memcli.hooks.calls import HookApp, HookCall, Told
+from memcli.hooks.standing import (
+    AGENT_TOKENS,
+    LESSONS,
+    MOST_RECENT,
+    by_standing,
+    layers_of,
+    standing,
+)
+from memcli.index import view
+from memcli.index.filters import has_guards
+from memcli.index.view import Filters
+from memcli.recall import budget
+from memcli.recall.budget import Pools
+from memcli.storage.files import open_file
+from memcli.storage.inbox import Inbox
+from memcli.storage.state import SessionLog, State
+from memcli.text.controls import for_prompt
+
+KEPT_DAYS = 60  # days for which it is remembered what a session was told
+EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
+KEPT = ("resume", "fork")  # after these it still has it
+MARK = b"<recalled-memory>"
+# bytes of a transcript's beginning in which an earlier block is looked for
+SCANNED = 4_000_000
+PROPOSAL_DAYS = 30  # for which a proposal waits
+PROPOSAL_LINES = 2
+PROPOSED = (
+    '(mem: said last time, not kept: "{title}". Ask the person; on a yes'
+    " mem keep {id}, on a no mem drop {id})"
+)
+
+
+def session_start(app: HookApp, state: State, call: HookCall) -> Told:
+    """Norms, policies, recent corrections, the person's manner, episodes: once in a
+    session; after a compaction again, with the strongest of what was told since."""
+    log = SessionLog(state)
+    if call.agent or not app.is_ready():
+        return Told()
+    if _is_told(log, call):
+        return _since(app, state, call) if call.source in KEPT else Told()
+    emptied = call.source in EMPTIED
+    before = log.shown(call.session) if emptied else set()
+    made = standing(app, before, app.loaded(call), app.instructions(log, call))
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
+        if _is_told(log, call):  # by another process meanwhile
+            return Told()
+        if emptied:
+            log.forget_context(call.session)
+        started = _started(app, log, call, made)
+        _forget_old(app, log)
+        _note_first_guard(app, state)
+        lines = [started.text, *_proposed(app, state, call)]
+        text = "\n".join(filter(None, lines))
+        return started._replace(text=text, news=tuple(log.take_news()))
+
+    return app.settled(state, decided)
+
+
+def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
+    """The standing rules, once for each sub-agent."""
+    log = SessionLog(state)
+    if log.started(call.context) is not None or not app.is_ready():
+        return Told()
+    made = standing(app, None, set(), app.instructions(log, call))
+    return app.settled(
+        state, lambda state: _started(app, SessionLog(state), call, made)
+    )
+
+
+def _started(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) -> Told:
+    """The block of a start, remembered."""
+    day = app.project.now.isoformat()
+    log.note("starts", [(call.context, call.source, call.size, day)], "OR REPLACE")
+    kind = "subagent" if call.agent else call.source or "start"
+    event = "subagent-start" if call.agent else "session-start"
+    occasion = told.Occasion(call.context, event, f"session {kind}")
+    more = 0 if call.agent else made.budget.more
+    return Told(
+        text=told.block(made.items, more=more),
+        titles=told.remember(app, log, occasion, made.items),
+    )
+
+
+def _forget_old(app: HookApp, log: SessionLog) -> None:
+    first = app.project.now - datetime.timedelta(days=KEPT_DAYS)
+    log.forget_sessions(first.isoformat())
+
+
+def _note_first_guard(app: HookApp, state: State) -> None:
+    """Have the person told, once, that guards are in force here."""
+    if not app.guarded(lambda: has_guards(app.index.db)):
+        return
+    from memcli.guard.stops import first_guard  # few memories have one
+
+    line = first_guard(app, state)
+    SessionLog(state).note("news", [(line,)] if line else [])
+
+
+def _since(app: HookApp, state: State, call: HookCall) -> Told:
+    """What is new, or has other words, since a session that goes on was told."""
+    log = SessionLog(state)
+    day = log.started_on(call.session)
+    if not day:
+        return Told()
+    known = told.in_context(app, log, call.session)
+    made = app.guarded(lambda: _news(app, day, known, app.loaded(call)))
+    if not made.items:
+        return Told()
+    occasion = told.Occasion(
+        call.context, "session-start", f"new since, session {call.source}"
+    )
+    return told.tell(
+        app, state, occasion, made.items, lambda log, items: told.block(items)
+    )
+
+
+def _news(
+    app: HookApp, day: str, known: told.InContext, loaded: set[str]
+) -> budget.Block:
+    """The lessons that are new since a day, and those that have changed."""
+    layers = layers_of(app)
+    entries = app.index.entries
+    lessons = view.select(layers.files, Filters(type=("corrective", "directive")))
+    recent = by_standing(layers, entries.foremost(lessons, MOST_RECENT, day))
+    copies = entries.copies(known.changed) if known.changed else []
+    chosen = dict.fromkeys([*by_standing(layers, copies), *recent])
+    seen = known.told | loaded
+    fresh = [entry for entry in chosen if entry not in seen][:LESSONS]
+    items = told.marked(layers.showing.each("lessons", fresh), known.changed)
+    return budget.compose(Pools(ranked=items), limit=app.room(AGENT_TOKENS))
+
+
+def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
+    """A line for each of the newest proposals that no other session was told of."""
+    first = app.project.now - datetime.timedelta(days=PROPOSAL_DAYS)
+    inbox = Inbox(state)
+    found = inbox.untold(call.session, first.isoformat(), PROPOSAL_LINES)
+    inbox.name([row.id for row in found], call.session)
+    for row in found:
+        title = for_prompt(str(json.loads(row.text)["title"]))
+        yield PROPOSED.format(title=title, id=row.id[:8])
+
+
+def _is_told(log: SessionLog, call: HookCall) -> bool:
+    """Whether the agent still has what a start tells: this is a repetition, or it was
+    resumed."""
+    if call.source in KEPT:
+        return log.started(call.session) is not None or _is_marked(call.transcript)
+    size = log.started(call.session, call.source)
+    if size is None:
+        return False
+    # Without a transcript a second compaction looks like the first told twice: it is
+    # told again.
+    is_unknown = call.source in EMPTIED and call.size == 0
+    return call.size <= size and not is_unknown
+
+
+def _is_marked(transcript: str) -> bool:
+    """Whether the beginning of a transcript has a block of ours."""
+    with suppress(OSError), open_file(transcript) as file:
+        return MARK in file.read(SCANNED)
+    return False

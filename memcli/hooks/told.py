@@ -1,0 +1,206 @@
+"""What a context holds: what a session, or a sub-agent of it, was told, and in which
+words. Every hook tells through `tell` or `remember`."""
+
+import json
+import re
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from memcli.hooks.calls import HookApp, Told
+from memcli.hooks.instructions import FEWEST, Instructions
+from memcli.named import NamedTuple
+from memcli.recall import budget
+from memcli.recall.budget import POINTED, Shown
+from memcli.storage.files import ONE_OF
+from memcli.storage.state import SessionLog, State, Telling
+
+WORDS = "words"
+"""The event under which it is noted in which words entries were told."""
+CHANGED = ", changed since it was told"
+UNNAMED = ("institutional", "units")
+"""Layers whose items are told by the file, or may be told again."""
+
+
+class Occasion(NamedTuple):
+    """A telling: in which context, at which event, and why."""
+
+    context: str
+    event: str
+    why: str
+
+
+class InContext(NamedTuple):
+    """What a context holds: entries `told` in the words of today, and those that have
+    `changed` since they were told."""
+
+    told: set[str]
+    changed: set[str]
+
+
+def pointer_key(entry: str) -> str:
+    """The name under which it is noted that an entry was pointed at: its text may
+    still be told."""
+    return f"pointed {entry}"
+
+
+def key_of(item: Shown) -> str:
+    """The name under which it is known that an item was told, or pointed at."""
+    return pointer_key(item.key) if item.layer == POINTED else item.key
+
+
+def title_of(item: Shown) -> str:
+    """The title in the heading line of an item."""
+    return item.head.removeprefix("- ").partition(budget.BETWEEN)[0]
+
+
+def words_of(app: HookApp, entries: Collection[str]) -> dict[str, set[str]]:
+    """A checksum of the words of every copy of these entries, as indexed."""
+    if not entries:
+        return {}
+    rows = app.index.db.execute(
+        "SELECT entry, source, title, text FROM chunks"
+        f" WHERE entry {ONE_OF} ORDER BY part",
+        (json.dumps(sorted(entries)),),
+    )
+    checksums: dict[tuple[str, int], int] = {}
+    for entry, source, title, text in rows:
+        part = f"{title}\n{text}".encode("utf-8", "surrogatepass")
+        before = checksums.get((entry, source), 0)
+        checksums[entry, source] = zlib.crc32(part, before)
+    words: dict[str, set[str]] = {}
+    for (entry, _), checksum in checksums.items():
+        words.setdefault(entry, set()).add(f"{checksum:08x}")
+    return words
+
+
+def in_context(app: HookApp, log: SessionLog, context: str) -> InContext:
+    """What stands in a context: the entries that were told there, and those of them
+    that have other words since."""
+    told: dict[str, set[str]] = {}
+    for noted in log.shown(context, WORDS):
+        entry, _, checksum = noted.rpartition(" ")
+        told.setdefault(entry, set()).add(checksum)
+    today = app.guarded(lambda: words_of(app, told))
+    changed = {entry for entry, words in today.items() if words.isdisjoint(told[entry])}
+    return InContext(told=log.shown(context) - changed, changed=changed)
+
+
+def remember(
+    app: HookApp, log: SessionLog, occasion: Occasion, items: Iterable[Shown]
+) -> tuple[str, ...]:
+    """Remember, in the running transaction, that these were told; their titles."""
+    named = [item for item in items if item.layer not in UNNAMED]
+    whole = [item for item in named if item.layer != POINTED]
+    entries = {key for item in whole for key in (item.key, *item.also)}
+    pointers = {key_of(item) for item in named if item.layer == POINTED}
+    spoken = {
+        f"{entry} {checksum}"
+        for entry, checksums in words_of(app, entries).items()
+        for checksum in checksums
+    }
+    _note_shown(app, log, occasion, entries | pointers)
+    _note_shown(app, log, occasion._replace(event=WORDS), spoken)
+    titles = {item.key: title_of(item) for item in named}
+    _note_told(app, log, occasion, titles)
+    return tuple(titles.values())
+
+
+def _note_shown(
+    app: HookApp, log: SessionLog, occasion: Occasion, keys: Iterable[str]
+) -> None:
+    day = app.project.now.isoformat()
+    rows = [(occasion.context, occasion.event, key, day) for key in sorted(keys)]
+    log.note("shown", rows, "OR IGNORE")
+
+
+def _note_told(
+    app: HookApp, log: SessionLog, occasion: Occasion, titles: dict[str, str]
+) -> None:
+    """Note entry -> title for the person, who may ask what was told and why."""
+    at = f"{app.project.now.isoformat()}{time.strftime('T%H:%M:%S')}"
+    rows = [
+        Telling(
+            session=occasion.context,
+            event=occasion.event,
+            entry=entry,
+            title=title,
+            why=occasion.why,
+            at=at,
+        )
+        for entry, title in titles.items()
+    ]
+    log.note("told", rows)
+
+
+def tell(
+    app: HookApp,
+    state: State,
+    occasion: Occasion,
+    items: Sequence[Shown],
+    write: Callable[[SessionLog, list[Shown]], str],
+) -> Told:
+    """Say what `write` makes of those items that the context does not hold by now:
+    another hook may have told some of them meanwhile."""
+
+    def decided(state: State) -> Told:
+        log = SessionLog(state)
+        known = in_context(app, log, occasion.context).told
+        fresh = [item for item in items if key_of(item) not in known]
+        text = write(log, fresh)
+        return Told(text=text, titles=remember(app, log, occasion, fresh))
+
+    return app.settled(state, decided)
+
+
+def marked(items: Iterable[Shown], changed: Collection[str]) -> list[Shown]:
+    """Items, those told in other words before marked as changed."""
+    return [_as_changed(item) if item.key in changed else item for item in items]
+
+
+def _as_changed(item: Shown) -> Shown:
+    made = item.made
+    return item._replace(head=f"{made.head}{CHANGED}", text=made.text, draft=None)
+
+
+def is_read(read: Instructions, item: Shown) -> bool:
+    """Whether the agent has read what an item says in what it loads by itself."""
+    if not read.texts:
+        return False
+    head, text = item.draft() if item.draft else (item.head, item.text)
+    return read.say(head.partition(budget.BETWEEN)[0], text)
+
+
+def block(items: Sequence[Shown], *, more: int = 0, again: bool = False) -> str:
+    """The block of these items as an agent reads it, no sentence twice; "" for none."""
+    if not items:
+        return ""
+    seen: set[str] = set()
+    kept = [item._replace(text=_unsaid(item, seen)) for item in items]
+    return budget.write(kept, more, again=again)
+
+
+def _unsaid(item: Shown, seen: set[str]) -> str:
+    """The sentences of an item that neither its title nor what was `seen` says."""
+    if item.layer == "institutional":
+        return item.text
+    title = _bare(title_of(item))
+    kept = []
+    pieces = re.split(r"((?<=[.!?])\s+|\n+)", item.text)
+    for sentence, between in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+        bare = _bare(sentence)
+        is_much = len(bare.split()) >= FEWEST
+        if is_much and (bare in seen or bare == title):
+            continue
+        if is_much:
+            seen.add(bare)
+        kept += [sentence, between]
+    seen.add(title)
+    return "".join(kept).strip()
+
+
+def _bare(text: str) -> str:
+    """The words of a text alone, without the "No" with which a correction begins."""
+    words = re.findall(r"\w+", text.casefold())
+    begins_with_no = words[:1] and words[0] in ("no", "nein", "non")
+    return " ".join(words[1:] if begins_with_no else words)
