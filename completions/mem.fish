@@ -384,8 +384,8 @@ complete -c mem -n '__fish_seen_subcommand_from import' -l json -d 'Print one JS
 complete -c mem -n '__fish_seen_subcommand_from import' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from import' -l help -s h -d 'Show this message and exit'
 
-complete -c mem -n '__fish_seen_subcommand_from export' -l target -x -a 'claude agents-md json' -d 'claude, agents-md or json'
-complete -c mem -n '__fish_seen_subcommand_from export' -l out -r -F -d 'Write there; of a file that exists only our section changes'
+complete -c mem -n '__fish_seen_subcommand_from export' -l target -x -a 'claude agents-md json' -d 'claude, claude-rules, agents-md or json'
+complete -c mem -n '__fish_seen_subcommand_from export' -l out -r -F -d 'Write there; of a file that exists only our section changes. For claude-rules a folder'
 complete -c mem -n '__fish_seen_subcommand_from export' -l raw -d 'With json: what looks like a secret, or is private, too'
 complete -c mem -n '__fish_seen_subcommand_from export' -l remove -d 'With --out: take our section out of FILE again'
 complete -c mem -n '__fish_seen_subcommand_from export' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'

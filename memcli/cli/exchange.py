@@ -1,13 +1,15 @@
 """Exchange: with your other machines, with other tools, and with the branch that a
 change goes to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import boundary
 from memcli.cli.options import argument, command, flag, option, wrote
 from memcli.errors import DataError, UsageError, one_of
 from memcli.memory.values import Problem
+from memcli.memory.words import count
 from memcli.views import exchange as view
 from memcli.views import json
 from memcli.views.text import (
@@ -17,6 +19,9 @@ from memcli.views.text import (
     safe,
     say,
 )
+
+if TYPE_CHECKING:
+    from memcli.exchange.path_rules import RuleFile
 
 
 @command("diff")
@@ -86,9 +91,11 @@ def import_(
 @command("export")
 def export(
     mem: App,
-    target: str = option("TARGET", "claude, agents-md or json."),
+    target: str = option("TARGET", "claude, claude-rules, agents-md or json."),
     out: str = option(
-        "FILE", "Write there; of a file that exists only our section changes."
+        "FILE",
+        "Write there; of a file that exists only our section changes. For claude-rules"
+        " a folder.",
     ),
     raw: bool = flag(
         "--raw", "With json: what looks like a secret, or is private, too."
@@ -98,12 +105,14 @@ def export(
     """Hand the memory to tools that read a file.
 
     For claude and agents-md a marked section with norms, rules and the strongest
-    lessons; for json every live entry. The proxy store is never exported."""
-    from memcli.commands.export import TARGETS, export, save
+    lessons; for claude-rules (.claude/rules) a file for each set of paths, with what
+    memory says of these files; for json every live entry. The proxy store is never
+    exported."""
+    from memcli.commands.export import RULES_TARGET, TARGETS, export, save
 
     target = "json" if mem.options.json else target
     if remove:
-        _take_out(mem, out)
+        _take_out(mem, out, rules=target == RULES_TARGET)
         return
     if not target:
         hint = f"mem export --target {' | '.join(TARGETS)}"
@@ -115,7 +124,9 @@ def export(
     if out:
         _require_all_read(report.problems, out)
     say("" if report.kept else boundary.beginning(mem, report.problems), quiet=quiet)
-    if out:
+    if out and target == RULES_TARGET:
+        _write_rules(mem, out, report.rules)
+    elif out:
         changed = save(mem, out, written, whole=target == "json")
         put(f"wrote {out}" if changed else f"{out} is up to date")
     else:
@@ -125,15 +136,28 @@ def export(
         say(f"mem: {more} more found no room in {room}", quiet=quiet)
 
 
-def _take_out(mem: App, out: str) -> None:
-    from memcli.commands.export import save
+def _take_out(mem: App, out: str, *, rules: bool) -> None:
+    from memcli.commands.export import save, save_rules
 
     if not out:
         raise UsageError("export: --remove goes with --out FILE", "mem export --help")
-    if save(mem, out, None):
+    is_changed = save_rules(mem, out, {}) if rules else save(mem, out, None)
+    if is_changed:
         put(f"took our section out of {out}")
     else:
         put(f"no section of ours stands in {out}")
+
+
+def _write_rules(mem: App, out: str, rules: "Mapping[str, RuleFile]") -> None:
+    from memcli.commands.export import save_rules
+
+    changed = save_rules(mem, out, rules)
+    if changed:
+        put(f"changed {count(len(changed), 'file')} in {out}: {', '.join(changed)}")
+    elif rules:
+        put(f"{out} is up to date")
+    else:
+        put("no lesson names the files that it is about: mem edit ID --add-path GLOB")
 
 
 def _require_all_read(problems: Sequence[Problem], out: str) -> None:

@@ -1,7 +1,7 @@
 """mem export: the memory for tools that read a file."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,16 +10,25 @@ from memcli.commands.show import standing
 from memcli.errors import DataError, UsageError, one_of
 from memcli.exchange import exporter as handout
 from memcli.exchange.exporter import ExportNote, Handout
+from memcli.exchange.path_rules import (
+    FILES,
+    PathNote,
+    RuleFile,
+    rule_files,
+    without_rules,
+)
 from memcli.index import view
 from memcli.install import git_hooks
 from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Problem
+from memcli.project import globs
 from memcli.project.context import Project, base_of, nothing_written, read_known
 from memcli.project.listing import PRIVATE, FoundFile, marks
 from memcli.storage.durable import write_output
 from memcli.storage.files import read_text, refuse_links
 
-TARGETS = ("claude", "agents-md", "json")
+RULES_TARGET = "claude-rules"
+TARGETS = ("claude", RULES_TARGET, "agents-md", "json")
 RULES = ("policy", "architecture", "preference")
 """The kinds that say how things are done here, whatever their priority; all others are
 lessons."""
@@ -37,12 +46,13 @@ class Exported(NamedTuple):
 
 class ExportReport(NamedTuple):
     """The live entries in view, best first; for claude and agents-md the section made
-    of them."""
+    of them, for claude-rules the text of each file by its name."""
 
     target: str
     kept: tuple[Exported, ...]
     handout: Handout
     problems: tuple[Problem, ...]
+    rules: Mapping[str, RuleFile]
 
 
 def export(
@@ -61,11 +71,16 @@ def export(
     kept = [each for each in nearest.values() if each.entry.status != "retired"]
     kept.sort(key=lambda each: (-each.weight, each.file.path, each.entry.start))
     notes: list[ExportNote] = []
-    if target != "json":
+    if target not in ("json", RULES_TARGET):
         notes = [*_norms(files), *_lessons(kept)]
     section = handout.compose(notes, lines=lines, size=size)
+    rules = rule_files(_about_paths(kept)) if target == RULES_TARGET else {}
     return ExportReport(
-        target=target, kept=tuple(kept), handout=section, problems=tuple(problems)
+        target=target,
+        kept=tuple(kept),
+        handout=section,
+        problems=tuple(problems),
+        rules=rules,
     )
 
 
@@ -118,32 +133,69 @@ def _norms(files: _Read) -> Iterator[ExportNote]:
 
 def _lessons(kept: Sequence[Exported]) -> Iterator[ExportNote]:
     """Rules and lessons, best first; no episodes."""
+    return (_note(each.entry) for each in kept if each.entry.kind != "episode")
+
+
+def _note(entry: Entry) -> ExportNote:
+    return ExportNote(
+        group="rules" if entry.kind in RULES else "lessons",
+        title=entry.title,
+        facts=f"{entry.kind or entry.type}, id {entry.id[:8]}",
+        text=entry.body,
+    )
+
+
+def _about_paths(kept: Sequence[Exported]) -> Iterator[PathNote]:
+    """The rules and lessons that name the files they are about."""
     for entry, _, _ in kept:
-        if entry.kind != "episode":
-            yield ExportNote(
-                group="rules" if entry.kind in RULES else "lessons",
-                title=entry.title,
-                facts=f"{entry.kind or entry.type}, id {entry.id[:8]}",
-                text=entry.body,
-            )
+        paths = entry.extra.get("paths") or ()
+        usable = tuple(path for path in paths if globs.usable(path))
+        if usable and entry.kind != "episode":
+            yield PathNote(note=_note(entry), paths=usable)
 
 
 def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
     """Make `text` the `whole` of the file `out`, or our section in it, which goes with
     None; whether that changed anything."""
-    project = app.project
-    root = project.root
+
+    def put(before: str | None) -> str | None:
+        return f"{text}\n" if text and whole else _with_section(before, text)
+
+    return _changed(app.project, out, put)
+
+
+def save_rules(app: App, out: str, rules: Mapping[str, RuleFile]) -> list[str]:
+    """Make these the rules of ours in the folder `out`, and take out of it what else
+    of ours stands there; the names of the files that changed."""
+    folder = Path(os.path.abspath(app.project.cwd / os.path.expanduser(out)))
+    names = dict.fromkeys([*rules, *(path.name for path in folder.glob(FILES))])
+    if rules:
+        _written_path(app.project, str(folder / "rule.md"))
+        folder.mkdir(parents=True, exist_ok=True)
+    changed = []
+    for name in sorted(names):
+        put = rules[name].put if name in rules else without_rules
+        if _changed(app.project, str(folder / name), put):
+            changed.append(name)
+    return changed
+
+
+def _changed(
+    project: Project, out: str, put: Callable[[str | None], str | None]
+) -> bool:
+    """Whether `put`, which makes the new text of a file, changed it; without a text the
+    file goes."""
     path = _written_path(project, out)
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
     try:
-        after = f"{text}\n" if text and whole else _with_section(before, text)
+        after = put(before)
     except UsageError as error:
         raise DataError(f"{out}:{error.what}; nothing is written", error.hint) from None
     if after is None and before is not None:
         path.unlink()
     elif after is not None and after != before:
-        write_output(path, after, root=root)
+        write_output(path, after, root=project.root)
     return after != before
 
 

@@ -112,7 +112,7 @@ class _Part:
     def add(self, note: ExportNote) -> None:
         """Add a note, if it fits."""
         is_norm = note.group == "norms"
-        text = _norm(note, self.lines, self.size) if is_norm else _entry(note)
+        text = _norm(note, self.lines, self.size) if is_norm else note_lines(note)
         if text and len(text) <= self.lines and _size(text) <= self.size:
             self.text += text
             self.lines -= len(text)
@@ -128,7 +128,8 @@ def _more(number: int) -> str:
     return f"({number} more: `mem list`)"
 
 
-def _entry(note: ExportNote) -> list[str]:
+def note_lines(note: ExportNote) -> list[str]:
+    """An entry as an item of a list, its text below it, safe for what agents obey."""
     body = cut_words(body_of(note.text, note.title).strip(), ENTRY_TOKENS)
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:

@@ -76,8 +76,11 @@ def sync_text(report: SyncReport) -> str:
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:
-    """The whole answer: the section, or JSON with every live entry, `raw` with its
-    secrets."""
+    """The whole answer: the section, the files of rules, or JSON with every live entry,
+    `raw` with its secrets."""
+    if report.target == "claude-rules":
+        files = report.rules.items()
+        return "\n".join(f"{name}\n\n{rule.put(None)}" for name, rule in files)
     if report.target != "json":
         return report.handout.text.rstrip("\n")
     entries = [

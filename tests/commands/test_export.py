@@ -174,3 +174,81 @@ def test_json_has_every_live_entry(project: Project) -> None:
     assert keys <= set(tagged)
     project.mem("export", "--target", "json", "--out", "x.json")
     assert json.loads((project.root / "x.json").read_text()) == got
+
+
+RULES = ".claude/rules"
+
+
+def rules(project: Project) -> dict[str, str]:
+    """The files of rules by their names."""
+    folder = project.root / RULES
+    return {path.name: path.read_text() for path in folder.glob("*.md")}
+
+
+def with_paths(project: Project) -> None:
+    """Two entries about one file, one about others, one about none."""
+    about = {"type": "corrective", "kind": "pitfall"}
+    project.write(
+        "MEMORY.md",
+        project.entry("Round once", "Round VAT once per line.", paths=["src/*.py"], **about)
+        + project.entry("No floats", "Rates are Decimal.", paths=["src/*.py"], **about)
+        + project.entry("Short tests", "One fact a test.", paths=['t"ests/**'], **about)
+        + project.entry("Lint", "Run `make lint`.", **about),
+    )  # fmt: skip
+
+
+def export_rules(project: Project, *args: str) -> Result:
+    return project.mem("export", "--target", "claude-rules", "--out", RULES, *args)
+
+
+def test_rules_are_bound_to_the_paths_of_their_entries(project: Project) -> None:
+    """A file for each set of paths; again changes nothing, and what goes is taken out."""
+    with_paths(project)
+    assert "changed 2 files" in export_rules(project).out
+    first = rules(project)
+    texts = sorted(first.values())
+    assert len(texts) == 2
+    assert texts[0].startswith('---\npaths:\n  - "src/*.py"\n---\n')
+    assert "**Round once**" in texts[0] and "**No floats**" in texts[0]
+    assert '  - "t\\"ests/**"' in texts[1]
+    assert "make lint" not in "".join(texts)
+    assert "is up to date" in export_rules(project).out
+
+    project.write("MEMORY.md", "# Memory\n")
+    export_rules(project)
+    assert rules(project) == {}
+
+
+def test_rules_leave_what_a_person_wrote(project: Project) -> None:
+    """A file of theirs, and lines of theirs in a file of ours."""
+    with_paths(project)
+    project.write(f"{RULES}/mem-own.md", "Theirs.\n")
+    export_rules(project)
+    name = next(name for name in rules(project) if name.startswith("mem-src"))
+    project.write(f"{RULES}/{name}", f"{rules(project)[name]}\nTheirs, too.\n")
+    assert "is up to date" in export_rules(project).out
+
+    assert export_rules(project, "--remove").code == 0
+    left = rules(project)
+    assert left.pop("mem-own.md") == "Theirs.\n"
+    assert left == {name: '---\npaths:\n  - "src/*.py"\n---\n\nTheirs, too.\n'}
+
+
+def test_rules_are_not_imported_again(project: Project) -> None:
+    """What mem wrote is no rule of somebody else's."""
+    with_paths(project)
+    export_rules(project)
+    before = (project.root / "MEMORY.md").read_text()
+    assert project.mem("import", RULES).code == 0
+    assert (project.root / "MEMORY.md").read_text() == before
+
+
+def test_rules_are_not_written_through_a_link(project: Project) -> None:
+    """A folder that leads out of the repository is refused."""
+    with_paths(project)
+    outside = project.home / "outside"
+    outside.mkdir()
+    (project.root / ".claude").mkdir()
+    (project.root / RULES).symlink_to(outside)
+    assert export_rules(project).code != 0
+    assert not list(outside.iterdir())

@@ -273,6 +273,14 @@ def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None
     assert "Round" in tool(shop, "c", file_path=new, content="rate = 1")
 
 
+def test_what_is_exported_as_a_rule_is_not_told_too(shop: Project) -> None:
+    """The agent loads it when it reads the file."""
+    path = shop.write("src/a.py", "rate = 1\n")
+    assert "Round" in tool(shop, "a", file_path=str(path))
+    shop.mem("export", "--target", "claude-rules", "--out", ".claude/rules")
+    assert tool(shop, "b", file_path=str(path)) == ""
+
+
 def test_what_the_agent_says_it_loaded_is_not_told(shop: Project) -> None:
     """A file that no rule of ours would find, named by the client's own list."""
     asked = {"prompt": "why do the checkout tests fail around midnight?"}
