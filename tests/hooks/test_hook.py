@@ -778,9 +778,9 @@ def test_no_answer_waits_for_the_disk(shop: Project, tmp_path: Path) -> None:
 def test_half_the_time_ends_what_takes_long(shop: Project) -> None:
     """A prompt is then answered by words alone; a start with what stands."""
     late = (
-        "import sys, time; from memcli.hooks import events, protocol, standing\n"
+        "import sys, time; from memcli.hooks import prompts, protocol, standing\n"
         "def slow(*_): time.sleep(60)\n"
-        "events.history_of = standing._lessons = slow\n"
+        "prompts.history_of = standing._lessons = slow\n"
         "protocol.main(sys.argv[1:])"
     )
     said = {"session_id": "s", "cwd": str(shop.root), "source": "startup"}
