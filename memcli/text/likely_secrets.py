@@ -40,7 +40,7 @@ def _access() -> str:
         (?<![a-z])
         (?: (?P<password>
               (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk ) (?![a-z])
-            | creds? (?![a-z]) | credentials? | auth (?![a-z]) | secrets? (?![a-z])
+            | creds? (?![a-z]) | credentials? | auth(?:tok)? (?![a-z]) | secrets? (?![a-z])
             | tokens? (?![a-z]) | login (?![a-z]) | wi-?fi | dsn
             | unlock | clave (?![a-z]) | community ) (?! \d+ [a-z] )
           | users? (?:name)? (?![a-z]) | account | basic | proxy | admin (?![a-z])

@@ -114,12 +114,13 @@ _PASSWORD = _words(
     "mot_de_passe mdp senha пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 "
     "hasło hasła wachtwoord lösenord lösenordet adgangskode adgangskoden passord passordet "
     "salasana heslo jelszó şifre şifresi parola parola_d'ordine parolă المرور "
-    "clave_de_acceso clave_secreta"
+    "clave_de_acceso clave_secreta shared_secret"
 )
 _PASSWORD_HINTS: Final = hints_of(
     "passw|passp|pass p|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
     "|パスワード|비밀번호|암호|hasł|wachtwoord|lösenord|adgangskode|passord|salasana|heslo"
     "|jelszó|şifre|parola|parolă|المرور|clave de|clave secreta"
+    "|shared secret"
 )
 _VALUE = r"""([^\s"'`”」』»,;<>()\[\]{}。，]{6,100})"""
 _NOW = r"(?: (?: 现在 | 現在 | 目前 | 今 | 이제 | 지금 ) \s{0,2} )?"
@@ -154,20 +155,21 @@ PROSE: Final = (
         "password",
         ("pw", "pass", "pwd", "psk", "pwort"),
         r"""(?<![A-Za-z]) (?i: (?:sudo\ |root\ |admin\ )? (?:pw|pwd|pass|psk) )
-            [*_]{0,3} (?: \s{1,3}(?:is|ist|for\s\S{1,30}:)\s | \s{0,3}[:：=]
+            [*_]{0,3} (?: \s{1,3} for (?: \s\S{1,24} ){1,6}? \s? [:=] \s
+                  | \s{1,3}(?:is|ist)\s | \s{0,3}[:：=]
                   | (?<=[Pp][Ss][Kk]) (?=[ ]") ) [*_]{0,3} \s{0,3} ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{6,100})""",
     ),
     HintedRule(
         "password",
         hints_of(
-            "login|log in|logged in|credentials|creds|zugangsdaten|anmelde|connecte|accedi"
+            "login|log in|logged in|credential|creds|zugangsdaten|anmelde|connecte|accedi"
             "|usuario|utente|utilisateur|inloggen"
         ),
         # "login is admin / …", "log in as admin with …", "default login admin:…"
-        r"""(?i: log(?:ged)?\ ?in | credentials | creds | zugangsdaten | anmelde\w{0,8} | connecte\S{0,6}
+        r"""(?i: log(?:ged)?\ ?in | credentials? | creds | zugangsdaten | anmelde\w{0,8} | connecte\S{0,6}
               | accedi | inloggen | usuario | utente | utilisateur )
-            [^\n]{0,40}? [\s"'`*] [\w.@+-]{2,40} ["'`*]?
+            [^\n]{0,40}? [\s"'`*] [\w.@+\\-]{2,40} ["'`*]?
             (?: \s?/\s? | : | \s(?i:with|mit|avec|con|com|met)\s ) ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/]{6,100})""",
     ),
@@ -190,9 +192,16 @@ PROSE: Final = (
         ("pass", "pw", "secret", "community", "wireless-key", "masterauth", "psk"),
         r"""(?m: ^ [^\S\n]* (?:[\w.-]{1,30}[^\S\n]{1,3}){0,4}?
               (?i: [\w.-]{0,30}(?:pass(?:word|wd|phrase)?|pw|secret|auth|psk)
-                 | community | wireless-key ) )
+                 | r?[ow]?community | wireless-key ) )
             \s{1,3} (?:[07]\s)? ["']? (?=\S{0,60}\d)
-            ([^\s"'`,;<>()\[\]{}$]{6,100}) ["']? (?m: [^\S\n]* ;? [^\S\n]* $ )""",
+            ([^\s"'`,;<>()\[\]{}$]{6,100}) ["']? (?: \s[\d.]+/\d+ )? (?m: [^\S\n]* ;? [^\S\n]* $ )""",
+    ),
+    HintedRule(
+        "password",
+        (" on ", " off "),
+        # A rule of Redis: "user worker on >password ~jobs:*".
+        r"""(?i: \b user \s \S{1,60} \s o(?:n|ff) ) (?: \s [^\s>]\S{0,60} ){0,6}?
+            \s > (\S{6,100})""",
     ),
     HintedRule(
         "password", ("olcrootpw", "rootpw"), r"(?i:rootpw)[:\s]{1,3}([^\s{$]{6,100})"
@@ -256,7 +265,7 @@ PROSE: Final = (
     HintedRule(
         "password",
         hints_of(
-            "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd"
+            "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd|bcp "
             "|snowsql|ldap|openssl|zip|7z|rar |useradd|usermod|rdesktop|xfreerdp|ipmitool"
             "|net user|net use|cmdkey|smbclient|lftp|keytool|jarsigner|mosquitto_|twine"
         ),
@@ -264,9 +273,9 @@ PROSE: Final = (
             (?i: (?: sshpass | redis-cli | (?:docker|podman)\ login | az\b | mysql(?:dump|admin)?
                    | mariadb | mongo(?:sh)? | snowsql | useradd | usermod | twine ) \b
                  [^\n|;`]{0,80}? [\s"']-[pa]\s?
-               | (?: sqlcmd | (?:un)?zip | ipmitool | mosquitto_[ps]ub ) \b [^\n|;`]{0,80}? \s-P\s?
+               | (?: sqlcmd | bcp | (?:un)?zip | ipmitool | mosquitto_[ps]ub ) \b [^\n|;`]{0,80}? \s-P\s?
                | ldap(?:search|add|modify|whoami|passwd|delete) \b [^\n|;`]{0,120}? \s-w\s?
-               | (?: 7z[ar]? | (?:un)?rar ) \b [^\n|;`]{0,60}? \s-p
+               | (?: 7z[ar]? | (?:un)?rar ) \b [^\n|;`]{0,60}? \s-h?p
                | openssl \b [^\n|;`]{0,80}? \s (?: -k\s | -pass(?:in|out)?\spass: )
                | (?: rdesktop | xfreerdp ) \b [^\n|;`]{0,80}? \s (?: -p\s | /p: )
                | cmdkey \b [^\n|;`]{0,80}? \s/pass:
@@ -287,10 +296,11 @@ PROSE: Final = (
     HintedRule(
         "password",
         hints_of(
-            "add_user|adduser|add-user|change_password|set_password|set-initial-password|create-user"
+            "add_user|adduser|add-user|createuser|change_password|set_password|set-initial-password|create-user"
         ),
         r"""(?i: (?:add|create)[_-]?user | (?:change|set|reset)[_-](?:initial[_-])?password )
-            \s{1,3} (?:[\w.@-]{1,60}\s{1,3})?? ["']? (?=\S{0,60}\d)
+            \s{1,3} (?:[\w.@-]{1,60}\s{1,3})?? (?:(?:MD5|SHA)[\d-]{0,4}\s{1,3})?
+            ["']? (?=\S{0,60}\d)
             ([^\s"'$`<()]{6,100}) (?!\s?\()""",
     ),
     HintedRule(

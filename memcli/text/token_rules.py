@@ -106,7 +106,7 @@ TOKENS: Final = (
     HintedRule(
         "braintree-token",
         ("access_token$",),
-        r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}",
+        r"access_token\$(?:production|sandbox)\$[A-Za-z0-9]{16}\$[a-f0-9]{32}",
     ),
     HintedRule("telegram-token", ("/bot",), r"/bot(\d{8,10}:[\w-]{35})(?![\w-])"),
     HintedRule(
@@ -192,7 +192,19 @@ TOKENS: Final = (
             (?:(?:\s|\\n|[>|"'+,]){{1,24}} [A-Za-z0-9+/=]{{20,}}+)*+
             (?:\s{{1,12}} [A-Za-z0-9+/]{{1,19}}={{0,2}} (?!\S))?""",
     ),
+    HintedRule(
+        "password-hash",
+        ("$1$", "$5$", "$6$", "$y$"),
+        # Of an account, as /etc/shadow has it: the scheme, a salt, the sum.
+        r"\$[156y]\$[\w./=,$+-]{22,}+",
+    ),
     # Numbers, which no other rule takes for a secret.
+    HintedRule(
+        "password",
+        hints_of("pin |pin:|PIN |PIN:|Pin |Pin:"),
+        r"""(?<![A-Za-z]) (?i:pin) (?: \s(?:code|number|for|of|to|the|[a-z]{2,12}) ){0,6}?
+            (?: \s(?:is|was|ist)\s | \s?[:=]\s? ) (\d{4,12}) (?![\w-]|\.\d)""",
+    ),
     HintedRule(
         "api-key",
         ("ey", "EY", "oken", "OKEN", "ecret", "ECRET"),

@@ -52,6 +52,17 @@ def test_of_layouts_that_were_written_last_one_in_twenty_is_missed():
     assert len(missed) <= 5, missed
 
 
+def test_of_layouts_of_programs_and_vendors_one_in_twenty_is_missed():
+    """`layouts_sixth.txt` was written before the rules were looked at. Scored once, 11
+    of 140 were missed (8 %, 4.4 to 13.5); after those were mended, 7 of the other 77
+    (9 %, 4.5 to 17.6), and none of 169 harmless lines was touched. Here is the state
+    after both were mended; three lines whose secret was misnamed are put right."""
+    rows = list(layouts("layouts_sixth.txt"))
+    missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
+    assert len(rows) == 217
+    assert len(missed) <= 2, missed
+
+
 def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
     """The look alone is not enough, nor is the word alone."""
     value = "Fj3kQ!x9vLw2"
@@ -74,6 +85,7 @@ def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
         "harmless_prose.txt",
         "harmless_third.txt",
         "harmless_fourth.txt",
+        "harmless_sixth.txt",
     ],
 )
 def test_no_harmless_line_is_touched(name: str):
@@ -106,7 +118,20 @@ def test_the_body_of_a_key_alone_goes():
 
 
 @pytest.mark.parametrize(
-    "unit", ["pwd:", "password=", "password is a ", "pass ", "user?\n", "|pw|\n"]
+    "unit",
+    [
+        "pwd:",
+        "password=",
+        "password is a ",
+        "pass ",
+        "user?\n",
+        "|pw|\n",
+        "pw for a b ",
+        "user a on b ",
+        "pin for the ",
+        "$6$a",
+        "create_user SHA ",
+    ],
 )
 def test_time_is_by_length(unit: str):
     """A run of names is judged once: 100 KB of them come to an end."""
