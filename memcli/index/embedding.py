@@ -53,7 +53,9 @@ class Words:
         for word in distinct - self.numbers.keys():
             self.numbers[word] = vector.lanes(*self.weighted[word])
         number = self.numbers.__getitem__
-        return [vector.unlaned(sum(map(number, words)))[1] for words in forms]
+        most = vector.MOST_SUMMED
+        sums = [sum(map(number, words[:most])) for words in forms]
+        return [vector.unlaned(total)[1] for total in sums]
 
 
 class Missing(NamedTuple):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.providers import embed as arithmetic
+from memcli.providers.embed import DIM, local
 
 floats = st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=8, max_size=64)
 
@@ -40,6 +41,16 @@ def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> N
     for got, value in zip(values(vector), wanted, strict=True):
         exact = value / length * 127 if length else 0.0
         assert abs(got - exact) <= 0.5 + 1e-6
+
+
+@pytest.mark.parametrize("value", [-128, -127, 127])
+def test_a_lane_holds_the_longest_text_of_the_heaviest_words(value: int) -> None:
+    """MOST_SUMMED words of the greatest weight, all values as far from 0 as can be."""
+    heaviest = arithmetic.lanes(local.MOST_WEIGHT, bytes([value & 255]) * DIM)
+    length, vector = arithmetic.unlaned(heaviest * arithmetic.MOST_SUMMED)
+    whole = arithmetic.MOST_SUMMED * local.MOST_WEIGHT
+    assert length == pytest.approx(whole * abs(value) * math.sqrt(DIM))
+    assert values(vector) == [round(math.copysign(127 / math.sqrt(DIM), value))] * DIM
 
 
 @pytest.mark.parametrize(("together", "crowded"), [(1024, 8), (7, 8), (7, 1000)])

@@ -38,10 +38,12 @@ K = TypeVar("K")
 
 SCALE = 127
 DIM = 256  # the dimension of static word vectors, and of the sums of them
-LANE = 8  # bytes
+LANE = 4  # bytes of a value in a sum
+MOST_SUMMED = 16_000  # words of the greatest weight whose sum a lane holds
 ABOVE = LANE * DIM  # the byte above the last value
+WIDE = 8  # bytes of a value while it is scaled
 BITS = 40  # of a fraction; the byte above them is a value
-_ONES = int.from_bytes((b"\1" + bytes(LANE - 1)) * DIM, "little")
+_ONES = int.from_bytes((b"\1" + bytes(WIDE - 1)) * DIM, "little")
 SPREADS = 4
 """Standard deviations by which sign bits may mislead: of 150,000 pairs with a cosine of
 0.8 none differed by more than 2.5."""
@@ -122,9 +124,10 @@ def nearest(distance: Mapping[K, float], most: int) -> list[K]:
 
 
 def lanes(weight: int, vector: bytes) -> int:
-    """A weighted vector as one number, 64 bits for each value raised by 128 and, above
-    them, for the weight: the sum of such numbers is that of vectors and weights."""
-    spread = bytearray(LANE * (DIM + 1))
+    """A weighted vector as one number, 32 bits for each value raised by 128 and, above
+    them, the weight: the sum of up to MOST_SUMMED such numbers is that of vectors and
+    weights."""
+    spread = bytearray(ABOVE + 1)
     spread[:ABOVE:LANE] = vector.translate(_RAISED)
     spread[ABOVE] = 1
     return int.from_bytes(spread, "little") * weight
@@ -132,18 +135,22 @@ def lanes(weight: int, vector: bytes) -> int:
 
 def unlaned(total: int) -> tuple[float, bytes]:
     """(length, unit vector in signed bytes) of a sum of `lanes`. All values are scaled
-    at once: a byte of each lane of a product is the value, rounded."""
-    *sums, weight = unpack(f"<{DIM + 1}Q", total.to_bytes(LANE * (DIM + 1), "little"))
+    at once: a byte of each wide lane of a product is the value, rounded."""
+    data = total.to_bytes(ABOVE + WIDE, "little")
+    *sums, weight = unpack(f"<{DIM}IQ", data)
     raised = 128 * weight
     length = math.dist(sums, (raised,) * DIM)
     if not length:
         return 0.0, bytes(DIM)
-    total -= weight << 8 * ABOVE
+    wide = bytearray(WIDE * DIM)
+    for place in range(LANE):
+        wide[place::WIDE] = data[place:ABOVE:LANE]
     factor = round(SCALE * (1 << BITS) / length)
     half = 1 << (BITS - 1)
     positive = 1 << (BITS + 8)  # beyond the byte that is read, so that no lane borrows
-    scaled = total * factor + _ONES * (half + positive - raised * factor)
-    return length, scaled.to_bytes(LANE * DIM, "little")[BITS // 8 :: LANE]
+    offset = half + positive - raised * factor
+    scaled = int.from_bytes(wide, "little") * factor + _ONES * offset
+    return length, scaled.to_bytes(WIDE * DIM, "little")[BITS // 8 :: WIDE]
 
 
 def alike(

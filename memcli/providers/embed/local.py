@@ -147,21 +147,17 @@ class Local:
         rows = self._rows("piece, weight, vector", needed)
         known = {piece: (weight, data) for piece, weight, data in rows}
         numbers = dict[str, int]()  # the pieces as `lanes`: many words share one
-        whole = dict[str, WordVector]()
-        found = {}
-        for word, pieces in pieces_of.items():
+        whole = dict[tuple[str, ...], WordVector]()  # words that differ in case do too
+        for pieces in set(map(tuple, pieces_of.values())):
             if len(pieces) == 1:
-                (piece,) = pieces
-                if piece not in whole:
-                    whole[piece] = _of_piece(*known[piece])
-                found[word] = whole[piece]
-            else:
-                for piece in pieces:
-                    if piece not in numbers:
-                        weight, data = known[piece]
-                        numbers[piece] = lanes(weight, unpacked(data))
-                found[word] = _of_pieces([numbers[piece] for piece in pieces])
-        return found
+                whole[pieces] = _of_piece(*known[pieces[0]])
+                continue
+            for piece in pieces:
+                if piece not in numbers:
+                    weight, data = known[piece]
+                    numbers[piece] = lanes(weight, unpacked(data))
+            whole[pieces] = _of_pieces([numbers[piece] for piece in pieces])
+        return {word: whole[tuple(pieces)] for word, pieces in pieces_of.items()}
 
 
 def _of_piece(weight: int, data: bytes) -> WordVector:
