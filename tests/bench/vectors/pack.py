@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,14 @@ from memcli.providers.embed.local import (
     MOST_WEIGHT,
     ZERO,
     digest_of,
+    unpacked,
 )
 
 STEPS = (0.25, 0.29, 0.33, 0.37, 0.41)  # of a row's standard deviation
 GREATEST = 7  # a value is -7 to 7 steps
 HEAVIEST = 99.9  # the percentile of a piece's length that has the greatest weight
+
+LIGHT = 10  # the percentile of a piece's length that training hardly moved
 
 
 def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -37,6 +41,17 @@ def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         steps[better] = step[better, 0]
         values[better] = rounded[better]
     return values, steps
+
+
+def read_table(path: Path) -> tuple[list[str], np.ndarray]:
+    """(pieces, vectors) of a table that was packed; a rare piece is about 1 long."""
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT piece, weight, vector FROM pieces").fetchall()
+    weights = np.array([weight for _, weight, _ in rows], np.float32)
+    data = b"".join(unpacked(vector) for _, _, vector in rows)
+    table = np.frombuffer(data, np.int8).reshape(len(rows), DIM) * weights[:, None]
+    scale = np.percentile(np.linalg.norm(table, axis=1), LIGHT)
+    return [piece for piece, _, _ in rows], (table / scale).astype(np.float32)
 
 
 def main() -> None:

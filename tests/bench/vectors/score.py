@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from memcli.memory.words import word_forms
+from tests.bench.vectors.pack import read_table
 from tests.bench.vectors.train import is_held, records, sentences
 from tests.bench.vectors.vocabulary import cut
 
@@ -33,9 +34,12 @@ class Table:
 
     def __init__(self, path: str) -> None:
         self.cache: dict[str, np.ndarray | None] = {}
-        with np.load(path) as data:
-            self.table = data["table"]
-            self.known = {str(piece): i for i, piece in enumerate(data["pieces"])}
+        if path.endswith(".sqlite"):
+            pieces, self.table = read_table(Path(path))
+        else:
+            with np.load(path) as data:
+                pieces, self.table = list(map(str, data["pieces"])), data["table"]
+        self.known = {piece: place for place, piece in enumerate(pieces)}
 
     def word(self, word: str) -> np.ndarray | None:
         if word not in self.cache:

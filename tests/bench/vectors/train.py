@@ -1,15 +1,19 @@
-"""Train vectors of pieces on mined pairs: `python train.py MINED.jsonl OUT.npz`.
-`--again OUT.npz` trains on what is prepared.
+"""Train vectors of pieces on mined pairs.
 
-The vector of a text is the sum of the vectors of its pieces. Two texts that belong
-together shall be nearer than any two others of a batch (InfoNCE, both ways). The start
-is random, so that the same word is like itself and nothing else.
+    python -m tests.bench.vectors.train OUT.npz MINED.jsonl... [--start TABLE.sqlite]
+    python -m tests.bench.vectors.train OUT.npz [--start TABLE.sqlite]
+
+The second trains once more on what the first prepared. The vector of a text is the sum
+of the vectors of its pieces. Two texts that belong together shall be nearer than any
+two others of a batch (InfoNCE, both ways). The start is random, so that the same word
+is like itself and nothing else; or a table of before, of which a new piece is the sum
+of the pieces that it was cut into.
 """
 
+import argparse
 import hashlib
 import json
 import re
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -21,7 +25,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
-from tests.bench.vectors.vocabulary import cut, vocabulary
+from tests.bench.vectors.pack import read_table
+from tests.bench.vectors.vocabulary import MARK, cut, vocabulary
 
 SEED = 20261123
 DIM = 256
@@ -30,7 +35,7 @@ TEMPERATURE = 0.05
 MOST = 200  # pieces of a text
 HELD = {
     "electron": 1, "apache2-doc": 3, "libreoffice-help": 20, "python-mit": 1,
-    "chatterbot-corpus": 1, "novel": 1, "debian-faq": 1,
+    "chatterbot-corpus": 1, "novel": 1, "debian-faq": 1, "kicad-doc": 3,
 }  # fmt: skip
 """Of these sources one document in so many is kept for scoring: none of it is trained on."""
 
@@ -38,13 +43,19 @@ HELD = {
 STEPS = 2000
 HORIZON = 4000  # the step at which the rate would be nothing
 RATE = 0.01
+STEPS_ON = 1500  # from a table of before
+RATE_ON = 0.004
+MOST_PIECES = 76_000
+WINDOW = 6 * BATCH
+"""Half of the batches are drawn from so many neighbours: most are of one package."""
 SHARES = {
-    "message": 0.36,
-    "cross": 0.18,
+    "message": 0.26,
+    "cross": 0.14,
     "foreign": 0.04,
-    "english": 0.22,
-    "other": 0.08,
+    "english": 0.20,
+    "other": 0.05,
     "meaning": 0.12,
+    "code": 0.19,
 }
 """How often a batch is of each kind of pair."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
@@ -73,7 +84,8 @@ class Corpus:
         self.texts: dict[str, int] = {}
         self.languages: list[str] = []
         self.pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        self.counted: Counter[tuple[str, str]] = Counter()
+        self.counted: Counter[str] = Counter()
+        self.made = 0
 
     def number(self, text: str, language: str) -> int:
         if text not in self.texts:
@@ -87,19 +99,21 @@ class Corpus:
         if first[1] and second[1] and first[1] != second[1]:
             a, b = self.number(first[1], first[0]), self.number(second[1], second[0])
             self.pairs[kind, language].append((a, b))
+            self.made += 1
 
     def add(self, record: dict[str, Any]) -> None:
         """The pairs of a record."""
         texts = record["texts"]
-        before = sum(map(len, self.pairs.values()))
+        before = self.made
         if record["kind"] == "message":
             self.message(texts)
-        elif record["kind"] == "pair":
+        elif record["kind"] in ("pair", "code", "docstring"):
             first, second = texts["en"]
-            self.pair("meaning", "en", ("en", first), ("en", second))
+            kind = "meaning" if record["kind"] == "pair" else "code"
+            self.pair(kind, "en", ("en", first), ("en", second))
         else:
             self.section(texts)
-        self.counted[record["source"]] += sum(map(len, self.pairs.values())) - before
+        self.counted[record["source"]] += self.made - before
 
     def message(self, texts: dict[str, str]) -> None:
         for language, text in texts.items():
@@ -140,15 +154,18 @@ class Corpus:
                 self.pair("cross", language, (language, own_title), target)
 
 
-def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """(pieces, ids of all texts in a row, where each text begins)."""
+def tokenised(
+    corpus: Corpus, before: list[str]
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """(pieces, ids of all texts in a row, where each text begins); the pieces of a
+    table of before come first."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     forms = []
     for text, language in zip(corpus.texts, corpus.languages, strict=True):
         words = [word.lower() for word in word_forms(text)][:MOST]
         forms.append(words)
         counts[language].update(words)
-    pieces = vocabulary(counts)
+    pieces = list(dict.fromkeys([*before, *vocabulary(counts)]))[:MOST_PIECES]
     known = {piece: i for i, piece in enumerate(pieces)}
     cache: dict[str, list[int]] = {}
     ids: list[int] = []
@@ -236,15 +253,31 @@ def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (table * weight[:, None]).astype(np.float32)
 
 
-def main() -> None:
-    """Prepare what was mined, and train on it."""
-    mined, out = Path(sys.argv[1]), Path(sys.argv[2])
+def from_before(
+    pieces: list[str], counts: np.ndarray, path: Path, rng: np.random.Generator
+) -> np.ndarray:
+    """The table at `path`; a new piece is the sum of those that it was cut into."""
+    before, vectors = read_table(path)
+    known = {piece: place for place, piece in enumerate(before)}
+    table = at_random(counts, rng)
+    for place, piece in enumerate(pieces):
+        if piece in known:
+            table[place] = vectors[known[piece]]
+        elif parts := cut(piece.removeprefix(MARK), known):
+            table[place] = vectors[parts].sum(axis=0)
+    return table
+
+
+def prepare(out: Path, mined: list[Path], start: Path | None) -> None:
+    """Cut what was mined into pieces, and keep it beside `out`."""
     began = time.time()
     corpus = Corpus()
-    for record in records(mined):
-        if not is_held(record):
-            corpus.add(record)
-    pieces, ids, starts = tokenised(corpus)
+    for path in mined:
+        for record in records(path):
+            if not is_held(record):
+                corpus.add(record)
+    before = read_table(start)[0] if start else []
+    pieces, ids, starts = tokenised(corpus, before)
     counts = np.bincount(ids, minlength=len(pieces)).astype(np.float64)
     print(f"{len(corpus.texts)} texts, {len(pieces)} pieces, {len(ids)} ids")
     pairs = {key: np.array(sorted(set(found))) for key, found in corpus.pairs.items()}
@@ -257,10 +290,9 @@ def main() -> None:
         pieces=np.array(pieces), **named,
     )  # fmt: skip
     Path(f"{out}.counted.json").write_text(json.dumps(corpus.counted))
-    train(out)
 
 
-def train(out: Path) -> None:
+def train(out: Path, start: Path | None) -> None:
     """From what is prepared."""
     with np.load(f"{out}.prepared.npz") as data:
         ids, starts, counts = data["ids"], data["starts"], data["counts"]
@@ -268,14 +300,32 @@ def train(out: Path) -> None:
         named = {key: data[key] for key in data if key.startswith("pairs ")}
     pairs = {tuple(key[6:].split(" ")): found for key, found in named.items()}
     rng = np.random.default_rng(SEED)
-    trainer = Trainer(at_random(counts, rng))
+    if start:
+        table, steps, greatest, horizon = (
+            from_before(pieces, counts, start, rng), STEPS_ON, RATE_ON, STEPS_ON,
+        )  # fmt: skip
+        counts = np.maximum(counts, 1)  # a piece of before stays
+    else:
+        table, steps, greatest, horizon = at_random(counts, rng), STEPS, RATE, HORIZON
+    trainer = Trainer(table)
     batches = Batches(ids, starts, len(pieces), pairs, rng)
-    for step in range(STEPS):
-        rate = RATE * min(1.0, (step + 1) / 100) * (1 - step / HORIZON)
+    for step in range(steps):
+        rate = greatest * min(1.0, (step + 1) / 100) * (1 - step / horizon)
         batches.note(trainer.step(*batches.draw(), rate))
-        if step % 200 == 199:
+        if step % 100 == 99:
             print(f"{step + 1} steps: {batches.said()}", flush=True)
     np.savez(out, table=trainer.table, pieces=pieces, counts=counts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("mined", nargs="*", type=Path)
+    parser.add_argument("--start", type=Path)
+    given = parser.parse_args()
+    if given.mined:
+        prepare(given.out, given.mined, given.start)
+    train(given.out, given.start)
 
 
 class Batches:
@@ -306,6 +356,9 @@ class Batches:
         key = self.keys[self.rng.choice(len(self.keys), p=self.chance)]
         self.kind = key[0]
         found = self.pairs[key]
+        if len(found) > WINDOW and self.rng.random() < 0.5:
+            first = self.rng.integers(len(found) - WINDOW)
+            found = found[first : first + WINDOW]
         chosen = found[np.unique(self.rng.integers(len(found), size=BATCH))]
         left, right = chosen[:, 0], chosen[:, 1]
         same = (right[:, None] == right[None, :]) | (left[:, None] == left[None, :])
@@ -332,7 +385,4 @@ class Batches:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--again":
-        train(Path(sys.argv[2]))
-    else:
-        main()
+    main()
