@@ -9,7 +9,16 @@ from memcli.text import matching
 from memcli.text.foreign_orders import FOREIGN_ORDERS
 from memcli.text.injection_rules import COMMANDS, PARTS, SHOUTED
 from memcli.text.lookalikes import LOOKALIKES
-from memcli.text.matching import Hints, Span, due, lowered, regex, settle, verbose
+from memcli.text.matching import (
+    Hints,
+    Sought,
+    Span,
+    due,
+    lowered,
+    regex,
+    settle,
+    verbose,
+)
 
 INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
 
@@ -110,11 +119,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE)
 
 
+@cache
+def _sought() -> Sought:
+    commands, foreign, shouted = _rules()
+    return Sought(shouted.at, (*commands.at, *foreign.at))
+
+
 def _commands(text: str) -> Iterator[Span]:
     commands, foreign, shouted = _rules()
     low = lowered(text)
+    there = _sought().within(text)
     for hints, asked in ((commands, low), (foreign, low), (shouted, text)):
-        for kind, rule, _ in due(hints, asked):
+        for kind, rule, _ in due(hints, asked, there):
             for match in _compiled(rule).finditer(text):
                 yield Span(kind, match.start(), match.end())
     if _single_letters().search(text):

@@ -7,7 +7,7 @@ changelogs one line in 20,000 has such a value and a word for access beside it. 
 layout may be any: where a line speaks of access, a value that looks so goes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from memcli.text.chosen import (
@@ -134,10 +134,11 @@ def _picked() -> str:
     """
 
 
-def likely_secrets(text: str, low: str) -> Iterator[Span]:
+def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
     """The values that look like secrets in lines that speak of access; `low` is the
-    text in small letters. Overlapping, in no order."""
-    words = [word for word in HINTS if word in low]
+    text in small letters, and `there` has those of `HINTS` that occur in it.
+    Overlapping, in no order."""
+    words = [word for word in HINTS if word in there]
     if not words:
         return
     if regex(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}").search(text):

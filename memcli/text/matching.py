@@ -4,7 +4,7 @@ its hints occurs."""
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache, lru_cache, wraps
+from functools import cache, wraps
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -13,6 +13,10 @@ from typing import overload
 from memcli.named import NamedTuple
 
 PACKAGE = Path(__file__).parents[1]
+MOST_WORDS = 100_000
+"""So many words at most are remembered that hold no literal."""
+LONGEST_WORD = 60
+"""Characters of a word that may come back."""
 
 
 def table(name: str) -> str:
@@ -56,12 +60,83 @@ hints are in a row: flat, since there are some hundred of them."""
 
 
 class Hints(NamedTuple):
-    """Hints in order: the places of the `short` ones, and those of the others by
-    their last four bytes."""
+    """Hints in order, and the places of each literal among them."""
 
     every: tuple[Hint, ...]
-    short: tuple[int, ...]
-    at: dict[int, list[int]]
+    at: dict[str, list[int]]
+
+
+class Sought:
+    """Literals that are looked for in many texts, in one pass: some as they are
+    written, some in small letters.
+
+    A text is split at blanks, and of each word it is remembered which literals it may
+    be a part of: most words come back. Of a literal with blanks in it the longest part
+    is looked for."""
+
+    def __init__(self, exact: Iterable[str], small: Iterable[str]) -> None:
+        self._exact = _by_part(exact)
+        self._small = _by_part(small)
+        self._short: set[str] = set()
+        self._by_end: dict[int, list[str]] = {}
+        for part in self._exact.keys() | self._small.keys():
+            end = lowered(part).encode()[-4:]
+            if len(end) < 4:
+                self._short.add(part)
+            else:
+                number = int.from_bytes(end, sys.byteorder)
+                self._by_end.setdefault(number, []).append(part)
+        self._plain: set[str] = set()
+        self._telling: dict[str, set[str]] = {}
+
+    def within(self, text: str) -> set[str]:
+        """All literals that may occur in a text; what has no blank in it does occur."""
+        telling = set(text.split()).difference(self._plain)
+        new = [word for word in telling if word not in self._telling]
+        found = self._judged(new) if new else set()
+        for word in telling.difference(new):
+            found |= self._telling[word]
+        return found
+
+    def _judged(self, words: Collection[str]) -> set[str]:
+        """What words that were not met before may be a part of; remembered for those
+        that may come back."""
+        if len(self._plain) > MOST_WORDS:
+            self._plain.clear()
+            self._telling.clear()
+        every = f" {' '.join(words)} "
+        ends = self._by_end.keys() & _fours(lowered(every))
+        parts = self._short.union(*map(self._by_end.__getitem__, ends))
+        parts = {part for part in parts if self._meant(part, every)}
+        for word in words:
+            if len(word) > LONGEST_WORD:
+                continue
+            padded = f" {word} "
+            held = [self._meant(part, padded) for part in parts]
+            if meant := set[str]().union(*held):
+                self._telling[word] = meant
+            else:
+                self._plain.add(word)
+        return set().union(*(self._meant(part, every) for part in parts))
+
+    def _meant(self, part: str, text: str) -> set[str]:
+        """The literals with this part, where the text has it."""
+        found: set[str] = set()
+        if part in self._exact and part in text:
+            found |= self._exact[part]
+        if part in self._small and part in lowered(text):
+            found |= self._small[part]
+        return found
+
+
+def _by_part(literals: Iterable[str]) -> dict[str, set[str]]:
+    """Literals by the longest part between blanks, with a blank beside it where one
+    is."""
+    found: dict[str, set[str]] = {}
+    for literal in literals:
+        parts = regex("[ ]?[^ ]+[ ]?").findall(literal)
+        found.setdefault(max(parts, key=len), set()).add(literal)
+    return found
 
 
 @cache
@@ -135,15 +210,10 @@ def indexed(known: Iterable[HintedRule]) -> Hints:
 
 
 def _hints(every: Collection[Hint]) -> Hints:
-    short: list[int] = []
-    places: dict[int, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for place, (literal, *_) in enumerate(every):
-        end = lowered(literal).encode()[-4:]
-        if len(end) < 4:
-            short.append(place)
-        else:
-            places.setdefault(int.from_bytes(end, sys.byteorder), []).append(place)
-    return Hints(every=tuple(every), short=tuple(short), at=places)
+        places.setdefault(literal, []).append(place)
+    return Hints(every=tuple(every), at=places)
 
 
 @cache
@@ -172,10 +242,9 @@ def _begins_word(hint: str, text: str) -> bool:
     return position >= 0
 
 
-@lru_cache(maxsize=8)
 def _fours(low: str) -> set[int]:
     """All that stands in four bytes in a row: to look there is faster than to look for
-    each hint.
+    each literal.
 
     It is cast to numbers at each of the four places where one may begin."""
     data = low.encode("utf-8", "surrogatepass") + bytes(7)
@@ -185,15 +254,16 @@ def _fours(low: str) -> set[int]:
     )
 
 
-def due(hints: Hints, text: str) -> Iterator[tuple[str, str, list[str]]]:
+def due(
+    hints: Hints, text: str, there: Iterable[str]
+) -> Iterator[tuple[str, str, list[str]]]:
     """Kind and pattern of the rules one of whose hints occurs in `text`, and those
-    that do."""
-    fours = hints.at.keys() & _fours(lowered(text))
-    may = chain(hints.short, *map(hints.at.__getitem__, fours))
-    there = (hints.every[place] for place in sorted(may))
+    that do. `there` are the literals that may, see `Sought.within`."""
+    may = chain.from_iterable(hints.at.get(literal, ()) for literal in there)
+    near = (hints.every[place] for place in sorted(may))
     seen = (
         (kind, pattern, hint)
-        for hint, begins, kind, pattern in there
+        for hint, begins, kind, pattern in near
         if hint in text and (not begins or _begins_word(hint, text))
     )
     for (kind, pattern), rows in groupby(seen, itemgetter(0, 1)):

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import product, zip_longest
 
@@ -17,12 +17,13 @@ from memcli.text.chosen import (
     is_random,
     is_wordlike,
 )
-from memcli.text.likely_secrets import likely_secrets
-from memcli.text.matching import Hints, Span, lowered, regex, verbose
+from memcli.text.likely_secrets import HINTS, likely_secrets
+from memcli.text.matching import Hints, Sought, Span, lowered, regex, verbose
 from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import TOKENS
 
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
+_PRIVATE = "private key"
 _VERBS = ("pass", "pw", "mdp")
 """Names of a password that are also words or parts of words."""
 _NEAR = 200, 800
@@ -79,14 +80,25 @@ def _groups() -> tuple[_Group, ...]:
     )
 
 
+@cache
+def _sought() -> Sought:
+    """All hints of credentials."""
+    exact = [hint for group in _groups() if not group.small for hint in group.hints.at]
+    small = [hint for group in _groups() if group.small for hint in group.hints.at]
+    return Sought(exact, (*small, *HINTS, *_NAME_WORDS, _PRIVATE))
+
+
 def find_secrets(text: str) -> list[Span]:
     """The credentials in `text`: ascending, disjoint, the more specific kind first
     choice."""
+    there = _sought().within(text)
+    if not there:
+        return []
     low = lowered(text)
-    keys = _private_keys(text) if "private key" in low else ()
+    keys = _private_keys(text) if _PRIVATE in low else ()
     result: list[Span] = []
-    named = (*keys, *_shaped(text, low), *_assigned(text, low))
-    found = (*named, *likely_secrets(text, low))
+    named = (*keys, *_shaped(text, low, there), *_assigned(text, low, there))
+    found = (*named, *likely_secrets(text, low, there))
     for secret in sorted(found, key=lambda span: span.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))
@@ -95,14 +107,14 @@ def find_secrets(text: str) -> list[Span]:
     return result
 
 
-def _shaped(text: str, low: str) -> Iterator[Span]:
+def _shaped(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
     """What a rule finds: a token by itself, other values near to the hint of it."""
     bare = _without_escapes(text)
     for group in _groups():
         asked = low if group.small else text
         # A token may stand between escapes, and be long.
         sides = (text,) if group.small or bare == text else (text, bare)
-        for kind, rule, hints in matching.due(group.hints, asked):
+        for kind, rule, hints in matching.due(group.hints, asked, there):
             near = matching.regions(low, hints, *_NEAR) if group.small else _ALL
             for match in _matches(regex(rule, group.flags), sides, near):
                 which = match.lastindex or 0
@@ -207,10 +219,10 @@ class _Assignment(NamedTuple):
     end: int
 
 
-def _assigned(text: str, low: str) -> Iterator[Span]:
+def _assigned(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
     """The values that stand behind a name such as `DB_PASSWORD=`."""
     covered = 0
-    for begin, value in _assignments(text, low):
+    for begin, value in _assignments(text, low, there):
         if begin < covered or not _holds_a_secret(value, text):
             continue
         covered = value.end
@@ -220,12 +232,14 @@ def _assigned(text: str, low: str) -> Iterator[Span]:
         yield Span(_kind_of(value.name), value.start, covered)
 
 
-def _assignments(text: str, low: str) -> Iterator[tuple[int, _Assignment]]:
+def _assignments(
+    text: str, low: str, there: Collection[str]
+) -> Iterator[tuple[int, _Assignment]]:
     """Where the name of a secret begins, and the value behind it.
 
     A bare value ends, for its judgement, where the next such name begins: else a run
     of names (`pwd:pwd:pwd:`) would be judged anew from each of them."""
-    words = [word for word in _NAME_WORDS if word in low]
+    words = [word for word in _NAME_WORDS if word in there]
     places = sorted(m.start() for word in words for m in regex(word).finditer(low))
     tried = (_assignment().match(text, place) for place in places)
     named = [match for match in tried if match and _names_a_secret(match, text)]
