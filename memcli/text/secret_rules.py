@@ -114,12 +114,12 @@ _PASSWORD = _words(
     "mot_de_passe mdp senha пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 "
     "hasło hasła wachtwoord lösenord lösenordet adgangskode adgangskoden passord passordet "
     "salasana heslo jelszó şifre şifresi parola parola_d'ordine parolă المرور "
-    "clave_de_acceso clave_secreta shared_secret"
+    "clave_de_acceso clave_secreta shared_secret clave"
 )
 _PASSWORD_HINTS: Final = hints_of(
     "passw|passp|pass p|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
     "|パスワード|비밀번호|암호|hasł|wachtwoord|lösenord|adgangskode|passord|salasana|heslo"
-    "|jelszó|şifre|parola|parolă|المرور|clave de|clave secreta"
+    "|jelszó|şifre|parola|parolă|المرور|clave"
     "|shared secret"
 )
 _VALUE = r"""([^\s"'`”」』»,;<>()\[\]{}。，]{6,100})"""
@@ -128,7 +128,7 @@ _IS = rf"""
     (?: \s{{0,3}} {_NOW}
         (?: [:：=]>? | -> | → | — | – | [是为為はが] | [은는이가]\s ) \s{{0,3}} {_NOW}
       | \s{{1,3}} (?i: is | are | was | now | to | ist | lautet | war | est | es | era | è | é | à
-          | jest | är | er | on | je | на | это | this | be )
+          | jest | är | er | on | je | c'est | на | это | this | be )
         \s{{1,3}} (?: (?i: now | jetzt | ora | ahora | agora )\s{{1,3}} )? )
 """
 """What stands between the name and the value: a sign or a verb."""

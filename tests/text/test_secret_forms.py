@@ -100,6 +100,8 @@ def test_each_shape_is_found(row: str) -> None:
         "密码是 Zx9k22pq",
         "La contraseña es Perro88gato",
         "le mot de passe est Chien99xx",
+        "le mot de passe c'est Chien99xx",
+        "clave root: Luna-4492xy",
         "пароль: Qwerty77x",
         "パスワードは Neko88sama です",
         "machine api.example.com login me password s3cr3tpw9",
