@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from memcli.compaction.plan import Compaction, CompactRequest, read_files
 from memcli.compaction.steps import follow_renames
 from memcli.diagnostics.scene import Check, Mended, Scene, passed, remark, warning
-from memcli.index import anchors, codebase
+from memcli.index import anchors
 from memcli.index.fates import Anchor, Fate, gone_text
+from memcli.index.rewritten import rewritten
+from memcli.index.worktree import WorkTree
 from memcli.memory.values import LEVELS
 from memcli.memory.words import count, is_day
 from memcli.project import git
@@ -108,13 +110,13 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
     """Entries about files of which most lines are new since they were written."""
     top = scene.repository.top
     assert top is not None
-    tree = codebase.Codebase(top, top, time.monotonic() + SECONDS)
+    tree = WorkTree(top, top, time.monotonic() + SECONDS)
     named = defaultdict[str, set[str]](set)
     for entry, name in scene.app.index.db.execute(
         "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
         " WHERE kind = 'path' AND state = 'here'"
     ):
-        named[entry].update(tree.files.intersection(codebase.ending(tree, name)))
+        named[entry].update(tree.files.intersection(tree.ending(name)))
     standing = [
         row
         for row in _standing(scene, named.keys() - set(told))
@@ -124,7 +126,7 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
     for entry, *_, day in standing:
         for file in named[entry]:
             days[file].add(day)
-    shares = codebase.rewritten(tree, days)
+    shares = rewritten(tree, days)
     for entry, path, line, title, day in standing:
         for file in sorted(named[entry]):
             share = shares.get((day, file), 0.0)

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.index.anchors import anchors_of
-from memcli.index.codebase import Codebase, is_prose
+from memcli.index.codebase import Codebase
 from memcli.index.fates import Anchor
+from memcli.index.rewritten import new_shares
+from memcli.index.worktree import is_prose
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 from memcli.project import git
@@ -95,7 +97,7 @@ class _Branch:
         self._read_status()
         self.shares = {
             path: share
-            for path, share in tree.shares(*self.ends)
+            for path, share in new_shares(tree, *self.ends)
             if share >= REWRITTEN and not is_prose(path)
         }
         self.words = _removed_words(tree, self.ends)

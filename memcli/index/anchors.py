@@ -89,6 +89,35 @@ def _creates() -> str:
     return r"\b (?: creat(?:e|ing) \b [^.`]{0,60} ` | ` [^.`]* \bis\ created\b )"
 
 
+@verbose(ignore_case=True)
+def _of_others() -> str:
+    """Code spans that the sentence itself gives to the reader, or to another time: what
+    something takes the place of."""
+    return r"""
+        \b (?: instead\ of | rather\ than | in\ place\ of | unlike | your
+          | replac(?: es | ed | ing ) \b (?! \s+ (?: by | with ) \b )
+          | (?: the | an? ) \s (?: old | previous | former | legacy | deprecated ) )
+        \s+ (?: [\w-]+ \s+ ){0,3}?
+        ` [^`\n]+ ` (?: \s* (?: ,? \s* (?: and | or ) | , ) \s* ` [^`\n]+ ` )*
+    """
+
+
+@verbose(ignore_case=True)
+def _supposed() -> str:
+    """A sentence that invents what it names."""
+    return r"""
+        \b (?: let['’]?s\ (?: say | assume | pretend | imagine ) | suppose | imagine | pretend
+          | hypothetical(?:ly)? | angenommen | supposons | supongamos ) \b
+      | 假设 | 假如
+    """
+
+
+@verbose(ignore_case=True)
+def _of_a_release() -> str:
+    """A sentence about one release, whose versions do not hold for the others."""
+    return r"\b (?: releases? | \d+ \. (?: \d+ \. )? x ) \b"
+
+
 @verbose
 def _sentence_end() -> str:
     """Between two sentences, the second of which speaks of something of its own, or
@@ -96,7 +125,7 @@ def _sentence_end() -> str:
     return r"""
         \n \s* \n
       | \n (?= [ \t]* (?: [-*+|\#] | \d+ [.)] ) \s )
-      | (?<= [.!?] ) \s+ (?! (?: This | These | That | Those | It | They | Both ) \b )
+      | (?<= [.!?] ) \s+ (?! \( | (?: This | These | That | Those | It | They | Both ) \b )
       | (?<= [。！？] )
     """
 
@@ -132,7 +161,8 @@ def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
         found.add(Anchor("path", citation.path))
         found.add(Anchor("lines", str(citation)))
     for sentence in _sentences(_fence().sub("", body)):
-        if not _told().search(_without_spans(sentence)):
+        prose = _without_spans(sentence)
+        if not (_told().search(prose) or _supposed().search(prose)):
             found.update(_of_sentence(sentence))
     return found
 
@@ -151,18 +181,27 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _of_sentence(sentence: str) -> Iterator[Anchor]:
-    spans = [span.strip() for span in _span().findall(sentence)]
-    is_order = _creates().search(_without_spans(sentence))
-    for span in spans:
-        named = _of_span(span)
-        yield from (a for a in named if not (is_order and a.kind == "path"))
+    sentence = _of_others().sub(" ", sentence)
+    is_order = _creates().search(_without_spans(sentence)) is not None
+    for span in _span().findall(sentence):
+        for anchor in _of_span(span.strip()):
+            if not (is_order and anchor.kind == "path"):
+                yield anchor
+    yield from _values_of(sentence)
+    for link in _link().findall(sentence):
+        if path := _file(link):
+            yield Anchor("path", path)
+
+
+def _values_of(sentence: str) -> Iterator[Anchor]:
+    """The values and ports that a sentence states."""
     # what a command or its output has is an example, not what holds here
     prose = _span().sub(lambda span: span[1] if " " not in span[1] else " ", sentence)
-    yield from (Anchor("value", str(each)) for each in statements(prose))
-    yield from (Anchor("script", f"port {p}") for p in _port().findall(sentence))
-    yield from (
-        Anchor("path", link) for link in _link().findall(sentence) if _file(link)
-    )
+    if not _of_a_release().search(prose):
+        for statement in statements(prose):
+            yield Anchor("value", str(statement))
+    for port in _port().findall(sentence):
+        yield Anchor("script", f"port {port}")
 
 
 def _citations(values: Mapping[str, Any]) -> list[Citation]:
@@ -187,8 +226,8 @@ def _of_span(span: str) -> Iterator[Anchor]:
         yield Anchor("path", path)
     elif name := _dotted().fullmatch(span):
         last = re.split(r"\.|::|#|->", span.partition("(")[0])[-1].lstrip("$")
-        telling = _telling().search(last) or (name[1] is not None and len(last) > 3)
-        if telling and not _stand_in().search(last):
+        telling = _telling().search(last) or name[1] is not None
+        if len(last) > 3 and telling and not _stand_in().search(last):
             yield Anchor("name", last)
 
 

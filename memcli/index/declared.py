@@ -1,19 +1,19 @@
 """The targets that the manifests of a work tree declare, and once did."""
 
 import re
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, MOVED, NEVER, UNTOLD, Anchor, Fate
+from memcli.index.removals import removed_places
 from memcli.index.stated import KEYS, Reader, agrees, parse_statement
+from memcli.index.worktree import WorkTree
 from memcli.project import git
 from memcli.project.git import Logged
-from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
+from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import named
 from memcli.text.matching import verbose
 
@@ -22,31 +22,10 @@ BATCH: Final = 50  # commits whose manifests are read at once
 SHORT: Final = 9  # digits of a commit: --no-abbrev, for blobs, lengthens %h as well
 
 
-class Tree(Protocol):
-    """What is asked of a code base; its own module has the meaning of each."""
-
-    top: Path
-    revision: str
-    deadline: float
-    has_gaps: bool
-
-    @property
-    def files(self) -> frozenset[str]: ...  # noqa: D102
-
-    @property
-    def ends(self) -> Mapping[str, Sequence[str]]: ...  # noqa: D102
-
-    def has_path(self, path: str) -> bool: ...  # noqa: D102
-
-    def git(self, *arguments: str, given: str | None = None) -> str | None: ...  # noqa: D102
-
-    def removed_files(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]: ...  # noqa: D102
-
-
 class Declared:
     """The manifests of a code base."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: WorkTree) -> None:
         self.tree = tree
         self.unread = dict[str, str]()
         """Manifests that cannot be read, and why."""
@@ -133,16 +112,13 @@ class Declared:
         return self._known[tool, path]
 
     def _text(self, path: str) -> str:
-        if self.tree.revision:
-            return self.tree.git("show", f"{self.tree.revision}:{path}") or ""
-        data = read_file(self.tree.top / path, self.tree.top, most=SMALL_BYTES).data
-        return data.decode(errors="replace")
+        return self.tree.read_surely(path).decode(errors="replace")
 
     def removed(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """The last commits that took these targets out of a manifest, or the file
         that was one."""
         by_place = {Anchor("path", place): a for a in missing for place in _places(a)}
-        files = self.tree.removed_files(list(by_place))
+        files = removed_places(self.tree, by_place)
         fates = {
             by_place[place]: fate
             for place, fate in files.items()
@@ -162,63 +138,74 @@ class Declared:
     ) -> dict[Anchor, Fate]:
         """What the history of a tool's manifests says of targets that none has now."""
         specs = [_deep(name) for name in targets.TOOLS[tool].files]
+        if not specs or not wanted:
+            return {anchor: Fate(NEVER) for anchor in wanted.values()}
+        commits = self._of_manifests(specs)
+        if commits is None:
+            return {}
         left = dict(wanted)
-        if not left:
-            return {}
-        if not specs:
-            return {anchor: Fate(NEVER) for anchor in left.values()}
-        how = "-m", "--first-parent", "--no-renames", "--diff-filter=DM", "--raw"
-        ending, _, shape = git.log_format("%h", "%cs")
-        out = self.tree.git(
-            *("log", *how, "--no-abbrev", f"--max-count={MOST_COMMITS}"),
-            *(ending, shape),
-            *("--", *specs),
-        )
-        if out is None:
-            return {}
-        commits = list(git.parse_log(out, 2))
         fates = dict[Anchor, Fate]()
         for start in range(0, len(commits), BATCH):
-            some = commits[start : start + BATCH]
-            texts = self._blobs(blob for each in some for blob in _changed(each))
-            for logged in some:
-                commit, day = logged.fields
-                removed = Fate(GONE, commit=commit[:SHORT], day=day)
-                for path, name in _lost(tool, logged, texts):
-                    if name in left:
-                        # an unread manifest may declare it still
-                        is_told = path not in self.unread
-                        fates[left.pop(name)] = removed if is_told else Fate(UNTOLD)
-            if not left or time.monotonic() > self.tree.deadline:
+            if not left or self.tree.is_late:
                 break
-        ended = time.monotonic() > self.tree.deadline or len(commits) == MOST_COMMITS
-        never = {} if ended else {a: Fate(NEVER) for a in left.values()}
-        return fates | never
+            for name, fate in self._lost(tool, commits[start : start + BATCH]):
+                if name in left:
+                    fates[left.pop(name)] = fate
+        if self.tree.is_late or len(commits) == MOST_COMMITS:
+            return fates
+        return fates | {anchor: Fate(NEVER) for anchor in left.values()}
+
+    def _of_manifests(self, specs: Iterable[str]) -> list[Logged] | None:
+        """The commits that changed or removed these manifests, the newest first; None
+        where git does not say."""
+        how = "-m", "--first-parent", "--no-renames", "--diff-filter=DM", "--raw"
+        ending, _, shape = git.log_format("%h", "%cs")
+        bounds = "--no-abbrev", f"--max-count={MOST_COMMITS}"
+        logged = self.tree.git("log", *how, *bounds, ending, shape, "--", *specs)
+        return None if logged is None else list(git.parse_log(logged, 2))
+
+    def _lost(self, tool: str, commits: Sequence[Logged]) -> Iterator[tuple[str, Fate]]:
+        """The targets that these commits took out of some manifest."""
+        texts = self._blobs(blob for each in commits for blob in _changed(each))
+        for logged in commits:
+            commit, day = logged.fields
+            removed = Fate(GONE, commit=commit[:SHORT], day=day)
+            for path, name in _taken_out(tool, logged, texts):
+                # an unread manifest may declare it still
+                yield name, Fate(UNTOLD) if path in self.unread else removed
 
     def _blobs(self, wanted: Iterable[str]) -> dict[str, str]:
         """The texts of blobs by their name; none of one that is too large."""
         # all zeros stand for no file
-        names = "".join(
-            f"{name}\n" for name in dict.fromkeys(wanted) if name.strip("0")
-        )
-        sizes = self.tree.git("cat-file", "--batch-check", given=names)
+        names = [name for name in dict.fromkeys(wanted) if name.strip("0")]
+        sizes = self.tree.git("cat-file", "--batch-check", given=_lines(names))
         rows = [row.split() for row in (sizes or "").splitlines()]
-        is_lacking = sizes is None or any(row[1:] == ["missing"] for row in rows)
-        self.tree.has_gaps |= is_lacking
-        small = [
-            row[0]
-            for row in rows
-            if row[1:2] == ["blob"] and int(row[2]) <= SMALL_BYTES
-        ]
-        out = self.tree.git("cat-file", "--batch", given="\n".join([*small, ""])) or ""
-        data = out.encode("utf-8", "surrogateescape")
-        texts: dict[str, str] = {}
-        at = 0
-        while (end := data.find(b"\n", at)) > 0:
-            name, _, size = data[at:end].decode().split(" ")
-            texts[name] = data[end + 1 : end + 1 + int(size)].decode(errors="replace")
-            at = end + int(size) + 2
-        return texts
+        lacks_some = sizes is None or any(row[1:] == ["missing"] for row in rows)
+        self.tree.has_gaps |= lacks_some
+        small = [row[0] for row in rows if _is_small(row)]
+        return _batch(self.tree.git("cat-file", "--batch", given=_lines(small)) or "")
+
+
+def _lines(names: Iterable[str]) -> str:
+    return "".join(f"{name}\n" for name in names)
+
+
+def _is_small(row: Sequence[str]) -> bool:
+    """Whether a row of `cat-file --batch-check` is of a file that is read."""
+    return row[1:2] == ["blob"] and int(row[2]) <= SMALL_BYTES
+
+
+def _batch(answer: str) -> dict[str, str]:
+    """The texts in what `cat-file --batch` says, by the names of their blobs."""
+    data = answer.encode("utf-8", "surrogateescape")
+    texts: dict[str, str] = {}
+    start = 0
+    while (line_end := data.find(b"\n", start)) > 0:
+        name, _, size = data[start:line_end].decode().split(" ")
+        end = line_end + 1 + int(size)
+        texts[name] = data[line_end + 1 : end].decode(errors="replace")
+        start = end + 1
+    return texts
 
 
 @verbose(ignore_case=True)
@@ -252,7 +239,7 @@ def _changed(logged: Logged) -> Iterator[str]:
         yield from row.split(" ")[2:4]
 
 
-def _lost(
+def _taken_out(
     tool: str, logged: Logged, texts: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The targets that a commit took out of some manifest, after its path."""

@@ -197,7 +197,17 @@ def _other_time() -> str:
       | \b (?: environments? | packages? | users? | systems? ) \s [\w\s]* $
       | \b (?: since | until | before | after | from | old(?:er)? | unlike | than
            | instead\ of | was | were | not | dropp?(?:ed|ing)? | without | for
-           | upgrad\w+ | moved? | leave | left | to ) \s* $
+           | upgrad\w+ | moved? | leave | left | to | in ) \s* $
+    """
+
+
+@verbose(ignore_case=True)
+def _claim() -> str:
+    """What is told of a version itself, right behind it: what it brought or can do."""
+    return r"""
+        \s+ (?: ship\w* | add(?:s|ed) | introduc\w+ | remov\w+ | dropp?\w* | deprecat\w+
+          | supports? | supported | does | has | had | have | can | cannot | will | br(?:ings?|ought)
+          | c(?:omes?|ame) | br(?:eaks?|oke) | chang(?:es|ed) | ma(?:kes?|de) ) \b
     """
 
 
@@ -205,8 +215,10 @@ def statements(text: str) -> Iterator[StatedValue]:
     """The values that prose states, without those of another time."""
     for found in _statement().finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]
-        is_question = re.match(r"[^.!;\n]*\?", text[found.end() :])
-        if _other_time().search(before) or is_question:
+        behind = text[found.end() :]
+        is_question = re.match(r"[^.!;\n]*\?", behind)
+        is_claim = _claim().match(behind)
+        if _other_time().search(before) or is_question or is_claim:
             continue
         groups = found.groupdict()
         number = next(n for n in range(len(KEYS)) if groups[f"key{n}"])

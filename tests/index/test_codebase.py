@@ -205,6 +205,7 @@ def test_time_is_bounded(project: Project) -> None:
         done = anchors.update(app.index, Path(project.root), seconds=-1)
         assert done.untold and not anchors.gone(app.index)
         assert anchors.update(app.index, Path(project.root), again=True).untold == 0
+        assert not anchors.gone(app.index)
 
 
 def test_a_place_outside_hides_no_other(project: Project) -> None:

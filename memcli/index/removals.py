@@ -1,0 +1,188 @@
+"""The files, folders and globs that a history took away, and where they went."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from memcli.index.fates import GONE, MOVED, NEVER, Anchor, Fate
+from memcli.index.worktree import CODE, WorkTree, literal
+from memcli.project import git, globs
+from memcli.project.git import Logged
+
+BATCH: Final = 50  # places that one question to git is about
+HOPS: Final = 5  # renames that one place is followed through
+
+
+def removed_places(tree: WorkTree, missing: Iterable[Anchor]) -> dict[Anchor, Fate]:
+    """What the history says of the paths and globs among these."""
+    places = [anchor for anchor in missing if anchor.kind in ("path", "glob")]
+    wanted = _followed(tree, places)
+    fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
+    how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
+    shape = git.log_format("%h", "%cs")
+    for start in range(0, len(wanted), BATCH):
+        some = wanted[start : start + BATCH]
+        specs = (spec for anchor in some for spec in _specs(anchor))
+        logged = tree.git("log", *how, *shape, "--", *specs)
+        if logged is not None:
+            commits = list(git.parse_log(logged, 2))
+            fates |= {anchor: _removal(tree, anchor, commits) for anchor in some}
+    return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
+
+
+def _followed(tree: WorkTree, places: Iterable[Anchor]) -> list[Anchor]:
+    """The places whose history git has: inside the work tree and not ignored."""
+    # git says nothing at all where one of the places is outside
+    inside = [place for place in places if ".." not in place.text.split("/")]
+    asked = {_folder(place.text) for place in inside} | {each.text for each in inside}
+    ignored = _ignored(tree, asked)
+    return [
+        place
+        for place in inside
+        if ignored.isdisjoint((_folder(place.text), place.text))
+    ]
+
+
+def _ignored(tree: WorkTree, places: Iterable[str]) -> set[str]:
+    """Those of these folders and files that git is to ignore by their own name, as what
+    a build makes; not what lay in an ignored folder once."""
+    given = "\0".join(filter(None, places))
+    asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
+    answer = tree.git(*asked, given=given) if given else None
+    fields = (answer or "").split("\0")
+    ignored: set[str] = set()
+    for pattern, place in zip(fields[2::4], fields[3::4], strict=False):
+        wanted = _last_part(pattern)
+        name = _last_part(place)
+        is_folder = place == _folder(place)
+        # `*.log` says nothing of the one file that was tracked
+        if wanted == name or (is_folder and globs.matches(wanted, name)):
+            ignored.add(place)
+    return ignored
+
+
+def _used_by_code(tree: WorkTree, fates: dict[Anchor, Fate]) -> Iterator[Anchor]:
+    """The names of files that are gone here and that the code of today has in quotes:
+    it reads files of that name in other places, so prose may mean one of those."""
+    gone = [
+        anchor
+        for anchor, fate in fates.items()
+        if fate.state == GONE and anchor.kind == "path" and "/" not in anchor.text
+    ]
+    if not gone:
+        return
+    quoted = {f"{mark}{a.text}{mark}": a for a in gone for mark in ('"', "'")}
+    given = [part for text in quoted for part in ("-e", text)]
+    revision = (tree.revision,) if tree.revision else ()
+    found = tree.git("grep", "-ohFI", *given, *revision, "--", *CODE) or ""
+    for text in set(found.splitlines()):
+        if anchor := quoted.get(text):
+            yield anchor
+
+
+def _removal(tree: WorkTree, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
+    """What the last of these commits that took a path away made of it."""
+    taken = list(_taken(anchor, commits))
+    if not taken:
+        return Fate(NEVER)
+    exact = [each for each in taken if each[1] == anchor.text.removeprefix("./")]
+    logged, name = (exact or taken)[0]
+    commit, day = logged.fields
+    now = ""
+    if anchor.kind == "glob":
+        now = _moved_glob(tree, anchor, logged)
+    elif exact or len({_place(anchor, path) for _, path in taken}) == 1:
+        now = _renamed(tree, anchor, commit, name)
+    return Fate(MOVED if now else GONE, commit=commit, day=day, now=now)
+
+
+def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[tuple[Logged, str]]:
+    """The commits that took a file of that name, or in that folder, away, with it."""
+    pattern = [anchor.text] if anchor.kind == "glob" else []
+    for logged in commits:
+        for name in logged.names:
+            if anchor.end in f"/{name}/" or globs.covers(pattern, name):
+                yield logged, name
+
+
+def _place(anchor: Anchor, path: str) -> str:
+    """Where a file or folder stood of whose path, or of what lay in it, `path` is."""
+    above, end, _ = f"/{path}/".partition(anchor.end)
+    return f"{above}{end}".strip("/")
+
+
+def _renamed(tree: WorkTree, anchor: Anchor, commit: str, path: str) -> str:
+    """Where a file or folder has gone since a commit that took `path`, or what lay in
+    it; "" for nowhere."""
+    place = _place(anchor, path)
+    last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
+    for _ in range(HOPS):
+        place = _gone_to(tree, commit, place)
+        if not place or place in tree.ends.get(place.rpartition("/")[2], ()):
+            return place
+        commit = (tree.git(*last, literal(place)) or "").strip()
+        if not commit:
+            return ""
+    return ""
+
+
+def _gone_to(tree: WorkTree, commit: str, place: str) -> str:
+    """What a commit renamed a file to; of a folder, where most of its renamed files
+    went under their own names."""
+    renames = _renames(tree, commit)
+    folders = Counter[str]()
+    for old, new in renames.items():
+        if old.startswith(f"{place}/"):
+            below = old.removeprefix(place)
+            folders[new.removesuffix(below) if new.endswith(below) else ""] += 1
+    best = max(folders, key=folders.__getitem__, default="")
+    most = best if 2 * folders[best] > folders.total() else ""
+    return renames.get(place, most)
+
+
+def _renames(tree: WorkTree, commit: str) -> dict[str, str]:
+    """The files that a commit renamed."""
+    options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format="
+    shown = tree.git("show", *options.split(), commit) or ""
+    fields = shown.strip("\n").split("\0")
+    return dict(zip(fields[1::3], fields[2::3], strict=False))
+
+
+def _moved_glob(tree: WorkTree, anchor: Anchor, logged: Logged) -> str:
+    """The glob for the folder that all it named went to in one commit, each file under
+    its own name."""
+    head = re.split(r"[*?\[]", anchor.text)[0].rpartition("/")[0]
+    renames = _renames(tree, logged.fields[0])
+    folders: set[str] = set()
+    for name in logged.names:
+        if head and globs.covers([anchor.text], name):
+            below = name.partition(f"{head}/")[2]
+            new = renames.get(name, "")
+            kept_its_name = bool(below) and new.endswith(f"/{below}")
+            folders.add(new.removesuffix(f"/{below}") if kept_its_name else "")
+    if len(folders) != 1 or "" in folders:
+        return ""
+    moved = folders.pop() + anchor.text[len(head) :]
+    return moved if tree.has_glob(moved) else ""
+
+
+def _last_part(path: str) -> str:
+    return path.strip("/").rpartition("/")[2]
+
+
+def _folder(path: str) -> str:
+    """The folder that a path is, by having no ending, or that it lies in; "" for a
+    file at the top."""
+    above, _, name = path.rpartition("/")
+    if "." not in name.strip("."):
+        return path
+    return f"{above}/" if above else ""
+
+
+def _specs(anchor: Anchor) -> tuple[str, ...]:
+    if anchor.kind == "glob":
+        name = anchor.text.lstrip("/")
+        return (f":(glob){name}", f":(glob)**/{name}")
+    path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
+    return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
