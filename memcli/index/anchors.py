@@ -112,10 +112,10 @@ def _supposed() -> str:
     """
 
 
-@verbose(ignore_case=True)
+@verbose(ignore_case=True, lines=True)
 def _of_a_release() -> str:
     """A sentence about one release, whose versions do not hold for the others."""
-    return r"\b (?: releases? | \d+ \. (?: \d+ \. )? x ) \b"
+    return r"^ [ \t*+|-]* v? \d+ \. (?: \d+ \. )? x \b | \b releases? \b"
 
 
 @verbose

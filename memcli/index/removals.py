@@ -2,11 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from memcli.index.fates import GONE, MOVED, NEVER, Anchor, Fate
 from memcli.index.worktree import CODE, WorkTree, literal
+from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.project.git import Logged
 
@@ -14,40 +16,57 @@ BATCH: Final = 50  # places that one question to git is about
 HOPS: Final = 5  # renames that one place is followed through
 
 
+class Removal(NamedTuple):
+    """A commit that took a path away, and the file or folder that stood there."""
+
+    logged: Logged
+    path: str
+    place: str
+
+    @property
+    def named(self) -> tuple[str, str]:
+        """The file with the folder that it lay in, or the folder in both forms."""
+        above = self.place.rpartition("/")[0] if self.path == self.place else self.place
+        return self.place, f"{above}/"
+
+
 def removed_places(tree: WorkTree, missing: Iterable[Anchor]) -> dict[Anchor, Fate]:
     """What the history says of the paths and globs among these."""
     places = [anchor for anchor in missing if anchor.kind in ("path", "glob")]
-    wanted = _followed(tree, places)
-    fates = dict.fromkeys(set(places).difference(wanted), Fate(NEVER))
+    # git says nothing at all where one of the places is outside
+    inside = [place for place in places if ".." not in place.text.split("/")]
+    fates = dict.fromkeys(set(places).difference(inside), Fate(NEVER))
     how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
     shape = git.log_format("%h", "%cs")
-    for start in range(0, len(wanted), BATCH):
-        some = wanted[start : start + BATCH]
+    for start in range(0, len(inside), BATCH):
+        some = inside[start : start + BATCH]
         specs = (spec for anchor in some for spec in _specs(anchor))
         logged = tree.git("log", *how, *shape, "--", *specs)
         if logged is not None:
-            commits = list(git.parse_log(logged, 2))
-            fates |= {anchor: _removal(tree, anchor, commits) for anchor in some}
+            fates |= _fates(tree, some, list(git.parse_log(logged, 2)))
     return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
 
 
-def _followed(tree: WorkTree, places: Iterable[Anchor]) -> list[Anchor]:
-    """The places whose history git has: inside the work tree and not ignored."""
-    # git says nothing at all where one of the places is outside
-    inside = [place for place in places if ".." not in place.text.split("/")]
-    asked = {_folder(place.text) for place in inside} | {each.text for each in inside}
-    ignored = _ignored(tree, asked)
-    return [
-        place
-        for place in inside
-        if ignored.isdisjoint((_folder(place.text), place.text))
-    ]
+def _fates(
+    tree: WorkTree, places: Iterable[Anchor], commits: Iterable[Logged]
+) -> dict[Anchor, Fate]:
+    """What these commits, the newest first, made of the places; nothing of what git is
+    to ignore now, as what a build makes."""
+    taken = {anchor: list(_taken(anchor, commits)) for anchor in places}
+    stood = chain.from_iterable(taken.values())
+    made = _ignored(tree, {name for removal in stood for name in removal.named})
+    fates = dict.fromkeys(taken, Fate(NEVER))
+    for anchor, removals in taken.items():
+        left = [each for each in removals if made.isdisjoint(each.named)]
+        if left:
+            fates[anchor] = _fate(tree, anchor, left)
+    return fates
 
 
-def _ignored(tree: WorkTree, places: Iterable[str]) -> set[str]:
+def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
     """Those of these folders and files that git is to ignore by their own name, as what
     a build makes; not what lay in an ignored folder once."""
-    given = "\0".join(filter(None, places))
+    given = "\0".join(sorted(places.difference(("", "/"))))
     asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     answer = tree.git(*asked, given=given) if given else None
     fields = (answer or "").split("\0")
@@ -55,9 +74,8 @@ def _ignored(tree: WorkTree, places: Iterable[str]) -> set[str]:
     for pattern, place in zip(fields[2::4], fields[3::4], strict=False):
         wanted = _last_part(pattern)
         name = _last_part(place)
-        is_folder = place == _folder(place)
         # `*.log` says nothing of the one file that was tracked
-        if wanted == name or (is_folder and globs.matches(wanted, name)):
+        if wanted == name or (place.endswith("/") and globs.matches(wanted, name)):
             ignored.add(place)
     return ignored
 
@@ -81,41 +99,36 @@ def _used_by_code(tree: WorkTree, fates: dict[Anchor, Fate]) -> Iterator[Anchor]
             yield anchor
 
 
-def _removal(tree: WorkTree, anchor: Anchor, commits: Iterable[Logged]) -> Fate:
-    """What the last of these commits that took a path away made of it."""
-    taken = list(_taken(anchor, commits))
-    if not taken:
-        return Fate(NEVER)
-    exact = [each for each in taken if each[1] == anchor.text.removeprefix("./")]
-    logged, name = (exact or taken)[0]
-    commit, day = logged.fields
+def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
+    """What the last of these removals made of a place: that of the very path that is
+    named, if there is one. Where several places had the name, none is told as new."""
+    name = anchor.text.removeprefix("./").rstrip("/")
+    exact = [each for each in removals if each.place == name]
+    removal = (exact or removals)[0]
+    commit, day = removal.logged.fields
     now = ""
     if anchor.kind == "glob":
-        now = _moved_glob(tree, anchor, logged)
-    elif exact or len({_place(anchor, path) for _, path in taken}) == 1:
-        now = _renamed(tree, anchor, commit, name)
+        now = _moved_glob(tree, anchor, removal.logged)
+    elif exact or len({each.place for each in removals}) == 1:
+        now = _renamed(tree, commit, removal.place)
     return Fate(MOVED if now else GONE, commit=commit, day=day, now=now)
 
 
-def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[tuple[Logged, str]]:
-    """The commits that took a file of that name, or in that folder, away, with it."""
+def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:
+    """The removals of a file of that name, or from that folder."""
     pattern = [anchor.text] if anchor.kind == "glob" else []
     for logged in commits:
-        for name in logged.names:
-            if anchor.end in f"/{name}/" or globs.covers(pattern, name):
-                yield logged, name
+        for path in logged.names:
+            above, end, _ = f"/{path}/".partition(anchor.end)
+            if end:
+                yield Removal(logged, path, place=f"{above}{end}".strip("/"))
+            elif globs.covers(pattern, path):
+                yield Removal(logged, path, place=path)
 
 
-def _place(anchor: Anchor, path: str) -> str:
-    """Where a file or folder stood of whose path, or of what lay in it, `path` is."""
-    above, end, _ = f"/{path}/".partition(anchor.end)
-    return f"{above}{end}".strip("/")
-
-
-def _renamed(tree: WorkTree, anchor: Anchor, commit: str, path: str) -> str:
-    """Where a file or folder has gone since a commit that took `path`, or what lay in
-    it; "" for nowhere."""
-    place = _place(anchor, path)
+def _renamed(tree: WorkTree, commit: str, place: str) -> str:
+    """Where a file or folder has gone since a commit that took it, or what lay in it;
+    "" for nowhere."""
     last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
     for _ in range(HOPS):
         place = _gone_to(tree, commit, place)
@@ -169,15 +182,6 @@ def _moved_glob(tree: WorkTree, anchor: Anchor, logged: Logged) -> str:
 
 def _last_part(path: str) -> str:
     return path.strip("/").rpartition("/")[2]
-
-
-def _folder(path: str) -> str:
-    """The folder that a path is, by having no ending, or that it lies in; "" for a
-    file at the top."""
-    above, _, name = path.rpartition("/")
-    if "." not in name.strip("."):
-        return path
-    return f"{above}/" if above else ""
 
 
 def _specs(anchor: Anchor) -> tuple[str, ...]:

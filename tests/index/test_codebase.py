@@ -70,6 +70,13 @@ def told(project: Project) -> dict[str, str]:
     }
 
 
+def gone_of(project: Project, text: str) -> list[str]:
+    """What an entry of that text names that is gone."""
+    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    details = told(project).get("E", "").removeprefix("E: ").split("; ")
+    return [each.split(", ")[0].removeprefix("names ") for each in details if each]
+
+
 def test_gone_moved_and_never(project: Project) -> None:
     """Gone with its commit, moved with the new name; what never was is no finding."""
     started(project)
@@ -237,6 +244,62 @@ def test_a_folder_by_its_slash(project: Project) -> None:
     assert [row["detail"] for row in rows] == [lost]
 
 
+def test_a_file_that_git_ignores_now(project: Project) -> None:
+    """A build makes it; a pattern for many says nothing of one that was tracked."""
+    for path in ("site/lib/a.js", "site/conf.js", "site/app.js"):
+        project.write(path, "x = 1\n")
+    project.commit("start")
+    project.git("rm", "-qr", "site")
+    project.write(".gitignore", "*.js\n/site/lib\nconf.js\n")
+    project.commit("gone")
+    text = "See `lib/`, `lib/a.js`, `site/conf.js` and `site/app.js`."
+    assert gone_of(project, text) == ["site/app.js"]
+
+
+def test_a_name_of_several_files_is_followed_nowhere(project: Project) -> None:
+    """That of the very path is; else any of them may be meant."""
+    for path in ("conf.py", "a/conf.py", "b/conf.py", "b/only.py"):
+        project.write(path, f"path = '{path}'\n" * 9)
+    project.commit("start")
+    for path in ("a/conf.py", "b/conf.py", "b/only.py"):
+        project.git("mv", path, path.replace(".py", "_new.py"))
+    project.commit("folders")
+    project.git("mv", "conf.py", "main.py")
+    project.commit("top")
+    project.write("MEMORY.md", project.entry("E", "`./conf.py`, `b/only.py`", id="e1"))
+    detail = told(project)["E"]
+    assert "now main.py" in detail and "now b/only_new.py" in detail
+    project.git("rm", "-q", "main.py")
+    project.write("conf.py", "once = 1\n")
+    project.git("add", "conf.py")
+    project.commit("again")
+    text = "See `a/conf.py` and `only.py`."
+    assert gone_of(project, text) == ["a/conf.py", "only.py"]
+
+
+def test_a_file_that_the_code_reads_in_other_places(project: Project) -> None:
+    """A tool that reads `settings.ini` speaks of those of its users."""
+    project.write("settings.ini", "[x]\n")
+    project.write("other.ini", "[x]\n")
+    project.write("read.py", 'NAME = "settings.ini"\n')
+    project.commit("start")
+    project.git("rm", "-q", "settings.ini", "other.ini")
+    project.commit("gone")
+    text = "Keys stand in `settings.ini` and `other.ini`."
+    assert gone_of(project, text) == ["other.ini"]
+
+
+def test_a_name_of_an_example_is_none_of_the_code(project: Project) -> None:
+    """What stood in documents and examples alone is no finding when it goes."""
+    project.write("docs/page.js", "fetchData()\n")
+    project.write("src/page.js", "loadPage()\n")
+    project.write("MEMORY.md", project.entry("Old", "x", id="e0"))
+    project.commit("start")
+    project.git("rm", "-qr", "docs", "src")
+    project.commit("gone")
+    assert gone_of(project, "`fetchData()` and `loadPage()`.") == ["loadPage"]
+
+
 def test_a_folder_whose_files_went_on(project: Project) -> None:
     """It is where most of it is, also after a second move; never one of its files."""
     for name in ("a.py", "b.py", "c.py"):
@@ -278,12 +341,28 @@ def test_folders_named_for_a_route() -> None:
 
 
 @pytest.mark.unit
+def test_what_takes_the_place_of_another() -> None:
+    """Only the other is no news, also in the passive."""
+    text = (
+        "Use `new/a.py` instead of `old/a.py`. `old/b.py` was replaced by `new/b.py`."
+    )
+    assert {each.text for each in anchors_of({}, text)} == {
+        *("new/a.py", "old/b.py", "new/b.py")
+    }
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize(
     "text",
     [
         "The helper `load_rows()` was\nremoved in May.",
         "It had `load_rows()` at first. This is no longer so.",
         "Originally `load_rows()` did it.",
+        "Let's say that `load_rows()` returns a promise.",
+        "It replaces `setup.cfg`, `old/rows.py` and `load_rows()`.",
+        "Put it into your `load_rows.toml`.",
+        "This is instead of the two calls `load_rows()` and `save_rows()`.",
+        "The legacy `load_rows()` is deprecated.",
     ],
 )
 def test_a_sentence_that_tells_what_is_gone(text: str) -> None:

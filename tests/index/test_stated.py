@@ -53,6 +53,11 @@ SILENT = (
     *("For packages with Python 3.9+", "If you use Node 16, upgrade.", "On Node 16?"),
     *("`x install --python=python3.9`", "`y` says `cow 2, Python 3.9.1`", "python3.8"),
     *("Since 0.4 it uses modules built into Go 1.11.",),
+    *(
+        "Node 10 shipped with workers.",
+        "It was unflagged in Node 11.7.0 behind a flag.",
+    ),
+    *("`1.32.x` lasts until September. (MSRV 1.63)", "This release needs Node 12."),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 
