@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memcli.diagnostics.health import HealthReport
     from memcli.extraction.proposals import Proposal
     from memcli.recall.answer import RecallReport
-    from memcli.recall.present import Hit
+    from memcli.recall.hit import Hit
 
 Names = str | Sequence[str]  # one name or several
 
@@ -102,10 +102,10 @@ class Memory:
     def prompt(self, task: str, **options: Unpack[RecallOptions]) -> str:
         """The same hits as one block of untrusted hints for an agent's prompt; ""
         without any."""
-        from memcli.recall.present import block
+        from memcli.recall.budget import write
 
         report = self._recalled(task, options)
-        return block(report.hits, report.budget.more)
+        return write(report.hits, report.budget.more)
 
     def _recalled(self, task: str, options: RecallOptions) -> RecallReport:
         from memcli.commands import recall as command

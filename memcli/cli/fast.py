@@ -13,7 +13,7 @@ from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.history import record_of
 from memcli.named import NamedTuple
 from memcli.recall.answer import RecallReport, RecallRequest
-from memcli.recall.present import block
+from memcli.recall.budget import write
 from memcli.views.text import (
     columns,
     count_problems,
@@ -92,7 +92,7 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
     if form == "auto":
         form = "text" if columns(sys.stdout) else "prompt"
     if form == "prompt":
-        put(block(report.hits, report.budget.more))
+        put(write(report.hits, report.budget.more))
         return
     from memcli.views import recall as view
 

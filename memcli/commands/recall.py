@@ -17,9 +17,12 @@ from memcli.recall.answer import (
     RecallRequest,
     answer,
     composed,
+    from_history,
+    numbered,
 )
-from memcli.recall.budget import Budget, Pools, Shown
-from memcli.recall.present import Hit, Showing
+from memcli.recall.budget import Pools
+from memcli.recall.hit import Hit
+from memcli.recall.present import Showing
 from memcli.recall.search import Search
 from memcli.text.controls import for_prompt
 
@@ -29,72 +32,59 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
-    project = app.project
+    listing = app.project.listing
     filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
     if request.shared:
         try:
             return _recall_shared(app, request)
         except ProviderError as error:
-            if not project.listing.files:
+            if not listing.files:
                 raise
             hint = f" ({error.hint})" if error.hint else ""
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
-    if project.listing.files and request.refresh and request.history != "only":
+    if listing.files and request.refresh and request.history != "only":
         # before anything looks at the index: it may have to be built anew
         app.refresh()
     history = _history(app, request)
-    problems = tuple(project.listing.problems)
-    if request.history == "only" or (history is not None and not project.listing.files):
-        from memcli.recall.answer import from_history
-
-        return from_history(project.config, request.task, history)._replace(
-            problems=problems
-        )
-    if not project.listing.files:
-        budget = Budget(project.config.max_tokens, 0, 0)
-        return RecallReport(
-            mode="bm25",
-            query=request.task,
-            hits=(),
-            budget=budget,
-            problems=problems,
-            matched=0,
-            found=False,
-        )
-    if project.config.query == "llm":
+    if request.history == "only" or not listing.files:
+        report = from_history(app.project, request.task, history)
+        missing = history is None and request.history != "only"
+        return report._replace(found=not missing)
+    if app.project.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
-    report = app.guarded(
-        lambda: answer(
-            Own(
-                project=project,
-                memory=app.index,
-                embedder=lambda: app.providers.embedder,
-                notes=app.notes,
-            ),
-            request,
-            history,
-        )
-    )
-    if request.session:  # what it was shown, for mem reinforce
-        evidence = [
-            (hit.id, hit.layer, hit.rank, hit.score)
-            for hit in report.hits
-            if hit.id and hit.layer in ("ranked", "workflows")
-        ]
-        today = project.now.isoformat()
-        why = "the recall log was skipped"
-        app.from_state(
-            lambda state: state.log_recall(request.session, evidence, today), None, why
-        )
+    report = app.guarded(lambda: answer(_own(app), request, history))
+    if request.session:
+        _log(app, request.session, report)
     return report
+
+
+def _own(app: App) -> Own:
+    return Own(
+        project=app.project,
+        memory=app.index,
+        embedder=lambda: app.providers.embedder,
+        notes=app.notes,
+    )
+
+
+def _log(app: App, session: str, report: RecallReport) -> None:
+    """Remember what a session was shown, for mem reinforce."""
+    shown = [
+        (hit.id, hit.layer, hit.rank, hit.score)
+        for hit in report.hits
+        if hit.id and hit.layer in ("ranked", "workflows")
+    ]
+    today = app.project.now.isoformat()
+    why = "the recall log was skipped"
+    app.from_state(lambda state: state.log_recall(session, shown, today), None, why)
 
 
 def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
     project = app.project
-    root = app.project.root
+    root = project.root
     left_out = request.history == "off" or (
         request.history == "auto" and request.filters.by_value
     )
@@ -135,13 +125,10 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         showing = Showing(search, detail=request.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(config, pools)
-        hits = tuple(
-            showing.hit(item, place) for place, item in enumerate(shown.items, 1)
-        )
     return RecallReport(
         mode=search.mode,
         query=request.task,
-        hits=hits,
+        hits=numbered(shown.items),
         budget=shown.budget,
         problems=(),
         matched=len(ranked),
@@ -177,7 +164,7 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
 
     Memory alone: no proxy, no history; the user's own level is looked at once."""
     request = request._replace(history="off", ranked_only=True)
-    pool = list[tuple[float, Shown, Hit]]()
+    pool = list[tuple[float, Hit]]()
     modes = set[str]()
     found = False
     with ExitStack() as inside:
@@ -187,25 +174,17 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
             filters = request.filters._replace(proxy=False)
             if number:
                 filters = filters._replace(no_global=True)
-            own = request._replace(filters=view.check(filters, one.project.now))
+            asked = request._replace(filters=view.check(filters, one.project.now))
             if one.project.listing.files:
                 found = True
-                pool += one.guarded(partial(_hits, one, own, modes))
+                pool += one.guarded(partial(_hits, one, asked, modes))
             app.notes += [f"{root}: {note}" for note in one.notes]
-        pool.sort(key=lambda each: (-each[0], each[2].path))
-        by_key = {item.key: hit for _, item, hit in pool}
-        shown = composed(
-            app.project.config, Pools(ranked=[item for _, item, _ in pool])
-        )
-    hits = tuple(
-        by_key[item.key]._replace(rank=rank, text=item.text, head=item.head)
-        for rank, item in enumerate(shown.items, 1)
-    )
-    mode = modes.pop() if len(modes) == 1 else "bm25"
+        pool.sort(key=lambda each: (-each[0], each[1].path))
+        shown = composed(app.project.config, Pools(ranked=[hit for _, hit in pool]))
     return RecallReport(
-        mode=mode,
+        mode=modes.pop() if len(modes) == 1 else "bm25",
         query=request.task,
-        hits=hits,
+        hits=numbered(shown.items),
         budget=shown.budget,
         problems=(),
         matched=len(pool),
@@ -213,29 +192,26 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
     )
 
 
-def _hits(
-    app: App, request: RecallRequest, modes: set[str]
-) -> list[tuple[float, Shown, Hit]]:
+def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float, Hit]]:
+    """The hits of one root, each with how much of the task it meets."""
     if request.refresh:
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
-    own = Own(
-        project=app.project,
-        memory=app.index,
-        embedder=lambda: app.providers.embedder,
-        notes=app.notes,
-    )
-    layers = Layers(own, request)
+    layers = Layers(_own(app), request)
     ranked = layers.search.ranked(request.task, app.project.config.limit)
     modes.add(layers.search.mode)
     asked = evidence.terms(layers.search.weights())
+    drafts = layers.showing.each("ranked", [scored.item.id for scored in ranked])
     found = []
-    for hit in ranked:
-        item = layers.showing.each("ranked", [hit.item.id])[0].made
-        met = evidence.strength(
-            evidence.together(layers.hit(item, 1).title, hit.item.text, asked)
+    for scored, draft in zip(ranked, drafts, strict=True):
+        hit = draft.made
+        terms = evidence.together(hit.title, scored.item.text, asked)
+        met = evidence.strength(terms)
+        here = hit._replace(
+            key=f"{hit.key}@{app.project.root}",
+            head=f"{name}: {hit.head}",
+            project=name,
+            score=round(met, 6),
         )
-        told = layers.hit(item, 1)._replace(project=name, score=round(met, 6))
-        key = f"{item.key}@{app.project.root}"
-        found.append((met, item._replace(key=key, head=f"{name}: {item.head}"), told))
+        found.append((met, here))
     return found

@@ -33,20 +33,6 @@ COMMON_SHARE: Final = 33
 _APPLICATION = 0x6D656D48
 
 
-class RecordWords(FullText):
-    """The words of a record. Where many parts have a word, so
-    many of them are looked at as say that it is common."""
-
-    def __init__(self, db: sqlite3.Connection, parts: int) -> None:
-        common = max(COMMON, parts // COMMON_SHARE)
-        super().__init__(db, "words", (1.0, 1.0), common)
-        self._parts = parts
-
-    def rows(self) -> int:
-        """How many parts there are."""
-        return self._parts
-
-
 def _takes_back(doc: Doc) -> bool:
     """Whether a person takes something back in it: its words would tell it on."""
     said = (text for speaker, text in doc.said if speaker == "person")
@@ -104,9 +90,13 @@ class RecordContents:
         )
         return {part: sum(size) * count / every for part, size in long}
 
-    def words(self) -> RecordWords:
-        """The words of its parts as they are."""
-        return RecordWords(self.db, self.sizes()[0])
+    def words(self) -> FullText:
+        """The words of its parts as they are. Where many parts have a word, so many of
+        them are looked at as say that it is common."""
+        parts = self.sizes()[0]
+        size = f"SELECT {parts}"
+        common = max(COMMON, parts // COMMON_SHARE)
+        return FullText(self.db, "words", (1.0, 1.0), size=size, most=common)
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""

@@ -24,7 +24,7 @@ from memcli.storage.state import SessionLog, State
 
 if TYPE_CHECKING:
     from memcli.guard.guards import ToolUse
-    from memcli.recall.budget import Shown
+    from memcli.recall.hit import Hit
 
 READING = re.compile("(?i)read|view|glob|grep|^ls$|list|search|fetch|open")
 """Tools that change no file."""
@@ -131,10 +131,11 @@ def _judged(app: HookApp, state: State, use: "ToolUse", texts: list[str]) -> _St
     )
 
 
-def _item(entry: str, title: str, text: str = "") -> "Shown":
-    from memcli.recall.budget import Shown, heading
+def _item(entry: str, title: str, text: str = "") -> "Hit":
+    from memcli.recall.budget import heading
+    from memcli.recall.hit import Hit
 
-    return Shown(key=entry, layer="lessons", head=heading(title, ()), text=text)
+    return Hit(key=entry, layer="lessons", head=heading(title, ()), text=text)
 
 
 def _taken_out(call: HookCall) -> list[str]:
@@ -187,7 +188,7 @@ def _opened(call: HookCall, tool: ToolCall) -> list[str]:
     return [path for path in (*tool.files, *tool.reads) if os.path.exists(path)]
 
 
-def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Shown":
+def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
     from memcli.hooks.told import CHANGED
     from memcli.recall.budget import cut_words
     from memcli.text.controls import escaped, for_prompt

@@ -11,7 +11,8 @@ from memcli.hooks.instructions import Instructions
 from memcli.index.view import Filters
 from memcli.named import NamedTuple
 from memcli.recall import answer, budget
-from memcli.recall.budget import POINTED, Pools, Shown
+from memcli.recall.budget import POINTED, Pools
+from memcli.recall.hit import Hit
 from memcli.sessions.tools import shell_line
 from memcli.storage.state import SessionLog, State, Turns
 
@@ -49,7 +50,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         return Told()
     items = _bearing(app, SessionLog(state), call, text, app.loaded(call))
 
-    def write(log: SessionLog, items: list[Shown]) -> str:
+    def write(log: SessionLog, items: list[Hit]) -> str:
         events = ("session-start", "prompt")
         again = any(log.shown(call.session, event) for event in events)
         lines = [told.block(items, again=again), _nudge(app, log, call.session)]
@@ -78,7 +79,7 @@ def _bearing(
     call: HookCall,
     text: str,
     loaded: Iterable[str] = (),
-) -> list[Shown]:
+) -> list[Hit]:
     """What bears on a text, of what the context does not hold; when half of the time is
     over, of memory files and by words alone."""
     known = told.in_context(app, log, call.context)
@@ -118,7 +119,7 @@ def chosen(
     seen: set[str],
     past: Past | None,
     read: Instructions | None = None,
-) -> list[Shown]:
+) -> list[Hit]:
     """What a prompt is told, of what a session has not seen and the agent has not read;
     `past` None: in a hurry, of memory files and by words alone."""
     room = app.room(PROMPT_TOKENS)
@@ -162,16 +163,16 @@ def _in_memory(
 
 
 def _fresh(
-    items: Iterable[Shown], seen: set[str], read: Instructions | None
-) -> list[Shown]:
+    items: Iterable[Hit], seen: set[str], read: Instructions | None
+) -> list[Hit]:
     """The items that a session has not seen, and the agent has not read by itself."""
-    unseen = [item for item in items if seen.isdisjoint((item.key, *item.also))]
+    unseen = [item for item in items if seen.isdisjoint((item.key, *item.duplicates))]
     if read is None:
         return unseen
     return [item for item in unseen if not told.is_read(read, item)]
 
 
-def _pointers(items: Sequence[Shown], seen: set[str]) -> list[Shown]:
+def _pointers(items: Sequence[Hit], seen: set[str]) -> list[Hit]:
     """Lines that point at the first of the items at which none pointed before."""
     new = [item for item in items if told.pointer_key(item.key) not in seen]
     return [budget.pointer(item) for item in new[:POINTERS]]
@@ -191,9 +192,7 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
-def _decided(
-    layer: "HistoryLayer", text: str, room: int, seen: set[str]
-) -> Shown | None:
+def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Hit | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
     if not layer.strong or room < LEAST_EXCERPT:

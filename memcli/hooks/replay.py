@@ -20,7 +20,8 @@ from memcli.hooks.prompts import Past, chosen, history_of
 from memcli.index.view import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
-from memcli.recall.budget import POINTED, Shown, cost
+from memcli.recall.budget import POINTED, cost
+from memcli.recall.hit import Hit
 from memcli.sessions.model import Turn
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import denies
@@ -139,7 +140,7 @@ def _looked_up(app: HookApp, docs: Sequence[Doc], said: str, past: Past) -> Corr
     )
 
 
-def _known(app: HookApp, said: str, past: Past) -> list[Shown]:
+def _known(app: HookApp, said: str, past: Past) -> list[Hit]:
     """What of memory and history says the same as a correction."""
     found = app.guarded(lambda: _remembered(app, said, past)) if has_memory(app) else []
     layer = history_of(app, said, past)
@@ -155,7 +156,7 @@ def _told_with(app: HookApp, prompts: Sequence[str], past: Past) -> set[str]:
     return {_source(item) for item in shown if item.layer != POINTED}
 
 
-def _first_head(items: Sequence[Shown], *, history: bool) -> str:
+def _first_head(items: Sequence[Hit], *, history: bool) -> str:
     heads = (item.head for item in items if (item.layer == "history") is history)
     return next(heads, "")
 
@@ -178,7 +179,7 @@ def says(text: str, correction: str) -> bool:
     return False
 
 
-def _remembered(app: HookApp, text: str, past: Past) -> list[Shown]:
+def _remembered(app: HookApp, text: str, past: Past) -> list[Hit]:
     own = Own(
         project=app.project,
         memory=app.index,
@@ -197,6 +198,6 @@ def _words(text: str) -> set[str]:
     return set(map(stem, content(fold(text))))
 
 
-def _source(item: Shown) -> str:
+def _source(item: Hit) -> str:
     """An entry, a commit, or the session of an exchange."""
     return item.key.partition(".")[0] if item.layer == "history" else item.key

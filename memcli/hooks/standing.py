@@ -16,7 +16,8 @@ from memcli.project.context import own_tokens
 from memcli.project.git import own_files
 from memcli.recall import budget
 from memcli.recall.answer import Layers, Own, RecallRequest
-from memcli.recall.budget import Pools, Shown
+from memcli.recall.budget import Pools
+from memcli.recall.hit import Hit
 
 START_TOKENS = 600
 AGAIN_TOKENS = 600
@@ -102,12 +103,12 @@ class _Start:
             yield pools
             yield pools._replace(ranked=[*lessons, *self._units()])
 
-    def _norms(self) -> list[Shown]:
+    def _norms(self) -> list[Hit]:
         path_of = self.app.project.path_of
         norms = self.layers.institutional()
         return [item for item in norms if not self.read.holds(str(path_of(item.key)))]
 
-    def _alive(self, items: Sequence[Shown]) -> list[Shown]:
+    def _alive(self, items: Sequence[Hit]) -> list[Hit]:
         """The items that still hold, that nobody doubts, and that the agent has not
         read."""
         entries = self.app.index.entries
@@ -119,13 +120,13 @@ class _Start:
         living = [item for item in items if item.key not in dead]
         return [item for item in living if not is_read(self.read, item)]
 
-    def _lessons(self) -> list[Shown]:
+    def _lessons(self) -> list[Hit]:
         """How the person works, rules that bind, what was told before, and what is
         recent."""
         app = self.app
         layers = self.layers
         again: list[str] = []
-        proxy: list[Shown] = []
+        proxy: list[Hit] = []
         if self.before:
             copies = app.index.entries.copies(self.before)
             again = by_standing(layers, copies)[:AGAIN]
@@ -134,7 +135,7 @@ class _Start:
         most = LESSONS + len(again)
         return self._alive([*proxy, *_lessons(app, layers, again)])[:most]
 
-    def _units(self) -> Iterator[Shown]:
+    def _units(self) -> Iterator[Hit]:
         """What a person told an agent before, as it keeps it, and the newest headings of
         prose: title and handle alone, for the agent to ask for."""
         paths = self._prose()
@@ -194,12 +195,12 @@ def _is_doubtful(found: Candidate, recent: str) -> bool:
     return bool(alone) and found.date < recent
 
 
-def _titles(items: Iterable[Shown]) -> list[Shown]:
+def _titles(items: Iterable[Hit]) -> list[Hit]:
     """Items by title and handle alone, for the agent to ask for."""
     return [item.made._replace(text="", brief=None) for item in items]
 
 
-def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
+def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Hit]:
     """Rules that bind first, then what was told before, then what is recent."""
     all_files = view.select(layers.files, Filters())
     binding = by_standing(layers, app.index.entries.about(all_files, {(GUARD, "*")}))
@@ -213,7 +214,7 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Shown]:
     return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
 
 
-def _proxy(app: HookApp) -> list[Shown]:
+def _proxy(app: HookApp) -> list[Hit]:
     project = app.project
     if not project.config.hook_proxy or project.root is None:
         return []

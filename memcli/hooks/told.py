@@ -11,7 +11,8 @@ from memcli.hooks.calls import HookApp, Told
 from memcli.hooks.instructions import FEWEST, Instructions
 from memcli.named import NamedTuple
 from memcli.recall import budget
-from memcli.recall.budget import POINTED, Shown
+from memcli.recall.budget import POINTED
+from memcli.recall.hit import Hit
 from memcli.storage.files import ONE_OF
 from memcli.storage.state import SessionLog, State, Telling
 
@@ -44,12 +45,12 @@ def pointer_key(entry: str) -> str:
     return f"pointed {entry}"
 
 
-def key_of(item: Shown) -> str:
+def key_of(item: Hit) -> str:
     """The name under which it is known that an item was told, or pointed at."""
     return pointer_key(item.key) if item.layer == POINTED else item.key
 
 
-def title_of(item: Shown) -> str:
+def title_of(item: Hit) -> str:
     """The title in the heading line of an item."""
     return item.head.removeprefix("- ").partition(budget.BETWEEN)[0]
 
@@ -87,12 +88,12 @@ def in_context(app: HookApp, log: SessionLog, context: str) -> InContext:
 
 
 def remember(
-    app: HookApp, log: SessionLog, occasion: Occasion, items: Iterable[Shown]
+    app: HookApp, log: SessionLog, occasion: Occasion, items: Iterable[Hit]
 ) -> tuple[str, ...]:
     """Remember, in the running transaction, that these were told; their titles."""
     named = [item for item in items if item.layer not in UNNAMED]
     whole = [item for item in named if item.layer != POINTED]
-    entries = {key for item in whole for key in (item.key, *item.also)}
+    entries = {key for item in whole for key in (item.key, *item.duplicates)}
     pointers = {key_of(item) for item in named if item.layer == POINTED}
     spoken = {
         f"{entry} {checksum}"
@@ -137,8 +138,8 @@ def tell(
     app: HookApp,
     state: State,
     occasion: Occasion,
-    items: Sequence[Shown],
-    write: Callable[[SessionLog, list[Shown]], str],
+    items: Sequence[Hit],
+    write: Callable[[SessionLog, list[Hit]], str],
 ) -> Told:
     """Say what `write` makes of those items that the context does not hold by now:
     another hook may have told some of them meanwhile."""
@@ -153,25 +154,25 @@ def tell(
     return app.settled(state, decided)
 
 
-def marked(items: Iterable[Shown], changed: Collection[str]) -> list[Shown]:
+def marked(items: Iterable[Hit], changed: Collection[str]) -> list[Hit]:
     """Items, those told in other words before marked as changed."""
     return [_as_changed(item) if item.key in changed else item for item in items]
 
 
-def _as_changed(item: Shown) -> Shown:
+def _as_changed(item: Hit) -> Hit:
     made = item.made
-    return item._replace(head=f"{made.head}{CHANGED}", text=made.text, draft=None)
+    return made._replace(head=f"{made.head}{CHANGED}")
 
 
-def is_read(read: Instructions, item: Shown) -> bool:
+def is_read(read: Instructions, item: Hit) -> bool:
     """Whether the agent has read what an item says in what it loads by itself."""
     if not read.texts:
         return False
-    head, text = item.draft() if item.draft else (item.head, item.text)
+    head, text = item.words
     return read.say(head.partition(budget.BETWEEN)[0], text)
 
 
-def block(items: Sequence[Shown], *, more: int = 0, again: bool = False) -> str:
+def block(items: Sequence[Hit], *, more: int = 0, again: bool = False) -> str:
     """The block of these items as an agent reads it, no sentence twice; "" for none."""
     if not items:
         return ""
@@ -180,7 +181,7 @@ def block(items: Sequence[Shown], *, more: int = 0, again: bool = False) -> str:
     return budget.write(kept, more, again=again)
 
 
-def _unsaid(item: Shown, seen: set[str]) -> str:
+def _unsaid(item: Hit, seen: set[str]) -> str:
     """The sentences of an item that neither its title nor what was `seen` says."""
     if item.layer == "institutional":
         return item.text

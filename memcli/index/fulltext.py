@@ -58,19 +58,23 @@ class _Counted(NamedTuple):
 
 
 class FullText:
-    """One full-text table, its columns weighted."""
+    """One full-text table, its columns weighted; `size` is the query for how many
+    texts it has, `most` for how many rows of a term are looked at (-1: all)."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         table: str,
         columns: Sequence[float],
+        *,
+        size: str,
         most: int = -1,
     ) -> None:
         self.db = db
-        self.most = most  # rows of a term that are looked at; -1: all
+        self.most = most
         matching = f"FROM {table} WHERE {table} MATCH ?"
         each = ", ".join(map(str, columns))
+        self._size = size
         self._count = f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)"
         newest = f"SELECT rowid {matching} ORDER BY rowid DESC LIMIT ?"
         self._rowids = f"SELECT json_group_array(rowid) FROM ({newest})"
@@ -81,11 +85,7 @@ class FullText:
 
     def size(self) -> int:
         """How many texts there are, by which a word is rare."""
-        return self.rows()
-
-    def rows(self) -> int:
-        """How many rows the table has."""
-        raise NotImplementedError
+        return self._number(self._size)
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many texts each word stands."""
@@ -115,11 +115,10 @@ class FullText:
         among = [json.dumps(self._leaders(counted, passing))] if many else []
         # The plus keeps SQLite from asking FTS5 anew for each row.
         scores = self._scores + f" AND +rowid {ONE_OF}" * many
-        here = self.rows()
         for each in counted:
             own = self.matching(quoted(each.term))
             # FTS5's own idf is floored where a term stands in more than half of all.
-            its_own = math.log(max((here - own + 0.5) / (own + 0.5), 1.0)) or 1e-6
+            its_own = math.log(max((total - own + 0.5) / (own + 0.5), 1.0)) or 1e-6
             factor = each.rarity / its_own
             found = self.db.execute(scores, (quoted(each.term), *among))
             points = [(row, score * factor) for row, score in passing.only(found)]
@@ -151,11 +150,8 @@ class Lexical(FullText):
 
     def __init__(self, db: sqlite3.Connection) -> None:
         columns = (weights.TITLE, 1.0, 1.0, 1.0, 1.0, 1.0)
-        super().__init__(db, "chunks_fts", columns)
-
-    def rows(self) -> int:
-        """How many chunks there are."""
-        return self._number("SELECT count(*) FROM chunks")
+        size = "SELECT count(*) FROM chunks"
+        super().__init__(db, "chunks_fts", columns, size=size)
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands, not counting where it stands beside

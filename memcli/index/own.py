@@ -6,27 +6,40 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from memcli.errors import ProviderError, UsageError
 from memcli.index import filters
 from memcli.index.fulltext import Passing
 from memcli.index.lexical import Query
-from memcli.index.view import Candidate, Lane, Passage, Scope
+from memcli.index.view import Candidate, Lane, Passage, Scope, words_alone
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
+    from memcli.project.config import Config
+    from memcli.providers.embed import Embedder
 
 
 class OwnIndex:
     """The index of this machine as a source: what passes the filters of one search."""
 
     def __init__(
-        self, index: Index, where: Scope, vectors: Callable[..., Lane | None]
+        self,
+        index: Index,
+        where: Scope,
+        *,
+        config: Config,
+        embedder: Callable[[], Embedder | None],
+        notes: list[str],
     ) -> None:
         self.index = index
         self.files = where.files
+        self.config = config
+        self.embedder = embedder
+        self.notes = notes
         # The chunks that may be hits; None when the files in view say it all.
         self._allowed = None if where.plain else index.entries.allowed(where)
-        self._look = vectors
-        self.counts, self.size = (words := index.words).counts, words.size
+        words = index.words
+        self.counts = words.counts
+        self.size = words.size
         self.candidates = index.entries.candidates
         self.edges = index.entries.edges
 
@@ -47,8 +60,23 @@ class OwnIndex:
     def lane(
         self, task: str, asked: Query, lexical: Mapping[int, float]
     ) -> Lane | None:
-        """What the vectors of the index say."""
-        return self._look(task, asked, lexical, self._passing)
+        """What the vectors of the index say; it loads nothing where words alone are
+        wanted, and notes why where there are none."""
+        if self.config.fusion == "bm25" or self.config.embedder == "none":
+            return None
+        try:
+            embedder = self.embedder()
+            if embedder is None:
+                return None
+            from memcli.index.vector_lane import look
+
+            passing = self._passing
+            return look(
+                self.index, self.config, embedder, (task, asked, lexical, passing)
+            )
+        except (ProviderError, UsageError) as error:
+            self.notes.append(words_alone(error))
+            return None
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         """(chunk, file) of the first chunk of every place in view of these entries."""

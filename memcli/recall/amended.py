@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from memcli.history.change import says_so
-from memcli.history.docs import Asked, DocPlace, HistoryHit
+from memcli.history.docs import Asked, DocPlace, Stretch
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
 from memcli.index.fulltext import idf
@@ -25,7 +25,7 @@ Replaced = Mapping[str, Collection[str]]
 Pairs = Iterable[tuple[int, int]]
 
 
-def said_once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
+def said_once(hits: Sequence[Stretch]) -> list[Stretch]:
     """The hits; of commits with one subject, of a merge and its branch, the one that
     says all."""
     subjects = {hit.doc.unit: _NUMBER.sub("", hit.doc.title.lower()) for hit in hits}
@@ -33,7 +33,7 @@ def said_once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
         tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())
     }
     merged = {*merges, *merges.values()}
-    found: dict[str, HistoryHit] = {}
+    found: dict[str, Stretch] = {}
     for hit in hits:
         unit = hit.doc.unit
         name = hit.doc.handle
@@ -53,17 +53,17 @@ def said_once(hits: Sequence[HistoryHit]) -> list[HistoryHit]:
     return list(found.values())
 
 
-def _without_numbers(hit: HistoryHit) -> set[str]:
+def _without_numbers(hit: Stretch) -> set[str]:
     return {word for word in words_of(hit) if not word.isdigit()}
 
 
 def newer_first(
     record: HistoryRecord,
-    hits: Sequence[HistoryHit],
+    hits: Sequence[Stretch],
     asked: Asked,
     replaced: Replaced,
     keep: Callable[[DocPlace], bool] | None,
-) -> list[HistoryHit]:
+) -> list[Stretch]:
     """The hits, and what changes them by git or by `replaced`; what changes another
     leads it."""
     gone = record.superseding([hit.doc for hit in hits])
@@ -75,7 +75,7 @@ def newer_first(
         f"(unit {ONE_OF} OR key {ONE_OF})", json.dumps([*units]), json.dumps([*keys])
     ):
         if keep is None or any(map(keep, record.places([number]))):
-            later = HistoryHit(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
+            later = Stretch(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
             every.append(later)
     places = {hit.doc.unit: at for at, hit in enumerate(every)}
     by_git = ((places[old], places[new]) for old, new in gone.items() if new in places)
@@ -88,7 +88,7 @@ def newer_first(
 
 
 def _by_words(
-    hits: Sequence[HistoryHit], common: Mapping[str, int], asked: Asked
+    hits: Sequence[Stretch], common: Mapping[str, int], asked: Asked
 ) -> Iterator[tuple[int, int]]:
     """(older, newer) of hits about one thing, which the newer says that it changes."""
     near = hits[:COMPARED]
@@ -114,7 +114,7 @@ def _by_words(
 
 
 def _by_entries(
-    hits: Sequence[HistoryHit], replaced: Replaced
+    hits: Sequence[Stretch], replaced: Replaced
 ) -> Iterator[tuple[int, int]]:
     """(older, newer) of exchanges from which an entry and the one that takes its place
     were learned."""
@@ -125,12 +125,12 @@ def _by_entries(
                 yield at[event], at[by]
 
 
-def _in_order(hits: Sequence[HistoryHit], pairs: Pairs) -> list[HistoryHit]:
+def _in_order(hits: Sequence[Stretch], pairs: Pairs) -> list[Stretch]:
     """The hits, before each what changes it, which bears on all that it does."""
     later: dict[int, list[int]] = {at: [] for at in range(len(hits))}
     for older, newer in pairs:
         later[older].append(newer)
-    found: dict[int, HistoryHit] = {}
+    found: dict[int, Stretch] = {}
     for at, hit in enumerate(hits):
         newest = sorted(later[at], key=lambda it: hits[it].doc.date, reverse=True)
         before = [other for other in newest if at not in found and other not in found]
@@ -143,12 +143,12 @@ def _in_order(hits: Sequence[HistoryHit], pairs: Pairs) -> list[HistoryHit]:
     return list(found.values())
 
 
-def words_of(hit: HistoryHit) -> set[str]:
+def words_of(hit: Stretch) -> set[str]:
     """The words of a hit and of what follows it, cut to what most forms share."""
     return stems(_text(hit)) - _stop_stems()
 
 
-def _text(hit: HistoryHit) -> str:
+def _text(hit: Stretch) -> str:
     return "\n".join(doc.text for doc in hit.docs[hit.best :])[:COMPARED_TEXT]
 
 

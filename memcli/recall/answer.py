@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from memcli.errors import ProviderError, UsageError
 from memcli.index import view, weights
 from memcli.index.own import OwnIndex
 from memcli.index.view import AROUND, Candidate, Filters
@@ -16,15 +15,16 @@ from memcli.memory.values import OUTERMOST, Place
 from memcli.named import NamedTuple
 from memcli.project.context import own_tokens
 from memcli.recall import budget, evidence
-from memcli.recall.budget import Budget, Pools, Shown, tokens
-from memcli.recall.present import Hit, Showing, without_edges
+from memcli.recall.budget import Budget, Pools, tokens
+from memcli.recall.hit import Hit
+from memcli.recall.present import Showing, without_edges
 from memcli.recall.search import WORKFLOWS, Search
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.controls import for_prompt, strip_private
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
-    from memcli.index.view import FileRow, Lane
+    from memcli.index.view import FileRow
     from memcli.memory.values import Problem
     from memcli.project.config import Config
     from memcli.project.context import Project
@@ -81,28 +81,12 @@ class Own(NamedTuple):
     embedder: Callable[[], Embedder | None]
     notes: list[str]
 
-    def look(self, *asked: object) -> Lane | None:
-        """What vectors say of a search; it loads nothing where words alone are
-        wanted."""
-        config = self.project.config
-        if config.fusion == "bm25" or config.embedder == "none":
-            return None
-        try:
-            if (embedder := self.embedder()) is None:
-                return None
-            from memcli.index.vector_lane import look
-
-            return look(self.memory, config, embedder, asked)  # type: ignore[arg-type]
-        except (ProviderError, UsageError) as error:
-            self.notes.append(view.words_alone(error))
-            return None
-
 
 class Bearing(NamedTuple):
     """What bears on a prompt, best first: `clear` is told, `likely` is pointed at."""
 
-    clear: list[Shown]
-    likely: list[Shown]
+    clear: list[Hit]
+    likely: list[Hit]
 
 
 class Layers:
@@ -113,7 +97,13 @@ class Layers:
         self.project, self.index = own.project, own.memory
         self.files = own.memory.in_view(own.project.view, request.filters)
         self.scope = view.select(self.files, request.filters, own.project.relative)
-        source = OwnIndex(own.memory, self.scope, own.look)
+        source = OwnIndex(
+            index=own.memory,
+            where=self.scope,
+            config=own.project.config,
+            embedder=own.embedder,
+            notes=own.notes,
+        )
         self.search = Search.of(source, source.lane, own.project)
         self.showing = Showing(
             self.search, detail=request.detail, explain=request.explain
@@ -167,21 +157,25 @@ class Layers:
         rows = sorted(found, key=lambda row: (OUTERMOST[row.place.level], row.path))
         return {row.path: row for row in rows}
 
-    def institutional(self) -> list[Shown]:
+    def institutional(self) -> list[Hit]:
         """The norms of global, project, and the job and task one is in or names; equals
         once."""
-        found: dict[str, Shown] = {}
+        found: dict[str, Hit] = {}
         for row in self.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
-            if text:
-                found.setdefault(
-                    text,
-                    Shown(
-                        key=row.path,
-                        layer="institutional",
-                        head=for_prompt(row.path),
-                        text=text,
-                    ),
+            if text and text not in found:
+                path = for_prompt(row.path)
+                found[text] = Hit(
+                    key=row.path,
+                    layer="institutional",
+                    head=path,
+                    text=text,
+                    title=path,
+                    type="directive",
+                    level=row.place.level,
+                    store="institutional",
+                    path=path,
+                    line=1,
                 )
         return list(found.values())
 
@@ -206,7 +200,7 @@ class Layers:
 
     def baseline(
         self, bears: Callable[[Candidate], bool] = lambda c: True
-    ) -> list[Shown]:
+    ) -> list[Hit]:
         """Policies, architecture and preferences of high priority, the most pressing
         first."""
         found = self.index.entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
@@ -219,7 +213,7 @@ class Layers:
 
     def episodes(
         self, bears: Callable[[Candidate], bool] = lambda c: True
-    ) -> list[Shown]:
+    ) -> list[Hit]:
         """The newest episodes."""
 
         def when(candidate: Candidate) -> tuple[str, str]:
@@ -240,26 +234,6 @@ class Layers:
             row.path for row in self.norms.values() if row.place.level == "global"
         }
 
-    def hit(self, item: Shown, place: int) -> Hit:
-        """A shown item with all that is known of it."""
-        if item.layer != "institutional":
-            return self.showing.hit(item, place)
-        level = self.norms[item.key].place.level
-        return Hit(
-            id=None,
-            rank=place,
-            layer=item.layer,
-            score=None,
-            title=item.head,
-            text=item.text,
-            head=item.head,
-            type="directive",
-            level=level,
-            store="institutional",
-            path=item.head,
-            line=1,
-        )
-
 
 def answer(
     own: Own, request: RecallRequest, history: HistoryLayer | None = None
@@ -271,70 +245,53 @@ def answer(
     limit = project.config.limit
     alone = request.ranked_only
     # More than the limit: other layers take some of them.
-    ranked = layers.search.ranked(
-        request.task, limit if alone else 2 * limit + WORKFLOWS
-    )
+    most = limit if alone else 2 * limit + WORKFLOWS
+    ranked = layers.search.ranked(request.task, most)
     pools = layers.pools(ranked, alone=alone)
-    if history is not None and alone:
-        chosen = layers.search.chosen
-        sessions = [
-            chosen[item.key].values.get("session_id", "") for item in pools.ranked
-        ]
-        listed = list(zip(pools.ranked, sessions, ranked, strict=True))
-        history.learned(chosen)
-        merged = history.merged(listed, project.config.max_tokens)
-        pools = pools._replace(ranked=[item._replace(listed=True) for item in merged])
-    elif history is not None:
+    if history is not None:
         history.learned(layers.search.chosen)
-        pools = pools._replace(history=history)
+        if alone:
+            room = project.config.max_tokens
+            merged = history.merged(pools.ranked, layers.search, room)
+            pools = Pools(ranked=[hit._replace(listed=True) for hit in merged])
+        else:
+            pools = pools._replace(history=history)
     shown = composed(project.config, pools, layers.own(), own_tokens(project))
-    problems = (*project.listing.problems, *own.memory.problems)
-    hits = tuple(_hits(layers, history, shown.items, in_one_list=alone))
-    mode = layers.search.mode
-    budget = shown.budget
     return RecallReport(
-        mode=mode,
+        mode=layers.search.mode,
         query=request.task,
-        hits=hits,
-        budget=budget,
-        problems=problems,
+        hits=numbered(shown.items, listed=alone),
+        budget=shown.budget,
+        problems=(*project.listing.problems, *own.memory.problems),
         matched=len(ranked),
         found=True,
     )
 
 
-def _hits(
-    layers: Layers,
-    history: HistoryLayer | None,
-    items: Iterable[Shown],
-    *,
-    in_one_list: bool,
-) -> Iterator[Hit]:
+def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
+    """What is shown, each with its rank: within its layer, or within all that is
+    `listed` as one."""
     counts: Counter[str] = Counter()
-    for place, item in enumerate(items, 1):
-        counts[item.layer] += 1
-        rank = place if in_one_list else counts[item.layer]
-        said = history is not None and item.layer == "history"
-        hit = history.hit(item, rank) if said and history else layers.hit(item, rank)
-        yield hit._replace(listed=in_one_list)
+    found = []
+    for hit in hits:
+        layer = "" if listed else hit.layer
+        counts[layer] += 1
+        found.append(hit._replace(rank=counts[layer], listed=listed, brief=None))
+    return tuple(found)
 
 
 def from_history(
-    config: Config, task: str, history: HistoryLayer | None
+    project: Project, task: str, history: HistoryLayer | None
 ) -> RecallReport:
-    """The answer of history alone."""
-    shown = composed(config, Pools(history=history))
-    hits = (
-        tuple(history.hit(item, n) for n, item in enumerate(shown.items, 1))
-        if history
-        else ()
-    )
+    """The answer of history alone; nothing where there is none."""
+    shown = composed(project.config, Pools(history=history))
+    hits = numbered(shown.items)
     return RecallReport(
         mode="bm25",
         query=task,
         hits=hits,
         budget=shown.budget,
-        problems=(),
+        problems=tuple(project.listing.problems),
         matched=len(hits),
         found=True,
     )

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from memcli.memory.words import spaceless_runs
 from memcli.named import NamedTuple
+from memcli.recall.hit import Hit
 from memcli.text.controls import escaped, quoted
 
 OPEN = "<recalled-memory>"
@@ -55,40 +56,6 @@ _ANYWHERE = r"(?<=\S)"
 _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 
 
-class Shown(NamedTuple):
-    """One thing to show: its heading line and its text, made safe already, and a `note`
-    below; `listed`: in one list with the other tier, whose numbers run through;
-    `also` are the keys of near-duplicates, `brief` what of the text answers within so
-    many tokens; of one that is made `safe` when it is looked at, the heading and text
-    are a `draft` until then, and `size` tokens are known that it has at least."""
-
-    key: str
-    layer: str
-    head: str
-    text: str
-    type: str = ""
-    note: str = ""
-    also: tuple[str, ...] = ()
-    brief: Callable[[int], str] | None = None
-    draft: Callable[[], tuple[str, str]] | None = None
-    safe: Callable[[str, str], "Shown"] | None = None
-    size: int = 0
-    listed: bool = False
-
-    @property
-    def made(self) -> "Shown":
-        """The item itself."""
-        return self.safe(*self.draft()) if self.draft and self.safe else self
-
-    def may_fit(self, room: int, *, cut: bool = False) -> bool:
-        """Whether it could stand in `room`, whole or `cut`: what cannot is not made
-        safe."""
-        if not self.draft or (self.size > room and not cut):
-            return self.size <= room
-        head, text = self.draft()
-        return tokens(head + text) <= room or (cut and tokens(head) + LEAST <= room)
-
-
 class Budget(NamedTuple):
     """`limit` 0 is no limit; `used` is the size of the whole block; `more` hits found
     no room."""
@@ -102,7 +69,7 @@ class Block(NamedTuple):
     """What is shown, in order of layers, what it costs, and whether institutional text
     was cut."""
 
-    items: tuple[Shown, ...]
+    items: tuple[Hit, ...]
     budget: Budget
 
 
@@ -161,7 +128,7 @@ class HistoryPool(Protocol):
     def strong(self) -> bool:
         """Whether it bears on the task so clearly that other layers give way."""
 
-    def items(self, room: int, shown: Iterable[Shown] = ()) -> Sequence[Shown]:
+    def items(self, room: int, shown: Iterable[Hit] = ()) -> Sequence[Hit]:
         """Items of at most about `room` tokens in all that say what the `shown` do
         not."""
 
@@ -170,11 +137,11 @@ class Pools(NamedTuple):
     """What each layer may choose from, best first; the layers below institutional share
     entries."""
 
-    institutional: Sequence[Shown] = ()
-    baseline: Sequence[Shown] = ()
-    workflows: Sequence[Shown] = ()
-    episodes: Sequence[Shown] = ()
-    ranked: Sequence[Shown] = ()
+    institutional: Sequence[Hit] = ()
+    baseline: Sequence[Hit] = ()
+    workflows: Sequence[Hit] = ()
+    episodes: Sequence[Hit] = ()
+    ranked: Sequence[Hit] = ()
     history: HistoryPool | None = None
 
 
@@ -195,7 +162,7 @@ class _Filling:
         self.pools = pools
         self.limit = limit
         self.left = max(0, limit - FRAME) if limit else NO_LIMIT
-        self.chosen: dict[str, list[Shown]] = {layer: [] for layer in LAYERS}
+        self.chosen: dict[str, list[Hit]] = {layer: [] for layer in LAYERS}
         self.taken: set[str] = set()
 
     def norms(self) -> None:
@@ -221,19 +188,19 @@ class _Filling:
             history=min(quarter, UNLIMITED),
         )
 
-    def fill(self, layer: str, pool: Sequence[Shown], room: int) -> None:
+    def fill(self, layer: str, pool: Sequence[Hit], room: int) -> None:
         """Put in what fits, in order."""
         out = self.chosen[layer]
         self.left -= _fill(layer, pool, room, out, self.taken)
 
-    def said(self) -> Sequence[Shown]:
+    def said(self) -> Sequence[Hit]:
         """What history has for the room that is left, and nothing above it says."""
         history = self.pools.history
         if history is None:
             return ()
         return history.items(min(self.left, UNLIMITED), list(self.items()))
 
-    def items(self) -> Iterator[Shown]:
+    def items(self) -> Iterator[Hit]:
         """What is chosen, in order of layers."""
         return chain.from_iterable(self.chosen.values())
 
@@ -263,7 +230,7 @@ def compose(
     ranked = [
         item
         for item in pools.ranked
-        if filling.taken.isdisjoint((item.key, *item.also))
+        if filling.taken.isdisjoint((item.key, *item.duplicates))
     ]
     # Room is kept for history only where it has anything to say at all.
     has_history = pools.history is not None and bool(
@@ -279,7 +246,7 @@ def compose(
     more = filling.left_out(min(most, len(ranked)))
     filling.chosen["episodes"].reverse()
     items = tuple(filling.items())
-    return Block(items, Budget(limit, tokens(write(items, more)) if items else 0, more))
+    return Block(items, Budget(limit, tokens(write(items, more)), more))
 
 
 def compose_beside(
@@ -290,7 +257,7 @@ def compose_beside(
     if not own_limit:
         return within(pools)
 
-    def part(pool: Sequence[Shown], *, mine: bool) -> list[Shown]:
+    def part(pool: Sequence[Hit], *, mine: bool) -> list[Hit]:
         return [item for item in pool if (item.key in own) is mine]
 
     norms = pools.institutional
@@ -300,7 +267,9 @@ def compose_beside(
     )
     first = compose(mine, limit=own_limit)
     shown = {item.key for item in first.items}
-    ranked = [item for item in pools.ranked if shown.isdisjoint((item.key, *item.also))]
+    ranked = [
+        item for item in pools.ranked if shown.isdisjoint((item.key, *item.duplicates))
+    ]
     others = Pools(
         institutional=part(norms, mine=False),
         baseline=part(standing, mine=False),
@@ -313,11 +282,11 @@ def compose_beside(
         (*first.items, *second.items), key=lambda item: LAYERS.index(item.layer)
     )
     more = first.budget.more + second.budget.more
-    used = tokens(write(items, more)) if items else 0
+    used = tokens(write(items, more))
     return Block(tuple(items), Budget(second.budget.limit, used, more))
 
 
-def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
+def _institutional(pool: Sequence[Hit], fund: int, out: list[Hit]) -> int:
     """Put in each file whole, or cut to its share of the fund; returns what they
     cost."""
     used = 0
@@ -340,12 +309,12 @@ def _institutional(pool: Sequence[Shown], fund: int, out: list[Shown]) -> int:
 
 
 def _fill(
-    layer: str, pool: Sequence[Shown], room: int, out: list[Shown], taken: set[str]
+    layer: str, pool: Sequence[Hit], room: int, out: list[Hit], taken: set[str]
 ) -> int:
     """Put in what fits, in order, skipping what does not; returns what it costs."""
     used = 0
     for item in pool:
-        if item.key not in taken and item.may_fit(room - used):
+        if item.key not in taken and _may_fit(item, room - used):
             shown = item.made._replace(layer=layer)
             size = cost(shown, len(out))
             if used + size <= room:
@@ -356,18 +325,18 @@ def _fill(
 
 
 def _ranked(
-    pool: Sequence[Shown],
+    pool: Sequence[Hit],
     room: int,
     most: int,
     by_type: Mapping[str, int],
     of_room: float,
-) -> list[Shown]:
+) -> list[Hit]:
     """The ranked layer, in order: what is too large for its share is shown by its best
     part; what is left of the room in the end goes to those that were cut."""
-    kept: list[tuple[Shown, Shown]] = []
+    kept: list[tuple[Hit, Hit]] = []
     left = dict(by_type)
 
-    def take(item: Shown, at: int, share: int, paid: int = 0) -> Shown | None:
+    def take(item: Hit, at: int, share: int, paid: int = 0) -> Hit | None:
         nonlocal room
         fitted = _squeezed(item, at, paid + min(room, left.get(item.type, room), share))
         if fitted is not None:
@@ -377,7 +346,7 @@ def _ranked(
 
     for item in pool if most else ():
         share = max(SHARE, int(room * of_room))
-        whole = item.made if item.may_fit(min(room, share), cut=True) else None
+        whole = item.made if _may_fit(item, min(room, share), cut=True) else None
         if whole and (fitted := take(whole, len(kept), share)):
             kept.append((whole, fitted))
             if len(kept) == most:
@@ -388,7 +357,19 @@ def _ranked(
     ]
 
 
-def _squeezed(item: Shown, at: int, room: int) -> Shown | None:
+def _may_fit(item: Hit, room: int, *, cut: bool = False) -> bool:
+    """Whether it could stand in `room`, whole or `cut`: what cannot is not made
+    safe."""
+    if item.draft is None:
+        return room >= 0
+    if item.draft.size > room and not cut:
+        return False
+    head, text = item.words
+    whole = tokens(head + text) <= room
+    return whole or (cut and tokens(head) + LEAST <= room)
+
+
+def _squeezed(item: Hit, at: int, room: int) -> Hit | None:
     """A hit within `room`: whole, by its best part, or None when nothing of the text is
     left."""
     if cost(item, at) <= room:
@@ -400,7 +381,7 @@ def _squeezed(item: Shown, at: int, room: int) -> Shown | None:
     return item._replace(text=text) if text else None
 
 
-def pointer(item: Shown) -> Shown:
+def pointer(item: Hit) -> Hit:
     """The line that points at an item: its title, for a heading with what answers best
     below it, and its handle."""
     made = item.made
@@ -421,14 +402,14 @@ def _cut_line(line: str, room: int) -> str:
     return kept if 2 * tokens(kept) > room else cut(line, room, _ANYWHERE)
 
 
-def cost(item: Shown, at: int = 0) -> int:
+def cost(item: Hit, at: int = 0) -> int:
     """Tokens that an item adds as number `at` of its layer; a sum is never below the
     whole's."""
     above = ("",) if at else ("", TITLES[item.layer])
     return tokens("".join(f"{line}\n" for line in (*above, *_lines(item, at + 1))))
 
 
-def _lines(item: Shown, number: int) -> list[str]:
+def _lines(item: Hit, number: int) -> list[str]:
     numbered = item.listed or item.layer == "ranked"
     mark = f"{number}. " if numbered else ""
     # It names a file, and that name may hold anything.
@@ -441,8 +422,11 @@ def _lines(item: Shown, number: int) -> list[str]:
     ]
 
 
-def write(items: Sequence[Shown], more: int, *, again: bool = False) -> str:
-    """The block as an agent reads it; `again`: it has read one before."""
+def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
+    """The block as an agent reads it, "" without items; `again`: it has read one
+    before."""
+    if not items:
+        return ""
     lines = [OPEN, AGAIN if again else PREAMBLE]
     layer = ""
     number = 0

@@ -8,21 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memcli.history.docs import Asked, Doc, DocPlace, HistoryHit, touches
+from memcli.history.docs import Asked, Doc, DocPlace, Stretch, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
 from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git
-from memcli.recall import present
-from memcli.recall.budget import Shown, cost, heading, tokens
+from memcli.recall.budget import cost, heading, tokens
+from memcli.recall.hit import Hit
 from memcli.recall.past import search
 from memcli.text.controls import for_prompt, named
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
     from memcli.index.view import Candidate, Filters
-    from memcli.recall.ranking import Scored
+    from memcli.recall.search import Search
 
 MOST: Final = 5  # hits that the layer shows
 _SHARES: Final = (
@@ -39,7 +39,7 @@ _OF_ENTRIES: Final = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
 _WORD: Final = re.compile(r"[^\W_]{2,}")
-Hits = Sequence[HistoryHit]
+Hits = Sequence[Stretch]
 
 
 class HistoryLayer:
@@ -70,7 +70,7 @@ class HistoryLayer:
         """Note the entries of the same answer: what they say is not said again."""
         self._learned = chosen
 
-    def _is_learned(self, hit: HistoryHit, shown: Iterable[Shown]) -> bool:
+    def _is_learned(self, hit: Stretch, shown: Iterable[Hit]) -> bool:
         """Whether a shown entry was learned from a hit's exchange, or from the one
         before it."""
         entries = filter(None, (self._learned.get(item.key) for item in shown))
@@ -88,12 +88,12 @@ class HistoryLayer:
         thing."""
         return {hit.doc.unit: hit.newer for hit in self.hits if hit.newer}
 
-    def items(self, room: int, shown: Iterable[Shown] = ()) -> list[Shown]:
+    def items(self, room: int, shown: Iterable[Hit] = ()) -> list[Hit]:
         """Excerpts for so many tokens, most of them for the first; nothing that is
         shown."""
         beside = list(shown)
         known = [item.text for item in beside]
-        found: list[Shown] = []
+        found: list[Hit] = []
         for hit in self.hits:
             if self._is_learned(hit, beside):
                 continue
@@ -111,7 +111,7 @@ class HistoryLayer:
                 room -= cost(item)
         return found
 
-    def repeats(self, item: Shown, known: Iterable[str]) -> bool:
+    def repeats(self, item: Hit, known: Iterable[str]) -> bool:
         """Whether a shown hit says nothing more than one of these texts."""
         title = self._by_key[
             item.key
@@ -120,18 +120,18 @@ class HistoryLayer:
             self._is_said(item.text, o) if item.text else title == o for o in known
         )
 
-    def adds(self, hit: HistoryHit, text: str) -> bool:
+    def adds(self, hit: Stretch, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
         return len(self._words(hit.doc.title) - self._words(text)) > 1
 
     def shown(
         self,
-        hit: HistoryHit,
+        hit: Stretch,
         room: int,
         *,
         short: bool = False,
         known: Sequence[str] = (),
-    ) -> Shown:
+    ) -> Hit:
         """A hit in about `room` tokens, but what is `known`; `short`: not what began
         it."""
         title, *facts = hit.doc.title, *self._facts(hit)
@@ -146,59 +146,41 @@ class HistoryLayer:
         if commit and said[0][1].startswith(hit.doc.title):
             said = [("person", said[0][1][len(hit.doc.title) :].strip())]
         lines = (text if commit else f"{who}: {text}" for who, text in said if text)
-        return Shown(
-            key=hit.doc.handle,
+        doc = hit.doc
+        paths = list(doc.about.get("paths", ()))
+        return Hit(
+            key=doc.handle,
             layer="history",
             head=head,
             text=for_prompt("\n".join(lines)),
-        )
-
-    def hit(self, item: Shown, place: int) -> present.Hit:
-        """A shown item with all that is known of it."""
-        hit = self._by_key[item.key]
-        doc = hit.doc
-        paths = list(doc.about.get("paths", ()))
-        return present.Hit(
-            id=item.key,
-            rank=place,
-            layer="history",
+            id=doc.handle,
             score=round(hit.strength, 6),
             title=for_prompt(doc.title),
-            text=item.text,
-            head=item.head,
-            note=item.note,
             extra={**doc.facts, "paths": paths, "superseded_by": hit.newer or None},
         )
 
-    def merged(
-        self, memory: "Sequence[tuple[Shown, str, Scored]]", room: int
-    ) -> list[Shown]:
-        """One list of entries (as shown, session, score) and history, by what of the
-        task each has; what a newer exchange amends stands behind that one."""
-        near = (
-            hit._replace(docs=hit.docs[hit.best : hit.best + 4], best=0)
-            for hit in self.hits
-        )
-        mine = [
-            (self._cover(_text(each)), hit)
-            for each, hit in zip(near, self.hits, strict=True)
-        ]
+    def merged(self, entries: Sequence[Hit], search: "Search", room: int) -> list[Hit]:
+        """One list of entries and history, by what of the task each has; what a newer
+        exchange amends stands behind that one."""
+        mine = [(self._cover(_conclusion(hit)), hit) for hit in self.hits]
         size = min(max(room // 4, 120), _LONGEST)
         amended = self.amended
-        found: list[Shown] = []
-        for item, session, scored in memory:
-            met = max(self._cover(scored.item.text), 0.1 * scored.relevance)
+        found: list[Hit] = []
+        for entry in entries:
+            scored = search.scored[entry.key]
+            session = search.chosen[entry.key].values.get("session_id", "")
             newer = amended.get(session, "")
+            met = max(self._cover(scored.item.text), 0.1 * scored.relevance)
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
             ):
                 self._put(found, mine.pop(0)[1], size)
-            found.append(item)
+            found.append(entry)
         for _, hit in mine:
             self._put(found, hit, size)
         return found
 
-    def _put(self, found: list[Shown], hit: HistoryHit, size: int) -> None:
+    def _put(self, found: list[Hit], hit: Stretch, size: int) -> None:
         """Put a hit at the end of one list, unless what stands above it says so."""
         if not self._is_learned(hit, found):
             item = self.shown(hit, size)
@@ -223,7 +205,7 @@ class HistoryLayer:
         left = sum(self._weights.get(word, 1.0) for word in own - words)
         return left <= (1 - SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
-    def _facts(self, hit: HistoryHit) -> Iterator[str]:
+    def _facts(self, hit: Stretch) -> Iterator[str]:
         doc = hit.doc
         yield f"{'session with' if doc.source == 'session' else 'commit by'} {named(doc.who)}"
         yield doc.date[:10]
@@ -250,7 +232,13 @@ def _stands(root: str, low: str) -> bool:
     return False
 
 
-def _text(hit: HistoryHit) -> str:
+def _conclusion(hit: Stretch) -> str:
+    """The exchange that matches and the three after it."""
+    after = hit.docs[hit.best : hit.best + 4]
+    return _text(hit._replace(docs=after, best=0))
+
+
+def _text(hit: Stretch) -> str:
     return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
 
 

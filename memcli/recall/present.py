@@ -2,16 +2,16 @@
 factors."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any
 
 from memcli.index.view import AROUND, Candidate
 from memcli.memory.words import MATTER, body_of
-from memcli.named import NamedTuple
 from memcli.recall import budget, evidence
 from memcli.recall import ranking as rank
-from memcli.recall.budget import Shown, tokens
+from memcli.recall.budget import tokens
+from memcli.recall.hit import Draft, Hit
 from memcli.recall.ranking import Scored
 from memcli.recall.search import Search
 from memcli.text.controls import for_display, for_prompt, named
@@ -25,36 +25,6 @@ KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
 
 MORE = "({} more lines: mem show {})"
-
-
-class Hit(NamedTuple):
-    """One shown entry: `rank` counts from 1 within its layer, `head` and `note` are its
-    first and last line in the block, `extra` is what a hit of history has instead of
-    level, path and so on, `listed` whether `rank` runs through both tiers."""
-
-    id: str | None
-    rank: int
-    layer: str
-    score: float | None
-    title: str
-    text: str
-    head: str
-    note: str = ""
-    type: str = ""
-    kind: str = ""
-    level: str = ""
-    store: str = ""
-    path: str = ""
-    line: int = 0
-    age_days: int | None = None
-    duplicates: tuple[str, ...] = ()
-    factors: Mapping[str, Any] | None = None
-    project: str = ""
-    url: str = ""
-    key_moment: bool = False
-    gone: str = ""
-    extra: Mapping[str, Any] | None = None
-    listed: bool = False
 
 
 class Showing:
@@ -71,44 +41,33 @@ class Showing:
 
     def each(
         self, layer: str, entries: Iterable[str], *, short: bool = False
-    ) -> list[Shown]:
+    ) -> list[Hit]:
         """Entries as drafts of items of the block; `short`: under their own headings
         alone."""
         entries = list(entries)
         self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
         return [self._drafted(entry, layer, short=short) for entry in entries]
 
-    def _drafted(self, entry: str, layer: str, *, short: bool) -> Shown:
-        draft = cache(partial(self._draft, entry, layer, short=short))
-        hit = self.search.scored.get(entry)
+    def _drafted(self, entry: str, layer: str, *, short: bool) -> Hit:
         chosen = self.search.chosen[entry]
-        also = hit.duplicates if hit else ()
-        safe = partial(self._quoted, entry, layer)
-        own = (
-            chosen.text.partition("\n")[2]
-            if chosen.text.startswith("#")
-            else chosen.text
+        scored = self.search.scored.get(entry)
+        words = cache(partial(self._words, entry, layer, short=short))
+        draft = Draft(
+            words=words,
+            made=partial(self._made, entry, layer, words),
+            size=_least_size(chosen.text),
         )
-        size = (
-            0
-            if own.lstrip().startswith("---")
-            else max(len(own.strip()) - _RULE, 0) // 4
-        )
-        return Shown(
+        return Hit(
             key=entry,
             layer=layer,
             head="",
             text="",
             type=chosen.type,
-            note="",
-            also=also,
-            brief=None,
+            duplicates=scored.duplicates if scored else (),
             draft=draft,
-            safe=safe,
-            size=size,
         )
 
-    def _draft(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
+    def _words(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
         title = candidate.title
         text = candidate.around.partition(AROUND)[0]
@@ -123,28 +82,46 @@ class Showing:
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         return budget.heading(title, facts), text.strip("\n")
 
-    def _quoted(self, entry: str, layer: str, head: str, text: str) -> Shown:
+    def _made(
+        self, entry: str, layer: str, words: Callable[[], tuple[str, str]]
+    ) -> Hit:
         candidate = self.search.chosen[entry]
-        hit = self.search.scored.get(entry)
-        head = for_prompt(head)
-        text = for_prompt(text)
+        scored = self.search.scored.get(entry)
+        ranked = scored if layer == "ranked" else None
         cut = self.search.passage(candidate)
+        head, text = map(for_prompt, words())
         if cut.lines:
             text = without_edges(text, ahead=cut.ahead, behind=cut.behind)
-        note = _note(hit) if self._explain and hit and layer == "ranked" else ""
         text += self._detail(candidate)
         brief = partial(self._brief, entry, text, cut.lines)
         if cut.lines:
             text += "\n" + MORE.format(cut.lines, entry[:8])
-        also = hit.duplicates if hit else ()
-        return Shown(
+        place = self.search.source.files[candidate.source].place
+        project, url = self.search.source.origin(candidate)
+        duplicates = scored.duplicates if scored else ()
+        plain = _plain_id if project else str
+        return Hit(
             key=entry,
             layer=layer,
             head=head,
             text=text,
+            note=_note(ranked) if ranked and self._explain else "",
+            id=plain(entry),
+            score=round(ranked.score, 6) if ranked else None,
+            title=for_prompt(candidate.title),
             type=candidate.type,
-            note=note,
-            also=also,
+            kind=candidate.kind,
+            level=place.level,
+            store=place.store,
+            path=for_display(self.search.source.files[candidate.source].path),
+            line=candidate.line,
+            age_days=self._age(candidate),
+            duplicates=tuple(map(plain, duplicates)),
+            factors=_factors(ranked) if ranked else None,
+            project=for_display(project),
+            url=for_display(url),
+            key_moment=_is_key(candidate),
+            gone=next(self._outdated(candidate), ""),
             brief=brief,
         )
 
@@ -157,43 +134,6 @@ class Showing:
         left_out += lines
         return found and (
             f"{found}\n{MORE.format(left_out, entry[:8])}" if left_out else found
-        )
-
-    def hit(self, item: Shown, place: int) -> Hit:
-        """An item that is shown, with all that is known of it."""
-        candidate = self.search.chosen[item.key]
-        hit = self.search.scored.get(item.key)
-        row = self.search.source.files[candidate.source]
-        project, url = self.search.source.origin(candidate)
-        ranked = hit if item.layer == "ranked" else None
-        name = item.key
-        also = item.also
-        if project:  # there an entry is called id@project
-            name, *also_here = (key.rpartition("@")[0] for key in (name, *also))
-            also = tuple(also_here)
-        score = round(ranked.score, 6) if ranked else None
-        return Hit(
-            id=name,
-            rank=place,
-            layer=item.layer,
-            score=score,
-            title=for_prompt(candidate.title),
-            text=item.text,
-            type=candidate.type,
-            kind=candidate.kind,
-            level=row.place.level,
-            store=row.place.store,
-            path=for_display(row.path),
-            line=candidate.line,
-            age_days=self._age(candidate),
-            duplicates=also,
-            head=item.head,
-            note=item.note,
-            factors=_factors(ranked) if ranked else None,
-            project=for_display(project),
-            url=for_display(url),
-            key_moment=_is_key(candidate),
-            gone=next(self._outdated(candidate), ""),
         )
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
@@ -235,6 +175,20 @@ class Showing:
             detail = without_edges(for_prompt(detail[:_DETAIL]), behind=True)
             return f"\n{detail} …"
         return "\n" + for_prompt(detail)
+
+
+def _least_size(text: str) -> int:
+    """Tokens that a text has at least: its heading, its front matter and a rule at its
+    end are not shown."""
+    below = text.partition("\n")[2] if text.startswith("#") else text
+    if below.lstrip().startswith("---"):
+        return 0
+    return max(len(below.strip()) - _RULE, 0) // 4
+
+
+def _plain_id(key: str) -> str:
+    """The id of an entry that is called id@project."""
+    return key.rpartition("@")[0]
 
 
 def without_edges(text: str, *, ahead: bool = False, behind: bool = False) -> str:
@@ -283,19 +237,3 @@ def _note(hit: Scored) -> str:
 def age_text(days: int) -> str:
     """`0` -> today, `1` -> 1 day, `58` -> 58 days."""
     return "today" if not days else "1 day" if days == 1 else f"{days} days"
-
-
-def block(hits: Sequence[Hit], more: int) -> str:
-    """The hits as the block for an agent's prompt; "" when there is nothing to show."""
-    items = [
-        Shown(
-            key="",
-            layer=hit.layer,
-            head=hit.head,
-            text=hit.text,
-            note=hit.note,
-            listed=hit.listed,
-        )
-        for hit in hits
-    ]
-    return budget.write(items, more) if items else ""

@@ -1,5 +1,6 @@
 """The answer of a recall: for an agent, for a person, as JSON."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memcli.recall import budget
@@ -9,7 +10,7 @@ from memcli.views.text import count, folded, hung, styled
 
 if TYPE_CHECKING:
     from memcli.recall.answer import RecallReport
-    from memcli.recall.present import Hit
+    from memcli.recall.hit import Hit
 
 
 def recall_json(report: "RecallReport", *, explain: bool) -> str:
@@ -19,13 +20,16 @@ def recall_json(report: "RecallReport", *, explain: bool) -> str:
     return json.of(report, matched=..., found=..., hits=hits, sparse_only=sparse)
 
 
+_TOLD = """id rank layer score title text type kind level store path line age_days
+    duplicates key_moment""".split()
+_TOLD_WHERE_KNOWN = ("project", "url", "gone")
+
+
 def _hit_object(hit: "Hit", *, explain: bool) -> dict[str, object]:
-    hidden = {"head", "note", "extra", "listed"}
-    if not explain:
-        hidden.add("factors")
-    hidden |= {name for name in ("project", "url", "gone") if not getattr(hit, name)}
-    fields = hit._asdict().items()
-    values = {name: value for name, value in fields if name not in hidden}
+    names = [*_TOLD, *filter(partial(getattr, hit), _TOLD_WHERE_KNOWN)]
+    if explain:
+        names.append("factors")
+    values = {name: getattr(hit, name) for name in names}
     if hit.extra is None:
         return values
     # an exchange or commit stands in no file

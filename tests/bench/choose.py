@@ -24,7 +24,6 @@ from memcli.index import view, weights
 from memcli.index.own import OwnIndex
 from memcli.index.view import AROUND, Filters
 from memcli.recall import past
-from memcli.recall.answer import Own
 from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
 
@@ -210,15 +209,16 @@ def _source(store: Store) -> Any:
     if store.app is None:
         return None
     app = store.app
-    own = Own(
-        project=app.project,
-        memory=app.index,
+    files = app.index.in_view(app.project.view, Filters())
+    scope = view.select(files, Filters(), app.project.relative)
+    source = OwnIndex(
+        index=app.index,
+        where=scope,
+        config=app.project.config,
         embedder=lambda: app.providers.embedder,
         notes=[],
     )
-    files = app.index.in_view(app.project.view, Filters())
-    scope = view.select(files, Filters(), app.project.relative)
-    return Remembered(OwnIndex(app.index, scope, own.look))
+    return Remembered(source)
 
 
 def stores(worlds: Worlds, most: int) -> Iterator[Store]:

@@ -11,11 +11,11 @@ from memcli.recall.budget import (
     LAYERS,
     OPEN,
     Pools,
-    Shown,
     compose,
     tokens,
     write,
 )
+from memcli.recall.hit import Hit
 
 TEXTS = st.one_of(
     st.text(alphabet="ab .\n日本。", max_size=400),
@@ -24,9 +24,9 @@ TEXTS = st.one_of(
 )
 
 
-def shown(key: str, layer: str, size: int = 10, type: str = "") -> Shown:
+def shown(key: str, layer: str, size: int = 10, type: str = "") -> Hit:
     """An item whose text has about `size` tokens."""
-    return Shown(
+    return Hit(
         key=key,
         layer=layer,
         head=f"head {key}",
@@ -40,7 +40,7 @@ def pools(draw: st.DrawFn) -> Pools:
     heads = st.text(alphabet="ab 本", max_size=60)
     types = st.sampled_from("xy")
     items = [
-        Shown(
+        Hit(
             key=f"k{i}",
             layer="ranked",
             head=draw(heads),
@@ -52,7 +52,7 @@ def pools(draw: st.DrawFn) -> Pools:
     each = st.sampled_from(items or [None])
     some = st.lists(each, unique_by=lambda s: s.key, max_size=5 if items else 0)
     files = [
-        Shown(key=f"f{i}", layer="institutional", head=f"f{i}.md", text=draw(TEXTS))
+        Hit(key=f"f{i}", layer="institutional", head=f"f{i}.md", text=draw(TEXTS))
         for i in range(draw(st.integers(0, 3)))
     ]
     return Pools(
@@ -90,7 +90,7 @@ def test_the_whole_answer_never_exceeds_its_budget(
     assert len(layers["ranked"]) <= most
 
 
-def _size(items: list[Shown]) -> int:
+def _size(items: list[Hit]) -> int:
     """Tokens of a layer as written, without the wrapper."""
     return tokens("\n".join(write(items, 0).split("\n")[2:-1])) if items else 0
 
@@ -155,7 +155,7 @@ def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
     """When nothing else fits, the best hit is shown as far as whole sentences go."""
     text = "First sentence here. " * 200
     got = compose(
-        Pools(ranked=[Shown(key="a", layer="ranked", head="h", text=text)]), limit=200
+        Pools(ranked=[Hit(key="a", layer="ranked", head="h", text=text)]), limit=200
     )
     assert got.items[0].text.endswith("First sentence here. …")
     assert 150 < got.budget.used <= 200
@@ -197,7 +197,7 @@ def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
     got = compose(
         Pools(
             institutional=[
-                Shown(
+                Hit(
                     key="institutional.md",
                     layer="institutional",
                     head="institutional.md",
@@ -222,7 +222,7 @@ def test_every_institutional_file_gets_its_share() -> None:
     long = "\n\n".join(["Some norm of ours."] * 200)
     short = "Be kind."
     files = [
-        Shown(key=name, layer="institutional", head=name, text=text)
+        Hit(key=name, layer="institutional", head=name, text=text)
         for name, text in (("a", long), ("b", short), ("c", long))
     ]
     got = compose(Pools(institutional=files), limit=800)
@@ -235,7 +235,7 @@ def test_every_institutional_file_gets_its_share() -> None:
 def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
     """Short files are shown whole, however their lengths round to tokens."""
     files = [
-        Shown(key=name, layer="institutional", head=name, text=text)
+        Hit(key=name, layer="institutional", head=name, text=text)
         for name in ("~/norms.md", "norms.md")
     ]
     assert [item.text for item in compose(Pools(files), limit=800).items] == [

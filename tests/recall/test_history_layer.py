@@ -5,8 +5,9 @@ from pathlib import Path
 from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index.view import Candidate
-from memcli.recall.budget import Shown, write
+from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
+from memcli.recall.hit import Hit
 from memcli.recall.past import search
 
 TASK = "which port does the metrics exporter use"
@@ -59,7 +60,7 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path: Path) ->
             for n in range(30)
         )
         layer = HistoryLayer(*search(record, TASK), {})
-    entry = Shown(key="entry", layer="ranked", head="Exporter", text="A rule.")
+    entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")
     assert [item.key for item in layer.items(400, [entry])]
     layer.learned({"entry": learned_from("one-1")})
     assert layer.items(400, [entry]) == []
@@ -70,7 +71,7 @@ def test_one_list_is_numbered_through() -> None:
     """Whichever tier a hit is of; apart, history has no numbers."""
     layers = ("ranked", "history", "ranked")
     items = [
-        Shown(key=str(at), layer=layer, head=f"Head {at}", text="", listed=True)
+        Hit(key=str(at), layer=layer, head=f"Head {at}", text="", listed=True)
         for at, layer in enumerate(layers)
     ]
     heads = [line for line in write(items, 0).splitlines() if line.startswith("###")]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from memcli.memory.values import Patch, Problem
 from memcli.recall.answer import RecallReport
-from memcli.recall.budget import Budget
-from memcli.recall.present import Hit, block
+from memcli.recall.budget import Budget, write
+from memcli.recall.hit import Hit
 from memcli.views import json as views_json
 from memcli.views.recall import recall_text
 from memcli.views.text import diff, name_problems
@@ -25,6 +25,7 @@ VALUES = st.recursive(
 
 def hit(layer: str = "ranked", **values: object) -> Hit:
     base = Hit(
+        key="id-1",
         id="id-1",
         rank=1,
         layer=layer,
@@ -81,7 +82,7 @@ def test_the_text_form_stays_as_it_is() -> None:
 
 def test_nothing_is_an_empty_text() -> None:
     """Without hits text and prompt are empty."""
-    assert recall_text(report()) == block((), 0) == ""
+    assert recall_text(report()) == write((), 0) == ""
 
 
 @given(VALUES)
