@@ -47,34 +47,25 @@ def exchanges(session: Session) -> Iterator[Doc]:
 
 def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
     said, about = _cleaned(turns)
-    if (
-        not any(speaker == "person" for speaker, _ in said)
-        and sum(len(t) for _, t in said) < ERROR
-    ):
+    asked = [text for speaker, text in said if speaker == "person"]
+    if not asked and sum(len(text) for _, text in said) < ERROR:
         return
     first = next((turn for turn in turns if turn.human), turns[0])
-    words = next((text for speaker, text in said if speaker == "person"), said[0][1])
-    head = words[:250]
-    unit = key_of(session.id)
+    head = (asked or [said[0][1]])[0][:250]
     safe = neutralise(head)
-    title = flat(head, 100) if safe == head else line(safe, 100)
+    unit = key_of(session.id)
     # The event's own name, so that a fork is not counted twice; a position is one of
     # its session.
-    key = (
-        f"s:{unit}{first.key}"
-        if first.key.startswith("@")
-        else f"s:{key_of(first.key)}"
-    )
-    date = first.time or session.started
-    who = session.format
+    is_position = first.key.startswith("@")
+    event = f"{unit}{first.key}" if is_position else key_of(first.key)
     yield Doc(
         source="session",
         unit=unit,
         turn=0,
-        key=key,
-        who=who,
-        date=date,
-        title=title,
+        key=f"s:{event}",
+        who=session.format,
+        date=first.time or session.started,
+        title=flat(head, 100) if safe == head else line(safe, 100),
         said=tuple(said),
         about=about,
     )
@@ -117,10 +108,17 @@ def _words(turn: Turn) -> tuple[str, str]:
     if turn.origin in ("assistant", "agent") and not turn.tool:
         return "agent", turn.text
     if turn.error and turn.role == "tool":
-        lines = [each.strip() for each in turn.text[:4000].splitlines() if each.strip()]
-        told = (each for each in lines if any(word in each.lower() for word in _ERRORS))
-        return "error", next(told, lines[0] if lines else "")[:ERROR]
+        return "error", _error_line(turn.text)
     return "", ""
+
+
+def _error_line(text: str) -> str:
+    """The line that says what failed, else the first."""
+    lines = list(filter(None, map(str.strip, text[:4000].splitlines())))
+    for each in lines:
+        if any(word in each.lower() for word in _ERRORS):
+            return each[:ERROR]
+    return "".join(lines[:1])[:ERROR]
 
 
 def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
@@ -245,12 +243,7 @@ def backfill(
     sessions: Counter[str] = Counter()
     count = 0
     oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()
-    known = (
-        (file, record.position(str(file.path))) for file in found if not file.parent
-    )
-    fresh = [
-        file for file, at in known if at is None or at[:2] != (file.size, file.mtime)
-    ]
+    fresh = [file for file in found if not file.parent and _has_grown(record, file)]
     for number, file in enumerate(fresh, 1):
         progress("sessions", number, len(fresh))
         try:
@@ -266,21 +259,25 @@ def backfill(
     new, why = add_commits(
         record, root, most, progress=lambda n: progress("commits", n, most)
     )
-    problems += [("commits", why)] if why else []
+    if why:
+        problems.append(("commits", why))
     if count or new:
         record.settle()
     record.prune(oldest, most, config.history_mb)
-    agents = tuple(sorted(agent for agent, some in sessions.items() if some))
-    size = record.bytes()
-    total = sum(sessions.values())
     return BackfillReport(
-        sessions=total,
-        agents=agents,
+        sessions=sessions.total(),
+        agents=tuple(sorted(+sessions)),
         exchanges=count,
         commits=new,
-        bytes=size,
+        bytes=record.bytes(),
         problems=tuple(problems),
     )
+
+
+def _has_grown(record: HistoryRecord, file: FoundSession) -> bool:
+    """Whether a session file is not as it was when it was read, or never was."""
+    known = record.position(str(file.path))
+    return known is None or known[:2] != (file.size, file.mtime)
 
 
 def add_file(
@@ -296,16 +293,11 @@ def add_file(
             raise DataError(f"{path}: larger than {LARGEST >> 30} GB")
         return 0
     known = record.position(path)
-    start = (
-        Position(*known)
-        if known and known[2] and file.format != "opencode"
-        else Position()
-    )
+    goes_on = bool(known and known[2]) and file.format != "opencode"
+    start = Position(*known) if known and goes_on else Position()
     sessions = read.get(path, ())
-    if not sessions or (sessions[-1].size, sessions[-1].mtime) != (
-        file.size,
-        file.mtime,
-    ):
+    state = (file.size, file.mtime)
+    if not sessions or (sessions[-1].size, sessions[-1].mtime) != state:
         sessions = read_all(path, start=start, folders=[str(root)], brief=2)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
@@ -345,8 +337,7 @@ def add_commits(
     known = "" if deepened else record.note("head")
     if head == known:
         return 0, ""
-    ancestor = "merge-base", "--is-ancestor", known, head
-    rewritten = bool(known) and _git(top, *ancestor) is None
+    rewritten = bool(known) and not _is_ancestor(top, known, head)
     span = f"{known}..{head}" if known and not rewritten else head
     if only_few and (rewritten or _many(top, span)):
         return 0, "more commits than a recall adds: mem index --history"
@@ -356,7 +347,7 @@ def add_commits(
         if commits is None:
             return count, "git log failed"
         with transaction(record.db):
-            count += record.add(filter(None, map(_doc, reversed(commits))))
+            count += record.add(_told(reversed(commits)))
         done += len(commits)
         progress(done)
     if rewritten:
@@ -365,6 +356,10 @@ def add_commits(
     record.keep("head", head)
     record.keep("shallow", "yes" if shallow else "")
     return count, _SHALLOW if shallow else ""
+
+
+def _is_ancestor(top: Path, known: str, head: str) -> bool:
+    return _git(top, "merge-base", "--is-ancestor", known, head) is not None
 
 
 def _many(top: Path, span: str) -> bool:
@@ -394,50 +389,56 @@ def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
     """The commits that `git log` with these arguments names, those that say nothing
     left out."""
     out = _git(top, "log", *git.log_format(*_FIELDS), *arguments) or ""
-    return filter(None, map(_doc, git.parse_log(out, len(_FIELDS))))
+    return _told(git.parse_log(out, len(_FIELDS)))
+
+
+def _told(commits: Iterable[git.Logged]) -> Iterator[Doc]:
+    """Those of some commits that say something."""
+    return filter(None, map(_doc, commits))
 
 
 def _doc(logged: git.Logged) -> Doc | None:
     """A commit that says something."""
     commit, date, name, mail, parents, whole = logged.fields
     message = _bounded(whole.strip())
-    subject, _, body = message.partition("\n")
-    body = "\n".join(
-        row for row in body.strip().splitlines() if not _trailer().match(row)
-    ).strip()
+    subject, _, below = message.partition("\n")
+    lines = below.strip().splitlines()
+    body = "\n".join(each for each in lines if not _trailer().match(each)).strip()
     author = f"{name} <{mail}>"
     if _co_author().search(message):  # an agent that wrote code for somebody: no robot
         author = author.replace("[bot]", "")
-    if is_noise(subject, body, author, merge=" " in parents):
+    others = parents.split()[1:]
+    if is_noise(subject, body, author, merge=bool(others)):
         return None
-    if " " in parents and _plain_merge().match(subject) and body:  # what was merged
-        number = re.search(r"#\d+", subject)
-        first, _, body = body.partition("\n")
-        subject = f"{first} ({number[0]})" if number else first
+    about = {"paths": list(logged.names[:_FILES])}
+    if others:
+        about["merged"] = others
+        if _plain_merge().match(subject):
+            subject, body = _merged(subject, body)
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
     earlier = [found[1] for found in _earlier_commit().finditer(message)]
     earlier += [f'"{line(found[1], 100)}' for found in _reverted().finditer(subject)]
-    about = {"paths": list(logged.names[:_FILES])}
-    if " " in parents:
-        about["merged"] = parents.split()[1:]
-    said = (("person", text),)
-    marks = tuple(dict.fromkeys(earlier))
-    title = line(subject, 100)
-    key = f"c:{commit}"
-    who = line(name, 60)
-    day = when(date)
     return Doc(
         source="commit",
         unit=commit,
         turn=0,
-        key=key,
-        who=who,
-        date=day,
-        title=title,
-        said=said,
+        key=f"c:{commit}",
+        who=line(name, 60),
+        date=when(date),
+        title=line(subject, 100),
+        said=(("person", text),),
         about=about,
-        supersedes=marks,
+        supersedes=tuple(dict.fromkeys(earlier)),
     )
+
+
+def _merged(subject: str, body: str) -> tuple[str, str]:
+    """The subject and body of what was merged, where a merge names it."""
+    if not body:
+        return subject, body
+    number = re.search(r"#\d+", subject)
+    first, _, below = body.partition("\n")
+    return f"{first} ({number[0]})" if number else first, below
 
 
 def _bounded(message: str) -> str:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
 from memcli.history.change import says_so
@@ -67,16 +67,7 @@ def newer_first(
     """The hits, and what changes them by git or by `replaced`; what changes another
     leads it."""
     gone = record.superseding([hit.doc for hit in hits])
-    events = {f"s:{by}" for hit in hits for by in replaced.get(hit.doc.event, ())}
-    units = {*gone.values()} - {hit.doc.unit for hit in hits}
-    keys = events - {hit.doc.key for hit in hits}
-    every = list(hits)
-    for number, doc in record.select(
-        f"(unit {ONE_OF} OR key {ONE_OF})", json.dumps([*units]), json.dumps([*keys])
-    ):
-        if keep is None or any(map(keep, record.places([number]))):
-            later = Stretch(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
-            every.append(later)
+    every = [*hits, *_later(record, hits, gone.values(), replaced, keep)]
     places = {hit.doc.unit: at for at, hit in enumerate(every)}
     by_git = ((places[old], places[new]) for old, new in gone.items() if new in places)
     pairs = [
@@ -85,6 +76,24 @@ def newer_first(
         *_by_entries(every, replaced),
     ]
     return _in_order(every, dict.fromkeys(pairs))
+
+
+def _later(
+    record: HistoryRecord,
+    hits: Sequence[Stretch],
+    commits: Iterable[str],
+    replaced: Replaced,
+    keep: Callable[[DocPlace], bool] | None,
+) -> Iterator[Stretch]:
+    """What changes the hits and is none of them: these commits, and the events by
+    which they are `replaced`."""
+    units = set(commits) - {hit.doc.unit for hit in hits}
+    events = chain.from_iterable(replaced.get(hit.doc.event, ()) for hit in hits)
+    keys = {f"s:{event}" for event in events} - {hit.doc.key for hit in hits}
+    where = f"(unit {ONE_OF} OR key {ONE_OF})"
+    for number, doc in record.select(where, json.dumps([*units]), json.dumps([*keys])):
+        if keep is None or any(map(keep, record.places([number]))):
+            yield Stretch(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
 
 
 def _by_words(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -309,32 +309,38 @@ def told(
     if sought is None:
         return Bearing([], [])
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
+    search = layers.search
     asked = evidence.terms(sought.weights)
-    hits = layers.search.ranked(sought.text, LOOKED_AT)
+    hits = search.ranked(sought.text, LOOKED_AT)
     background = _background(hits)
-    strengths: dict[str, float] = {}
+    told: dict[str, float] = {}
     likely: dict[str, float] = {}
-    for place, hit in enumerate(hits[:TOP] if sought.asks else hits):
-        chosen = layers.search.chosen[hit.item.id]
-        part = chosen.around.partition(AROUND)[0] or hit.item.text
-        in_words = evidence.strength(evidence.together(chosen.title, part, asked))
+    looked_at = hits[:TOP] if sought.asks else hits
+    for place, hit in enumerate(looked_at):
+        chosen = search.chosen[hit.item.id]
         if str(chosen.values.get("session_id", "")) in amended:
             continue
+        part = chosen.around.partition(AROUND)[0] or hit.item.text
+        in_words = evidence.strength(evidence.together(chosen.title, part, asked))
         strength = in_words + (hit.vector or 0.0)
-        if clear and hit.own and in_words > 0 and strength >= least:
-            strengths[hit.item.id] = strength
+        bears = hit.own and in_words > 0 and strength >= least
+        if clear and bears:
+            told[hit.item.id] = strength
         elif place < TOP:
             beyond = in_words + _nearness(hit) - weights.BACKGROUND * background
             likely[hit.item.id] = hit.relevance * beyond
-    best = sorted(strengths, key=strengths.__getitem__, reverse=True)
     # Where something is clear, the prompt is about this memory.
-    enough = weights.LIKELY / 2 if strengths else weights.LIKELY
-    next_best = [entry for entry in likely if likely[entry] >= enough]
-    next_best.sort(key=likely.__getitem__, reverse=True)
+    enough = weights.LIKELY / 2 if told else weights.LIKELY
     return Bearing(
-        clear=layers.showing.each("ranked", best, short=True),
-        likely=layers.showing.each("ranked", next_best, short=True),
+        clear=layers.showing.each("ranked", _best(told), short=True),
+        likely=layers.showing.each("ranked", _best(likely, enough), short=True),
     )
+
+
+def _best(scores: Mapping[str, float], least: float = 0.0) -> list[str]:
+    """The entries that have a score of `least`, best first."""
+    enough = [entry for entry in scores if scores[entry] >= least]
+    return sorted(enough, key=scores.__getitem__, reverse=True)
 
 
 def _nearness(hit: Scored) -> float:

@@ -2,6 +2,7 @@
 answers it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import dropwhile, pairwise
 from operator import mul
 
@@ -84,28 +85,22 @@ def focus(
 ) -> tuple[str, dict[str, float]]:
     """The sentences of a text that have most of what it says, "" where all of it says
     less than `least`; what their terms say."""
-    parts = {
-        part: query.build(part).terms
-        for part in regex(_SENTENCE).split(text)
-        if part.strip()
-    }
+    sentences = filter(str.strip, regex(_SENTENCE).split(text))
+    parts = {part: query.build(part).terms for part in sentences}
     also = query.concepts(text) if power == weights.ASKED else []
     every = (*query.build(text, counts).terms, *also)
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, counts(every), total + weights.FEW)
     if strength(weighed.values()) < least:
         return "", {}
-    own = {
-        part: [weighed[term] for term in terms if term in weighed]
-        for part, terms in parts.items()
-    }
-    said = {
-        part: strength(found) + weights.SHARES[-1] * max(found, default=0.0)
-        for part, found in own.items()
-    }
-    best = max(said.values(), default=0.0)
-    kept = [part for part in own if said[part] >= weights.WORTH * best]
-    named = {*also, *(term for part in kept for term in parts[part])}
+    says: dict[str, float] = {}
+    for part, terms_here in parts.items():
+        known = [weighed[term] for term in terms_here if term in weighed]
+        rarest = max(known, default=0.0)
+        says[part] = strength(known) + weights.SHARES[-1] * rarest
+    best = max(says.values(), default=0.0)
+    kept = [part for part in parts if says[part] >= weights.WORTH * best]
+    named = set(also).union(*(parts[part] for part in kept))
     words = table("recall/known_words.txt")
     return "\n".join(kept), {
         term: weighed[term] * _rarity(term, words) ** power
@@ -115,26 +110,28 @@ def focus(
 
 def questions(text: str) -> list[str]:
     """The sentences that ask, by a word where a clause begins or by their end."""
-    every = {
-        name: part.split() for name, part in stanzas("recall/questions.txt").items()
-    }
-    found = []
-    for part in regex(_SENTENCE).split(text):
-        clauses = (
-            regex(_ASKING_WORD).findall(c) for c in regex(_CLAUSE).split(part.lower())
-        )
-        heads = [
-            list(dropwhile(every["joins"].__contains__, words))[:2] for words in clauses
-        ]
-        first = {head for words in heads for head in (*words[:1], "-".join(words))}
-        asks = not first.isdisjoint(every["begins"]) or any(
-            w in part for w in every["anywhere"]
-        )
-        if asks or (
-            part.rstrip().endswith(_ASKS) and first.isdisjoint(every["request"])
-        ):
-            found.append(part)
-    return found
+    return [part for part in regex(_SENTENCE).split(text) if _asks(part)]
+
+
+def _asks(sentence: str) -> bool:
+    words = _question_words()
+    first = set[str]()
+    for clause in regex(_CLAUSE).split(sentence.lower()):
+        spoken = regex(_ASKING_WORD).findall(clause)
+        head = list(dropwhile(words["joins"].__contains__, spoken))[:2]
+        first.update((*head[:1], "-".join(head)))
+    if not first.isdisjoint(words["begins"]):
+        return True
+    if any(word in sentence for word in words["anywhere"]):
+        return True
+    is_request = not first.isdisjoint(words["request"])
+    return sentence.rstrip().endswith(_ASKS) and not is_request
+
+
+@cache
+def _question_words() -> dict[str, list[str]]:
+    found = stanzas("recall/questions.txt").items()
+    return {name: words.split() for name, words in found}
 
 
 def _rarity(term: str, words: str) -> float:
@@ -295,17 +292,22 @@ def _run(
 def _heads(parts: Sequence[str], at: int) -> list[int]:
     """What says what a part is about: the first two rows of its table, or the line
     that leads to its list."""
-    kind = next((each for each in (_ROW, _ITEM) if regex(each).match(parts[at])), "")
-    if not kind:
-        return []
-    first = at
-    while first and regex(kind).match(parts[first - 1]):
-        first -= 1
-    if kind == _ROW:
-        return [head for head in (first, first + 1) if head < at]
-    above = range(first - 1, -1, -1)
-    lead = next((head for head in above if parts[head].strip()), None)
-    return [] if lead is None else list(range(lead, first))
+    if regex(_ROW).match(parts[at]):
+        first = _first_alike(parts, at, _ROW)
+        return list(range(first, min(first + 2, at)))
+    if regex(_ITEM).match(parts[at]):
+        first = _first_alike(parts, at, _ITEM)
+        above = range(first - 1, -1, -1)
+        lead = next((head for head in above if parts[head].strip()), first)
+        return list(range(lead, first))
+    return []
+
+
+def _first_alike(parts: Sequence[str], at: int, kind: str) -> int:
+    """Where the run of parts of one kind begins in which a part stands."""
+    while at and regex(kind).match(parts[at - 1]):
+        at -= 1
+    return at
 
 
 def _filled(sizes: Sequence[int], start: int, end: int, room: int) -> tuple[int, int]:

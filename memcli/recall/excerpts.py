@@ -119,27 +119,33 @@ def excerpt(
     total = max((each.place[0] for each in sentences), default=0) + 1
     weights = ((_weight(each, about, total), each) for each in sentences)
     weighed = sorted(weights, key=lambda item: (-item[0], item[1].place))
-    chosen: list[SaidSentence] = []
-    seen = [_words(text) for text in known]
-    used = 0
-    for weight, each in weighed:
-        words = _words(each.text)
-        if weight <= 0 and chosen:
-            break
-        if used + len(each.text) > room and chosen:
-            continue
-        if any(len(words & other) > 0.7 * len(words) for other in seen):
-            continue
-        chosen.append(each)
-        seen.append(words)
-        used += len(each.text) + 2
-        if used > 0.9 * room:
-            break
-    said = sorted(chosen, key=lambda each: each.place)
-    runs = groupby(said, lambda each: (each.speaker, each.place[:2]))
+    chosen = _within(room, weighed, [_words(text) for text in known])
+    runs = groupby(chosen, lambda each: (each.speaker, each.place[:2]))
     return [
         (speaker, " ".join(each.text for each in run)) for (speaker, _), run in runs
     ]
+
+
+def _within(
+    room: int,
+    weighed: Iterable[tuple[float, SaidSentence]],
+    seen: list[set[str]],
+) -> list[SaidSentence]:
+    """The weightiest sentences for so many characters, in the order in which they were
+    said, none whose words are `seen`; one always."""
+    chosen: list[SaidSentence] = []
+    used = 0
+    for weight, each in weighed:
+        enough = bool(chosen) and (weight <= 0 or used > 0.9 * room)
+        if enough:
+            break
+        words = _words(each.text)
+        fits = not chosen or used + len(each.text) <= room
+        if fits and all(len(words & other) <= 0.7 * len(words) for other in seen):
+            chosen.append(each)
+            seen.append(words)
+            used += len(each.text) + 2
+    return sorted(chosen, key=lambda each: each.place)
 
 
 def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:

@@ -276,13 +276,16 @@ def _passes(
         return False
     if not filters.since <= place.date[:10] <= (filters.until or "9999"):
         return False
-    doc = record.docs([place.id])[place.id] if filters.path else None
-    paths = doc.about.get("paths", ()) if doc else ()
-    wanted = [path.rstrip("/") for path in filters.path]
-    return not doc or any(
-        touches(doc, each) or any(path.startswith(f"{each}/") for path in paths)
-        for each in wanted
-    )
+    if not filters.path:
+        return True
+    doc = record.docs([place.id])[place.id]
+    return any(_is_about(doc, path.rstrip("/")) for path in filters.path)
+
+
+def _is_about(doc: Doc, path: str) -> bool:
+    """Whether a file was edited in it, or one of a folder."""
+    edited = doc.about.get("paths", ())
+    return touches(doc, path) or any(each.startswith(f"{path}/") for each in edited)
 
 
 class LostEntry(NamedTuple):

@@ -123,7 +123,7 @@ class Search:
         score = signals.lexical
         for part in sorted(found, key=lambda part: score.get(part.rowid, 0.0)):
             self._met[part.source, part.entry, part.offset] = part.part
-        matches = self._matches(task, found, signals, asked.phrases)
+        matches = self._matches(found, signals, asked.phrases)
         self._lend(task, matches)
         return {
             entry: match
@@ -190,33 +190,37 @@ class Search:
         }
 
     def _matches(
-        self,
-        task: str,
-        found: Sequence[Candidate],
-        signals: Signals,
-        phrases: Sequence[str],
+        self, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
     ) -> dict[str, Match]:
-        at = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
-        own = [c for c in found if at.get(c.entry) == (c.source, c.offset)]
-        lexical = _with_phrases(own, signals.lexical, phrases)
-        signals = signals.among({c.rowid for c in own})._replace(lexical=lexical)
-        sizes = {c.rowid: len(c.text) for c in own if c.values.get("written")}
-        signals = fusion.concise(signals, sizes)
+        """How well each entry meets the task, by the best chunk of its nearest copy."""
+        places = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
+        nearest = [c for c in found if places.get(c.entry) == (c.source, c.offset)]
+        lexical = _with_phrases(nearest, signals.lexical, phrases)
+        signals = signals.among({c.rowid for c in nearest})
+        signals = _concise(signals._replace(lexical=lexical), nearest)
         if not lexical:  # by their vectors alone
-            own = [c for c in own if signals.cosine.get(c.rowid, 0.0) >= self.floor]
-        files = {c.rowid: c.source for c in own if not c.values.get("written")}
-        fused = fusion.scale(fusion.of_files(fusion.FUSIONS[self.mode](signals), files))
+            cosines = signals.cosine
+            nearest = [c for c in nearest if cosines.get(c.rowid, 0.0) >= self.floor]
+        fused = self._fused(nearest, signals)
         best: dict[str, Match] = {}
-        for c in own:
+        for chunk in nearest:
             match = Match(
-                relevance=fused.get(c.rowid, 0.0),
-                lexical=lexical.get(c.rowid, 0.0),
-                cosine=signals.cosine.get(c.rowid),
-                words=signals.words.get(c.rowid),
+                relevance=fused.get(chunk.rowid, 0.0),
+                lexical=lexical.get(chunk.rowid, 0.0),
+                cosine=signals.cosine.get(chunk.rowid),
+                words=signals.words.get(chunk.rowid),
             )
-            if c.entry not in best or match.relevance > best[c.entry].relevance:
-                best[c.entry] = match
+            known = best.get(chunk.entry)
+            if known is None or match.relevance > known.relevance:
+                best[chunk.entry] = match
         return best
+
+    def _fused(self, chunks: Iterable[Candidate], signals: Signals) -> dict[int, float]:
+        """The relevance of chunks, the best 1.0; a file of prose speaks for its
+        sections."""
+        fused = fusion.FUSIONS[self.mode](signals)
+        prose = {c.rowid: c.source for c in chunks if not c.values.get("written")}
+        return fusion.scale(fusion.of_files(fused, prose))
 
     def _lend(self, task: str, matches: dict[str, Match]) -> None:
         if not self.config.context or not matches:
@@ -246,13 +250,12 @@ class Search:
         rich = {entry: value for entry, value in own.items() if value >= LENDS}
         lenders = [entry for entry in top(rich, LENDERS) if groups[entry] is not None]
         places = self.source.beside([self.chosen[entry] for entry in lenders])
-        found: dict[str, list[tuple[str, int]]] = {}
+        found = {}
         for entry, sides in zip(lenders, places, strict=True):
-            together = found[entry] = []
-            for side in sides:
-                for distance, other in enumerate(side, 1):
-                    if groups.get(other) == groups[entry] and other != entry:
-                        together.append((other, distance))
+            near = [(other, n) for side in sides for n, other in enumerate(side, 1)]
+            group = groups.pop(entry)  # it lends itself nothing
+            found[entry] = [each for each in near if groups.get(each[0]) == group]
+            groups[entry] = group
         return found
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
@@ -292,34 +295,36 @@ class Search:
         )
 
     def _walked(self, hits: Sequence[Scored]) -> list[Scored]:
+        """What edges lead to from the hits, each with the score that is left of the
+        hit it was reached from."""
         known = {hit.item.id: hit for hit in hits[: self.config.limit]}
         shown = {name for hit in hits for name in (hit.item.id, *hit.duplicates)}
+        ends = self._ends(known, shown)
+        items = []
+        for entry, own in self.copies(ends, ()).items():
+            if entry in self.chosen:
+                promoted = self.chosen[entry].values.get("promoted_to", ())
+                if shown.isdisjoint(promoted):
+                    items.append(self._item(entry, own.level))
+        passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
+        found = []
+        for hit in ranking.weigh(items, passed, self.config):
+            score, start = ends[hit.item.id]
+            found.append(self._whole(hit)._replace(score=score, walked=start))
+        return found
+
+    def _ends(
+        self, known: Mapping[str, Scored], shown: Collection[str]
+    ) -> dict[str, tuple[float, str]]:
+        """Where edges of the `known` hits lead: entry -> the best score that arrives
+        there, and from which hit."""
         ends: dict[str, tuple[float, str]] = {}
         for one, other, weight in self.source.edges(known):
             for start, end in ((one, other), (other, one)):
                 if start in known and end not in shown:
                     found = (known[start].score * min(weight, 1.0) * WALKED, start)
                     ends[end] = max(ends.get(end, found), found)
-        copies = {
-            entry: own
-            for entry, own in self.copies(ends, ()).items()
-            if entry in self.chosen
-        }
-        said = {
-            entry: self.chosen[entry].values.get("promoted_to", ()) for entry in copies
-        }
-        items = [
-            self._item(e, own.level)
-            for e, own in copies.items()
-            if shown.isdisjoint(said[e])
-        ]
-        passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
-        return [
-            self._whole(hit)._replace(
-                score=ends[hit.item.id][0], walked=ends[hit.item.id][1]
-            )
-            for hit in ranking.weigh(items, passed, self.config)
-        ]
+        return ends
 
     def _whole(self, hit: Scored) -> Scored:
         if len(hit.item.text) < SIZE:
@@ -337,6 +342,12 @@ class Search:
             near = self.source.passage(candidate._replace(part=part))
             self._passages[candidate.rowid] = near
         return self._passages[candidate.rowid]
+
+
+def _concise(signals: Signals, chunks: Iterable[Candidate]) -> Signals:
+    """The signals with less for what long entries meet by their length alone."""
+    sizes = {c.rowid: len(c.text) for c in chunks if c.values.get("written")}
+    return fusion.concise(signals, sizes)
 
 
 def _with_phrases(
