@@ -21,11 +21,22 @@ GUARD = "guard"
 NEAR = 13
 """Chunks of a long text that are looked at for an answer: a quarter of them before the
 one that matched."""
-_EXTENT = (
-    "SELECT count(*), sum(length(text) - length(replace(text, char(10), ''))),"
-    " max(part < ? AND text LIKE '%<%private%>%')"
-    " FROM chunks WHERE source = ? AND entry = ? AND offset = ?"
-)
+_LAST = """
+    SELECT part, line, text FROM chunks INDEXED BY chunks_source
+    WHERE source = ? AND offset = ? AND entry = ? ORDER BY part DESC LIMIT 1
+"""
+_IDS = """
+    SELECT min(id), max(id) FROM chunks INDEXED BY chunks_source
+    WHERE source = ? AND offset = ? AND part < ?
+"""
+# The full text knows where the word stands: a document is not looked through.
+_HIDES = """
+    SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH 'text : private'
+    AND rowid BETWEEN ? AND ? AND EXISTS (
+        SELECT 1 FROM chunks WHERE id = chunks_fts.rowid AND source = ? AND offset = ?
+        AND part < ? AND text LIKE '%<%private%>%'
+    )
+"""
 _SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
 _TOKEN = r"[\w./-]+"
 _MAGIC = frozenset("*?[\\")
@@ -424,24 +435,33 @@ def passage(entries: Entries, candidate: Candidate) -> Passage:
     it: what is compared, made safe and searched costs time by its length."""
     if candidate.part == 0 and len(candidate.text) < SIZE:
         return Passage(candidate.text)
-    entry = candidate.source, candidate.entry, candidate.offset
+    place = candidate.source, candidate.offset
     first = max(candidate.part - NEAR // 4, 0)
-    last = first + NEAR - 1
-    parts, lines, hides = entries.db.execute(_EXTENT, (first, *entry)).fetchone()
-    if parts <= NEAR:
+    final = first + NEAR - 1
+    last = entries.db.execute(_LAST, (*place, candidate.entry)).fetchone()
+    if last is None or last[0] < NEAR:
         return Passage(entries.text(candidate))
-    where = "source = ? AND entry = ? AND offset = ? AND part BETWEEN ? AND ?"
-    if hides:
+    part, line, text = last
+    where = "source = ? AND offset = ? AND entry = ? AND part BETWEEN ? AND ?"
+    entry = *place, candidate.entry
+    if first and _hides(entries.db, place, first):
         matched = _found(entries.db, where, *entry, candidate.part, candidate.part)
         return _part_of(entries.text(candidate), matched[0].text if matched else "")
-    near = _found(entries.db, f"{where} ORDER BY part", *entry, first, last)
-    text = join([part.text for part in near])
+    near = _found(entries.db, f"{where} ORDER BY part", *entry, first, final)
+    shown = join([each.text for each in near])
+    lines = line - candidate.line + text.count("\n")
     return Passage(
-        text=text,
+        text=shown,
         ahead=first > 0,
-        behind=last < parts - 1,
-        lines=max(lines - text.count("\n"), 1),
+        behind=final < part,
+        lines=max(lines - shown.count("\n"), 1),
     )
+
+
+def _hides(db: sqlite3.Connection, place: tuple[int, int], first: int) -> bool:
+    """Whether something private may begin in a part of an entry before the `first`."""
+    ids = db.execute(_IDS, (*place, first)).fetchone()
+    return db.execute(_HIDES, (*ids, *place, first)).fetchone() is not None
 
 
 def _part_of(text: str, matched: str) -> Passage:

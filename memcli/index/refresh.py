@@ -97,7 +97,8 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     above = re.match(MATTER, text) if text.startswith("---") else None
     line = entry.line + text.count("\n", 0, above.end() if above else 0)
     found = []
-    for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
+    starts = range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)
+    for part, start in enumerate(starts):
         window = text[start : start + SIZE]
         found.append(
             Row(
@@ -120,6 +121,7 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
                 moment=clean(moment),
             )
         )
+        line += window.count("\n", 0, SIZE - OVERLAP)
         if len(text) <= SIZE:
             break
     return found

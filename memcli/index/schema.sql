@@ -18,7 +18,7 @@ CREATE TABLE chunks (
   entry TEXT NOT NULL,          -- id of the entry or section
   part INTEGER NOT NULL,        -- 0, 1, ... of a long one
   offset INTEGER NOT NULL,      -- of the entry in the file, characters
-  line INTEGER NOT NULL,        -- of the first body line
+  line INTEGER NOT NULL,        -- of its first one
   live INTEGER NOT NULL,        -- 1: ranked by default (memory store, not retired)
   type TEXT NOT NULL,
   kind TEXT NOT NULL,

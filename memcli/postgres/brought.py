@@ -2,14 +2,14 @@
 
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memcli.index.refresh import Row
 from memcli.index.vectors import embedded_text, is_content
 from memcli.index.view import AROUND
 from memcli.memory.values import LEVELS, STORES
-from memcli.memory.words import word_forms
+from memcli.memory.words import OVERLAP, SIZE, word_forms
 
 MOST_NUMBER = 36_500  # days, the most that any value of an entry counts
 
@@ -76,8 +76,20 @@ def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def as_row(chunk: Brought) -> Row:
-    """A chunk as a row of the index in memory; the filters are passed already."""
+def as_rows(chunks: Sequence[Brought]) -> list[Row]:
+    """Chunks as rows of the index in memory, each with the line where it begins: the
+    server knows that of an entry."""
+    ends = dict[tuple[str, str, int | None], int]()
+    lines = dict[tuple[str, int], int]()
+    for chunk in sorted(chunks, key=lambda each: each.part):
+        entry = (chunk.project, chunk.entry, chunk.order)
+        line = ends.get(entry, chunk.line or 1)
+        lines[chunk.project, chunk.id] = line
+        ends[entry] = line + chunk.text.count("\n", 0, SIZE - OVERLAP)
+    return [_as_row(chunk, lines[chunk.project, chunk.id]) for chunk in chunks]
+
+
+def _as_row(chunk: Brought, line: int) -> Row:
     values = chunk.metadata
     if "promoted_to" in values:
         targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
@@ -86,7 +98,7 @@ def as_row(chunk: Brought) -> Row:
         entry=f"{chunk.entry}@{chunk.project}",
         part=chunk.part,
         offset=chunk.order or 0,
-        line=chunk.line or 1,
+        line=line,
         live=1,
         type=chunk.type,
         kind=chunk.kind,

@@ -32,7 +32,7 @@ from memcli.memory.values import Place
 from memcli.postgres import link
 from memcli.postgres.brought import (
     Brought,
-    as_row,
+    as_rows,
     checked_values,
     content_words,
     is_sound,
@@ -213,7 +213,8 @@ class SharedIndex:
             checked = chunk._replace(metadata=checked_values(chunk.metadata))
             if self._is_asked_for(checked):
                 chunks.append(checked)
-        placed = [(self._file(chunk), as_row(chunk)) for chunk in chunks]
+        files = [self._file(chunk) for chunk in chunks]
+        placed = list(zip(files, as_rows(chunks), strict=True))
         with transaction(self._index.db):
             numbers = refresh.put(self._index.db, placed)
         self._unembedded |= dict(zip(numbers, chunks, strict=True))
