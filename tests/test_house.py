@@ -23,14 +23,7 @@ P90 = 30
 
 # Measured where a bound is not met yet; a figure that has shrunk is to be lowered here.
 LONG_FILES: dict[str, int] = {}
-LONG_FUNCTIONS: dict[str, int] = {
-    "commands/recall.py:recall": 63,
-    "history/backfill.py:add_commits": 56,
-    "history/backfill.py:backfill": 51,
-    "index/refresh.py:_write_file": 51,
-    "postgres/push.py:_push": 57,
-    "recall/search.py:ranked": 56,
-}
+LONG_FUNCTIONS: dict[str, int] = {}
 TWICE: set[str] = set()
 MANY_METHODS: set[str] = set()
 

@@ -70,7 +70,7 @@ class Doc(NamedTuple):
         }
 
 
-class Stretch(NamedTuple):
+class PastStretch(NamedTuple):
     """A stretch of a session, or a commit: its exchanges in order, `best` the one that
     matches; `strength` (0 to 1) is how far it is above chance, `met` how many terms of
     the task it has, `newer` the handle of a later hit about the same thing."""

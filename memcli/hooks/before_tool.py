@@ -13,8 +13,8 @@ from memcli.index.filters import (
     has_guards,
     keys_of_commands,
     keys_of_files,
-    passage,
 )
+from memcli.index.passages import passage
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple

@@ -9,34 +9,15 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from memcli.index.view import Candidate, Filters, Passage, Scope
+from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.values import plain_id
-from memcli.memory.words import SIZE, join
+from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
 CORRECTIVE = "corrective"  # the type of the entries that are told before a tool runs
 GUARD = "guard"
 """The kind of key under which entries that bind are found before a tool runs."""
-NEAR = 13
-"""Chunks of a long text that are looked at for an answer: a quarter of them before the
-one that matched."""
-_LAST = """
-    SELECT part, line, text FROM chunks INDEXED BY chunks_source
-    WHERE source = ? AND offset = ? AND entry = ? ORDER BY part DESC LIMIT 1
-"""
-_IDS = """
-    SELECT min(id), max(id) FROM chunks INDEXED BY chunks_source
-    WHERE source = ? AND offset = ? AND part < ?
-"""
-# The full text knows where the word stands: a document is not looked through.
-_HIDES = """
-    SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH 'text : private'
-    AND rowid BETWEEN ? AND ? AND EXISTS (
-        SELECT 1 FROM chunks WHERE id = chunks_fts.rowid AND source = ? AND offset = ?
-        AND part < ? AND text LIKE '%<%private%>%'
-    )
-"""
 _SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
 _TOKEN = r"[\w./-]+"
 _MAGIC = frozenset("*?[\\")
@@ -210,7 +191,7 @@ class Entries:
     ) -> list[Candidate]:
         where, more = self._condition(scope)
         whole = f"part = 0 AND {which} AND {where} ORDER BY {order}, entry LIMIT ?"
-        return _found(
+        return read_chunks(
             self.db, whole, *values, *more, most, table=f"chunks INDEXED BY {by}"
         )
 
@@ -223,7 +204,7 @@ class Entries:
     def select(self, scope: Scope) -> list[Candidate]:
         """The first chunk of every entry that passes."""
         where, values = self._condition(scope)
-        return _found(self.db, f"part = 0 AND {where}", *values)
+        return read_chunks(self.db, f"part = 0 AND {where}", *values)
 
     def pressing(
         self, scope: Scope, kinds: Collection[str], most: int
@@ -258,7 +239,7 @@ class Entries:
         latest = f"chunks INDEXED BY chunks_date WHERE part = 0 AND date >= '' AND {where} {order}"
         prose = "NOT (json_valid(metadata) AND json_extract(metadata, '$.written'))"
         whole = f"id IN (SELECT id FROM {latest} LIMIT ?) AND title != '' AND {prose} {order}"
-        return _found(self.db, whole, *values, most)
+        return read_chunks(self.db, whole, *values, most)
 
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
         """Of the entries that pass, those that have one of these keys (of
@@ -272,17 +253,17 @@ class Entries:
             return []
         where, values = self._condition(scope)
         numbers = json.dumps([row[0] for row in found])
-        return _found(self.db, f"id {ONE_OF} AND {where}", numbers, *values)
+        return read_chunks(self.db, f"id {ONE_OF} AND {where}", numbers, *values)
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these ids."""
-        return _found(self.db, f"id {ONE_OF}", json.dumps(list(rowids)))
+        return read_chunks(self.db, f"id {ONE_OF}", json.dumps(list(rowids)))
 
     def copies(self, entries: Iterable[str] | None = None) -> list[Candidate]:
         """The first chunk of every place where these entries, or any, stand."""
         if entries is None:
-            return _found(self.db, "part = 0")
-        return _found(
+            return read_chunks(self.db, "part = 0")
+        return read_chunks(
             self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries))
         )
 
@@ -309,7 +290,7 @@ class Entries:
         chunk's."""
         where = "source = ? AND entry = ? AND offset = ? ORDER BY part"
         place = candidate.source, candidate.entry, candidate.offset
-        parts = _found(self.db, where, *place)
+        parts = read_chunks(self.db, where, *place)
         return join([part.text for part in parts]) if parts else candidate.text
 
     def ids(self, prefix: str) -> list[tuple[str, int]]:
@@ -430,58 +411,7 @@ def sealed(title: str, text: str, metadata: str) -> int:
     return zlib.crc32(f"{title}\0{text}\0{metadata}".encode("utf-8", "surrogatepass"))
 
 
-def passage(entries: Entries, candidate: Candidate) -> Passage:
-    """The text of an entry by one of its chunks; of one of many chunks those about
-    it: what is compared, made safe and searched costs time by its length."""
-    if candidate.part == 0 and len(candidate.text) < SIZE:
-        return Passage(candidate.text)
-    place = candidate.source, candidate.offset
-    first = max(candidate.part - NEAR // 4, 0)
-    final = first + NEAR - 1
-    last = entries.db.execute(_LAST, (*place, candidate.entry)).fetchone()
-    if last is None or last[0] < NEAR:
-        return Passage(entries.text(candidate))
-    part, line, text = last
-    where = "source = ? AND offset = ? AND entry = ? AND part BETWEEN ? AND ?"
-    entry = *place, candidate.entry
-    if first and _hides(entries.db, place, first):
-        matched = _found(entries.db, where, *entry, candidate.part, candidate.part)
-        return _part_of(entries.text(candidate), matched[0].text if matched else "")
-    near = _found(entries.db, f"{where} ORDER BY part", *entry, first, final)
-    shown = join([each.text for each in near])
-    lines = line - candidate.line + text.count("\n")
-    return Passage(
-        text=shown,
-        ahead=first > 0,
-        behind=final < part,
-        lines=max(lines - shown.count("\n"), 1),
-    )
-
-
-def _hides(db: sqlite3.Connection, place: tuple[int, int], first: int) -> bool:
-    """Whether something private may begin in a part of an entry before the `first`."""
-    ids = db.execute(_IDS, (*place, first)).fetchone()
-    return db.execute(_HIDES, (*ids, *place, first)).fetchone() is not None
-
-
-def _part_of(text: str, matched: str) -> Passage:
-    """So much of a text about the part that matched; what is private is gone before it
-    is cut, since its tag may stand far before."""
-    from memcli.text.controls import strip_private  # few hooks need it
-
-    text = strip_private(text)
-    most = NEAR * SIZE
-    start = max(text.find(matched) - most // 4, 0)
-    part = text[start : start + most]
-    return Passage(
-        text=part,
-        ahead=start > 0,
-        behind=start + most < len(text),
-        lines=max(text.count("\n") - part.count("\n"), 1),
-    )
-
-
-def _found(
+def read_chunks(
     db: sqlite3.Connection, where: str, *values: object, table: str = "chunks"
 ) -> list[Candidate]:
     """The chunks that a condition meets. Raises DatabaseError for one that is not as it
@@ -509,7 +439,7 @@ def superseded(
     """The entries that gave way to another one, each with that one's id, as far as one
     of the two is among `entries`."""
     wanted = {plain_id(entry) for entry in entries}
-    gone = _found(db, "live = 0 AND part = 0 AND metadata LIKE '%superseded_by%'")
+    gone = read_chunks(db, "live = 0 AND part = 0 AND metadata LIKE '%superseded_by%'")
     pairs = [(old, str(old.values.get("superseded_by") or "")) for old in gone]
     return [
         (old, new)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memcli.errors import ProviderError, UsageError
-from memcli.index import filters
 from memcli.index.fulltext import Passing
 from memcli.index.lexical import Query
+from memcli.index.passages import passage
 from memcli.index.view import Candidate, Lane, Passage, Scope, words_alone
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class OwnIndex:
 
     def passage(self, candidate: Candidate) -> Passage:
         """The text of a chunk's entry, of a long one so much about the chunk."""
-        return filters.passage(self.index.entries, candidate)
+        return passage(self.index.entries, candidate)
 
     def lane(
         self, task: str, asked: Query, lexical: Mapping[int, float]

@@ -97,8 +97,7 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
     above = re.match(MATTER, text) if text.startswith("---") else None
     line = entry.line + text.count("\n", 0, above.end() if above else 0)
     found = []
-    starts = range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)
-    for part, start in enumerate(starts):
+    for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
         window = text[start : start + SIZE]
         found.append(
             Row(

@@ -12,11 +12,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from memcli.errors import ProviderError, UsageError
-from memcli.index import filters, refresh, vector_lane
+from memcli.index import refresh, vector_lane
 from memcli.index.database import IN_MEMORY, Index
 from memcli.index.embedding import learn
 from memcli.index.fulltext import ALL, Lexical, idf
 from memcli.index.lexical import Query
+from memcli.index.passages import passage
 from memcli.index.vectors import VectorState
 from memcli.index.view import (
     About,
@@ -282,7 +283,7 @@ class SharedIndex:
         return True
 
     def passage(self, candidate: Candidate) -> Passage:
-        return filters.passage(self._index.entries, candidate)
+        return passage(self._index.entries, candidate)
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
         select = (

@@ -11,7 +11,7 @@ from itertools import chain, combinations
 from typing import Final
 
 from memcli.history.change import says_so
-from memcli.history.docs import Asked, DocPlace, Stretch
+from memcli.history.docs import Asked, DocPlace, PastStretch
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
 from memcli.index.fulltext import idf
@@ -25,7 +25,7 @@ Replaced = Mapping[str, Collection[str]]
 Pairs = Iterable[tuple[int, int]]
 
 
-def said_once(hits: Sequence[Stretch]) -> list[Stretch]:
+def said_once(hits: Sequence[PastStretch]) -> list[PastStretch]:
     """The hits; of commits with one subject, of a merge and its branch, the one that
     says all."""
     subjects = {hit.doc.unit: _NUMBER.sub("", hit.doc.title.lower()) for hit in hits}
@@ -33,7 +33,7 @@ def said_once(hits: Sequence[Stretch]) -> list[Stretch]:
         tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())
     }
     merged = {*merges, *merges.values()}
-    found: dict[str, Stretch] = {}
+    found: dict[str, PastStretch] = {}
     for hit in hits:
         unit = hit.doc.unit
         name = hit.doc.handle
@@ -53,17 +53,17 @@ def said_once(hits: Sequence[Stretch]) -> list[Stretch]:
     return list(found.values())
 
 
-def _without_numbers(hit: Stretch) -> set[str]:
+def _without_numbers(hit: PastStretch) -> set[str]:
     return {word for word in words_of(hit) if not word.isdigit()}
 
 
 def newer_first(
     record: HistoryRecord,
-    hits: Sequence[Stretch],
+    hits: Sequence[PastStretch],
     asked: Asked,
     replaced: Replaced,
     keep: Callable[[DocPlace], bool] | None,
-) -> list[Stretch]:
+) -> list[PastStretch]:
     """The hits, and what changes them by git or by `replaced`; what changes another
     leads it."""
     gone = record.superseding([hit.doc for hit in hits])
@@ -80,11 +80,11 @@ def newer_first(
 
 def _later(
     record: HistoryRecord,
-    hits: Sequence[Stretch],
+    hits: Sequence[PastStretch],
     commits: Iterable[str],
     replaced: Replaced,
     keep: Callable[[DocPlace], bool] | None,
-) -> Iterator[Stretch]:
+) -> Iterator[PastStretch]:
     """What changes the hits and is none of them: these commits, and the events by
     which they are `replaced`."""
     units = set(commits) - {hit.doc.unit for hit in hits}
@@ -93,11 +93,11 @@ def _later(
     where = f"(unit {ONE_OF} OR key {ONE_OF})"
     for number, doc in record.select(where, json.dumps([*units]), json.dumps([*keys])):
         if keep is None or any(map(keep, record.places([number]))):
-            yield Stretch(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
+            yield PastStretch(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
 
 
 def _by_words(
-    hits: Sequence[Stretch], common: Mapping[str, int], asked: Asked
+    hits: Sequence[PastStretch], common: Mapping[str, int], asked: Asked
 ) -> Iterator[tuple[int, int]]:
     """(older, newer) of hits about one thing, which the newer says that it changes."""
     near = hits[:COMPARED]
@@ -123,7 +123,7 @@ def _by_words(
 
 
 def _by_entries(
-    hits: Sequence[Stretch], replaced: Replaced
+    hits: Sequence[PastStretch], replaced: Replaced
 ) -> Iterator[tuple[int, int]]:
     """(older, newer) of exchanges from which an entry and the one that takes its place
     were learned."""
@@ -134,12 +134,12 @@ def _by_entries(
                 yield at[event], at[by]
 
 
-def _in_order(hits: Sequence[Stretch], pairs: Pairs) -> list[Stretch]:
+def _in_order(hits: Sequence[PastStretch], pairs: Pairs) -> list[PastStretch]:
     """The hits, before each what changes it, which bears on all that it does."""
     later: dict[int, list[int]] = {at: [] for at in range(len(hits))}
     for older, newer in pairs:
         later[older].append(newer)
-    found: dict[int, Stretch] = {}
+    found: dict[int, PastStretch] = {}
     for at, hit in enumerate(hits):
         newest = sorted(later[at], key=lambda it: hits[it].doc.date, reverse=True)
         before = [other for other in newest if at not in found and other not in found]
@@ -152,12 +152,12 @@ def _in_order(hits: Sequence[Stretch], pairs: Pairs) -> list[Stretch]:
     return list(found.values())
 
 
-def words_of(hit: Stretch) -> set[str]:
+def words_of(hit: PastStretch) -> set[str]:
     """The words of a hit and of what follows it, cut to what most forms share."""
     return stems(_text(hit)) - _stop_stems()
 
 
-def _text(hit: Stretch) -> str:
+def _text(hit: PastStretch) -> str:
     return "\n".join(doc.text for doc in hit.docs[hit.best :])[:COMPARED_TEXT]
 
 

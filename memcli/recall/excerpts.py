@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from memcli.history.docs import Asked, Doc, Stretch
+from memcli.history.docs import Asked, Doc, PastStretch
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import stem
 from memcli.recall.past import AFTER
@@ -108,7 +108,7 @@ class SaidSentence(NamedTuple):
 
 
 def excerpt(
-    hit: Stretch, asked: Asked, room: int, known: Iterable[str] = ()
+    hit: PastStretch, asked: Asked, room: int, known: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
     """(speaker, text) of what a hit concludes that `known` does not say, in so many
     characters."""

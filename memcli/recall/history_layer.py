@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memcli.history.docs import Asked, Doc, DocPlace, Stretch, touches
+from memcli.history.docs import Asked, Doc, DocPlace, PastStretch, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
 from memcli.memory.words import stem
@@ -39,7 +39,7 @@ _OF_ENTRIES: Final = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
 _WORD: Final = re.compile(r"[^\W_]{2,}")
-Hits = Sequence[Stretch]
+Hits = Sequence[PastStretch]
 
 
 class HistoryLayer:
@@ -70,7 +70,7 @@ class HistoryLayer:
         """Note the entries of the same answer: what they say is not said again."""
         self._learned = chosen
 
-    def _is_learned(self, hit: Stretch, shown: Iterable[Hit]) -> bool:
+    def _is_learned(self, hit: PastStretch, shown: Iterable[Hit]) -> bool:
         """Whether a shown entry was learned from a hit's exchange, or from the one
         before it."""
         entries = filter(None, (self._learned.get(item.key) for item in shown))
@@ -120,13 +120,13 @@ class HistoryLayer:
             self._is_said(item.text, o) if item.text else title == o for o in known
         )
 
-    def adds(self, hit: Stretch, text: str) -> bool:
+    def adds(self, hit: PastStretch, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
         return len(self._words(hit.doc.title) - self._words(text)) > 1
 
     def shown(
         self,
-        hit: Stretch,
+        hit: PastStretch,
         room: int,
         *,
         short: bool = False,
@@ -180,7 +180,7 @@ class HistoryLayer:
             self._put(found, hit, size)
         return found
 
-    def _put(self, found: list[Hit], hit: Stretch, size: int) -> None:
+    def _put(self, found: list[Hit], hit: PastStretch, size: int) -> None:
         """Put a hit at the end of one list, unless what stands above it says so."""
         if not self._is_learned(hit, found):
             item = self.shown(hit, size)
@@ -205,7 +205,7 @@ class HistoryLayer:
         left = sum(self._weights.get(word, 1.0) for word in own - words)
         return left <= (1 - SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
-    def _facts(self, hit: Stretch) -> Iterator[str]:
+    def _facts(self, hit: PastStretch) -> Iterator[str]:
         doc = hit.doc
         yield f"{'session with' if doc.source == 'session' else 'commit by'} {named(doc.who)}"
         yield doc.date[:10]
@@ -232,13 +232,13 @@ def _stands(root: str, low: str) -> bool:
     return False
 
 
-def _conclusion(hit: Stretch) -> str:
+def _conclusion(hit: PastStretch) -> str:
     """The exchange that matches and the three after it."""
     after = hit.docs[hit.best : hit.best + 4]
     return _text(hit._replace(docs=after, best=0))
 
 
-def _text(hit: Stretch) -> str:
+def _text(hit: PastStretch) -> str:
     return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import Final
 
-from memcli.history.docs import PARTS, Asked, DocPlace, Stretch
+from memcli.history.docs import PARTS, Asked, DocPlace, PastStretch
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
 from memcli.index.fulltext import idf
@@ -39,7 +39,7 @@ def search(
     task: str,
     keep: Keep | None = None,
     replaced: Mapping[str, Collection[str]] = {},
-) -> tuple[Asked, list[Stretch]]:
+) -> tuple[Asked, list[PastStretch]]:
     """The best hits, best first; what changes another, by its words, by git or as the
     entry that was learned from it (`replaced`: event -> the later ones), leads it."""
     asked, exchanges = _matched(record, task)
@@ -147,7 +147,7 @@ def _apart(exchanges: Iterable[Exchange]) -> list[Exchange]:
 
 def _hit(
     record: HistoryRecord, each: Exchange, asked: Asked, background: float
-) -> Stretch:
+) -> PastStretch:
     place = each.place
     if place.source == "session":
         first = max(place.turn - 1, 0)
@@ -158,7 +158,7 @@ def _hit(
     met = each.terms.bit_count()
     enough = met > 1 or len(asked.terms) == 1
     above = (each.points - background) / weights.FULL if enough else 0.0
-    return Stretch(
+    return PastStretch(
         docs=tuple(docs),
         best=best,
         score=each.score,

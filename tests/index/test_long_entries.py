@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 
 from memcli.app import App, Options, opened
-from memcli.index.filters import passage
+from memcli.index.passages import passage
 from memcli.index.view import Candidate, Passage
 from tests.conftest import Project
 
