@@ -7,7 +7,6 @@ left."""
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import zlib
 from collections import Counter
@@ -22,7 +21,7 @@ from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacke
 from memcli.index.fulltext import FullText
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
-from memcli.storage.files import ONE_OF, transaction
+from memcli.storage.files import ONE_OF, make_private, transaction
 from memcli.text.matching import table
 
 VERSION: Final = 1
@@ -202,7 +201,7 @@ def opened(
         return
     if make:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        make_private(path)
     try:
         with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:
             yield HistoryRecord(db, path)

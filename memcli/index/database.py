@@ -22,6 +22,7 @@ from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import (
+    make_private,
     moved_aside,
     private_dir,
     snapshot,
@@ -117,9 +118,7 @@ class Index:
         why = ""
         for _ in range(3):  # another process may be mending it at the same time
             with contextlib.suppress(FileExistsError):
-                os.close(
-                    os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-                )
+                make_private(self.path)
             self._seen, why = _inode(self.path), "no regular file"
             if os.path.isfile(self.path) or os.path.islink(self.path):
                 db = sqlite3.connect(self.path, timeout=10, isolation_level=None)

@@ -353,6 +353,21 @@ def moved_aside(path: Path, word: str) -> Path:
 
 
 MAGIC = b"SQLite format 3\0"
+
+
+def make_private(path: Path) -> None:
+    """An empty file for a database that its owner alone may read, unless there is one.
+
+    One that is there is not opened: whoever closes any descriptor of a file gives up
+    all locks that the process has on it, those of SQLite too, and another process then
+    throws a log away that is in use."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        if not path.exists():  # a link that leads nowhere
+            raise
+
+
 ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON list
 
 

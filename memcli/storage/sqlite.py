@@ -10,7 +10,7 @@ from typing import Any
 
 from memcli.errors import DataError
 from memcli.named import NamedTuple
-from memcli.storage.files import private_dir, transaction
+from memcli.storage.files import make_private, private_dir, transaction
 
 MOST_STEPS = 2_000_000  # instructions of SQLite that reading one database may take
 STEPS_PER_BYTE = 50  # and so many more for each byte of it
@@ -156,11 +156,8 @@ def remembered(folder: Path) -> Iterator[Owners]:
     yield owners
     with suppress(OSError, sqlite3.Error):
         if owners.new:
-            os.close(
-                os.open(
-                    private_dir(folder) / path.name, os.O_CREAT | os.O_WRONLY, 0o600
-                )
-            )
+            private_dir(folder)
+            make_private(path)
             with closing(
                 sqlite3.connect(path, timeout=1, isolation_level=None)
             ) as database:

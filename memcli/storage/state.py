@@ -2,7 +2,6 @@
 waits."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import (
@@ -18,7 +17,7 @@ from typing import TypeVar
 
 from memcli.errors import RefusedError
 from memcli.named import NamedTuple
-from memcli.storage.files import NO_LINK, private_dir, state_dir, transaction
+from memcli.storage.files import make_private, private_dir, state_dir, transaction
 from memcli.text.matching import table
 
 T = TypeVar("T")
@@ -106,8 +105,7 @@ class State:
     def db(self) -> sqlite3.Connection:
         """The connection, opened (and the file made) on first use."""
         private_dir(self.path.parent)
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | NO_LINK, 0o600))
+        make_private(self.path)
         with ExitStack() as stack:
             database = sqlite3.connect(
                 self.path, timeout=self._wait, isolation_level=None

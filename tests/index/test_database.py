@@ -19,6 +19,7 @@ from memcli.app import App, Options
 from memcli.commands import index as index_command
 from memcli.commands import recall as recall_command
 from memcli.index import upkeep
+from memcli.index.database import Index
 from memcli.recall.answer import RecallRequest
 from memcli.storage import files
 from tests.conftest import Project
@@ -632,3 +633,54 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
         assert db.execute("SELECT hash FROM embedding_cache").fetchall() == [("h",)]
     assert project.mem("recall", "carts").err == ""
     assert "nothing to take over" in project.mem("index", "--trust").err
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_what_is_open_keeps_its_locks(project: Project, look: bool) -> None:
+    """Another process that opens, writes and closes an index leaves the log of those
+    who still have it open: without a lock it would throw the log away, and what both
+    write then would be damage."""
+    project.write("MEMORY.md", project.entry())
+    project.mem("index")
+    path = project.root / DB
+    log = Path(f"{path}-wal")
+    index = Index(path, [], look=look)  # compares the file with its checksum
+    assert index.db.execute("SELECT count(*) FROM chunks").fetchone() == (1,)
+    program = (
+        "import sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1])\n"
+        "db.execute(\"INSERT OR REPLACE INTO meta VALUES ('test', '1')\")\n"
+        "db.commit()\n"
+        "db.close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program, path], check=True, timeout=60)
+    assert log.exists()
+    index.close()
+    assert not log.exists()
+
+
+def open_and_close(path: Path) -> None:
+    with path.open("ab"):
+        pass
+
+
+@pytest.mark.parametrize("make", [files.make_private, open_and_close])
+def test_a_database_that_is_there_is_not_opened_to_make_it(
+    tmp_path: Path, make: Any
+) -> None:
+    """Its locks would go with the descriptor; the second shows that the test sees it."""
+    path = tmp_path / "some.db"
+    files.make_private(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    program = (
+        "import sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1], timeout=0)\n"
+        "db.execute('BEGIN EXCLUSIVE')\n"
+    )
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("BEGIN EXCLUSIVE")
+        make(path)
+        done = subprocess.run(
+            [sys.executable, "-c", program, path], capture_output=True, timeout=60
+        )
+    assert (done.returncode == 0) == (make is not files.make_private)
