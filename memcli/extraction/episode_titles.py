@@ -268,11 +268,17 @@ def _request(one: SpokenSentence) -> TitleChoice | None:
         return None
     if is_order:
         return TitleChoice(worth=ORDERED, sentence=one)
-    goes_back = any(words.begins(kind, one.low) for kind in _BACK)
-    is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
-    if is_idle or goes_back or is_for_good or shows & _REMARKS:
+    if is_idle or _is_remark(one, shows):
         return None
     return TitleChoice(worth=_STATED, sentence=one)
+
+
+def _is_remark(one: SpokenSentence, shows: frozenset[str]) -> bool:
+    """Whether a sentence asks for nothing now: it goes back to what was said, tells
+    what happened, or states a rule for good."""
+    goes_back = any(words.begins(kind, one.low) for kind in _BACK)
+    is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
+    return goes_back or is_for_good or bool(shows & _REMARKS)
 
 
 def _is_idle(one: SpokenSentence) -> bool:

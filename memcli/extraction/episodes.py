@@ -44,8 +44,7 @@ def told(
     """The episode of a segment, in the words of the session; None if nothing came of
     it."""
     every = session.turns[segment.start : segment.end]
-    # What a person takes back is told by no title and no summary.
-    turns = [turn for turn in every if not _takes_back(turn)]
+    turns = _standing(every)
     has_person = any(turn.human for turn in turns)
     taught = _within(segment, findings)
     if not (taught or _has_result(session, turns)):
@@ -69,8 +68,10 @@ def _has_result(session: Session, turns: Sequence[Turn]) -> bool:
     return any(map(_changes, turns)) or _is_worked_over(session, turns)
 
 
-def _takes_back(turn: Turn) -> bool:
-    return turn.human and bool(taken_back(turn.text))
+def _standing(turns: Sequence[Turn]) -> list[Turn]:
+    """The turns without those in which a person takes something back: no title and no
+    summary tells of it."""
+    return [turn for turn in turns if not (turn.human and taken_back(turn.text))]
 
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
@@ -184,9 +185,12 @@ def outcome(turns: Sequence[Turn]) -> str:
         return "partial" if says_passed and not says_failed else "failure"
     if says_failed:
         return "partial"
-    # nobody checked what came after
-    is_open = any(turn.human or _edits(turn) for turn in turns[checked:])
-    return "unknown" if is_open else "success"
+    return "unknown" if _goes_on(turns[checked:]) else "success"
+
+
+def _goes_on(turns: Sequence[Turn]) -> bool:
+    """Whether there is something that nobody checked: a word of the person, an edit."""
+    return any(turn.human or _edits(turn) for turn in turns)
 
 
 def _checks(turns: Sequence[Turn]) -> list[tuple[int, bool]]:
