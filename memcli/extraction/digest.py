@@ -87,12 +87,12 @@ def _lines(
     """What is shown of the turns from `first` on."""
     calls = dict[str, str]()
     # What a person says word for word again is shown where it was said last.
-    said_last = {turn.text: at for at, turn in enumerate(turns) if turn.human}
-    for at in range(first, len(turns)):
-        turn = turns[at]
-        line = _Line(number=at + 1, speaker="agent", text="", worth=_REPLY)
+    said_last = {turn.text: index for index, turn in enumerate(turns) if turn.human}
+    for index in range(first, len(turns)):
+        turn = turns[index]
+        line = _Line(number=index + 1, speaker="agent", text="", worth=_REPLY)
         if turn.human:
-            if said_last[turn.text] != at:
+            if said_last[turn.text] != index:
                 continue
             typed = _cut(_typed(turn.text), PERSON)
             line = line._replace(speaker="user", text=typed, worth=_PERSON)
@@ -105,7 +105,7 @@ def _lines(
             line = line._replace(text=_failed(turn, calls), worth=_FAILURE)
         else:
             line = _answered(
-                line, turn, is_last=at in closing, finding=findings.get(at)
+                line, turn, is_last=index in closing, finding=findings.get(index)
             )
         if line.text:
             yield line
@@ -142,14 +142,14 @@ def _cut(text: str, limits: tuple[int, int]) -> str:
 def _findings(turns: Sequence[Turn], first: int, closing: set[int]) -> dict[int, str]:
     """What the agent found out on the way, by the index of its turn."""
     said = [
-        (at, sentence.text)
-        for at in range(first, len(turns))
-        if spoken(turns[at]) and at not in closing
-        for sentence in sentences(turns[at].text)
+        (index, sentence.text)
+        for index in range(first, len(turns))
+        if spoken(turns[index]) and index not in closing
+        for sentence in sentences(turns[index].text)
         if len(sentence.text) > FINDING and says("finding", sentence.low)
     ]
     by_turn = groupby(said[-FINDINGS:], key=itemgetter(0))
-    return {at: " … ".join(text for _, text in group) for at, group in by_turn}
+    return {index: " … ".join(text for _, text in group) for index, group in by_turn}
 
 
 def _typed(text: str) -> str:
@@ -188,9 +188,9 @@ def _within(lines: Sequence[_Line], turns: Sequence[Turn]) -> list[_Line]:
 def _by_rules(lines: Sequence[_Line], turns: Sequence[Turn]) -> Iterator[_Line]:
     """The lines worth what rules make of their turns; the end is worth most."""
     worth = {
-        one.turn: _RULE if one.is_rule else _LIKELY
-        for one in stated(turns)
-        if one.is_rule or one.is_likely
+        statement.turn: _RULE if statement.is_rule else _LIKELY
+        for statement in stated(turns)
+        if statement.is_rule or statement.is_likely
     }
     last = max((line.number for line in lines if line.worth == _PERSON), default=0)
     for line in lines:

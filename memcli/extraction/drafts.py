@@ -59,19 +59,19 @@ def drafts_of(
 ) -> list[FindingDraft]:
     """The findings with their ids: uuid5(session, scope, key of the turn, ordinal)."""
     counts: Counter[tuple[str, str]] = Counter()
-    found = []
+    drafts = []
     for finding in findings:
         turn = session.turns[min(max(finding.turn, 0), len(session.turns) - 1)]
         name = derived_id(
             session.id, finding.scope, turn.key, str(counts[finding.scope, turn.key])
         )
         counts[finding.scope, turn.key] += 1
-        found.append(
+        drafts.append(
             FindingDraft(
                 id=name, finding=finding, key=turn.key, day=day_of(turn.time, today)
             )
         )
-    return found
+    return drafts
 
 
 def episode(
@@ -113,7 +113,7 @@ def interventions(
 ) -> list[FindingDraft]:
     """One draft for each line of `.interventions.jsonl` that does not name another
     session."""
-    found = []
+    drafts = []
     for raw in _records(text):
         named = str(raw.get("session_id") or raw.get("session") or "")
         said = {
@@ -128,13 +128,13 @@ def interventions(
             finding = Finding(
                 scope="interventions", title=first, body=rest or first, turn=-1
             )
-            found.append(_noted(finding, folder, raw, today))
-    return found
+            drafts.append(_noted(finding, folder, raw, today))
+    return drafts
 
 
 def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     """One draft for each pair of checkpoints between which an assumption changed."""
-    found: list[FindingDraft] = []
+    drafts: list[FindingDraft] = []
     before = dict[str, Any]()
     last = "the start"
     for raw in _records(text):
@@ -155,10 +155,10 @@ def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
                 body="\n".join(rows),
                 turn=-1,
             )
-            found.append(_noted(finding, folder, raw, today))
+            drafts.append(_noted(finding, folder, raw, today))
         before = {**before, **after}
         last = milestone
-    return found
+    return drafts
 
 
 def _moved(name: str, before: object, after: object) -> str:

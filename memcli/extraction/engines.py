@@ -86,8 +86,8 @@ def _drafts(
     folder = given.folder
     today = given.today
     lessons = [*answers.findings, *answers.proposed]
-    for at, draft in enumerate(drafts.drafts_of(session, lessons, today)):
-        yield draft._replace(proposed=at >= len(answers.findings))
+    for index, draft in enumerate(drafts.drafts_of(session, lessons, today)):
+        yield draft._replace(proposed=index >= len(answers.findings))
     if "interventions" in names:
         noted = given.inputs[".interventions.jsonl"]
         yield from drafts.interventions(noted, folder, session.id, today)
@@ -95,8 +95,10 @@ def _drafts(
         yield from drafts.moved_assumptions(
             given.inputs[".assumptions.jsonl"], folder, today
         )
-    for at, segment in enumerate(given.segments if "episode" in names else ()):
-        told = answers.told.get(at) or episodes.told(session, segment, answers.findings)
+    for index, segment in enumerate(given.segments if "episode" in names else ()):
+        told = answers.told.get(index) or episodes.told(
+            session, segment, answers.findings
+        )
         if told is not None:
             yield drafts.episode(session, segment, told, today)
 
@@ -108,7 +110,7 @@ def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
     if given.learn == "keep":
         fresh = [*fresh, *likely]
         likely = []
-    more = (*(one.title for one in fresh[given.left :]), *found.more)
+    more = (*(finding.title for finding in fresh[given.left :]), *found.more)
     return Findings(
         findings=fresh[: given.left],
         proposed=likely,
@@ -121,32 +123,35 @@ def _fresh(
     given: EngineInput, found: Sequence[Finding], wanted: set[str]
 ) -> list[Finding]:
     fresh = (one for one in found if one.scope in wanted and one.turn >= given.first)
-    return [_below(given, one) for one in fresh]
+    return [_below(given, finding) for finding in fresh]
 
 
-def _corrected(given: EngineInput, one: Finding) -> Finding:
+def _corrected(given: EngineInput, finding: Finding) -> Finding:
     """A person's correction with the files and commands it is about, unless the
     model named them."""
-    turn = given.session.turns[one.turn]
-    if one.scope != "corrective" or one.paths or one.commands or not turn.human:
-        return one
-    about = rules.about(given.session.turns, one.turn, f"{turn.text}\n{one.body}")
-    return _below(given, one._replace(paths=about[0], commands=about[1]))
+    turn = given.session.turns[finding.turn]
+    has_place = bool(finding.paths or finding.commands)
+    is_correction = finding.scope == "corrective" and turn.human
+    if has_place or not is_correction:
+        return finding
+    said = f"{turn.text}\n{finding.body}"
+    paths, globs = rules.about(given.session.turns, finding.turn, said)
+    return _below(given, finding._replace(paths=paths, commands=globs))
 
 
-def _below(given: EngineInput, one: Finding) -> Finding:
+def _below(given: EngineInput, finding: Finding) -> Finding:
     """The finding with those of its files that exist, named from the root."""
     root = given.root
     found = dict[str, None]()
-    for path in one.paths:  # one alone: the session ran elsewhere
-        full = os.path.join(root, given.session.turns[one.turn].cwd, path)
+    for path in finding.paths:  # one alone: the session ran elsewhere
+        full = os.path.join(root, given.session.turns[finding.turn].cwd, path)
         names = (
             name for name in (*names_of(root, full), path) if (root / name).is_file()
         )
         found |= {
             re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)
         }
-    return one._replace(paths=tuple(found))
+    return finding._replace(paths=tuple(found))
 
 
 def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
@@ -224,14 +229,14 @@ def _general(
     name = given.root.name.casefold()
     if not asked:
         return []
-    rows = (f"[{i}] {f.title}: {f.body}" for i, f in enumerate(asked, 1))
+    rows = (f"[{index}] {f.title}: {f.body}" for index, f in enumerate(asked, 1))
     prompt = (
         prompts.fenced("lessons", "\n".join(rows))
         + "\ngeneral: the numbers of those that do."
     )
     ask = Ask(prompts.JUDGE, prompt, schema=prompts.VERDICTS, purpose="judge")
     numbers, _ = read_items(model.ask(ask).text, prompts.VERDICTS, "general")
-    told = [f for i, f in enumerate(asked, 1) if i in numbers]
+    told = [f for index, f in enumerate(asked, 1) if index in numbers]
     return [
         f for f in told if len(name) < 3 or name not in f"{f.title} {f.body}".casefold()
     ]
@@ -239,15 +244,15 @@ def _general(
 
 def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
     told: dict[int, EpisodeDraft] = {}
-    for at, segment in enumerate(given.segments):
+    for index, segment in enumerate(given.segments):
         for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):
             inside = segment.start <= finding.turn < segment.end
-            if finding.scope == "episode" and inside and at not in told:
+            if finding.scope == "episode" and inside and index not in told:
                 own = episodes.key_text(given.session, segment)
                 end = ended or episodes.outcome(
                     given.session.turns[segment.start : segment.end]
                 )
-                told[at] = EpisodeDraft(
+                told[index] = EpisodeDraft(
                     title=finding.title,
                     summary=finding.body,
                     outcome=end,

@@ -141,18 +141,20 @@ def _wants_something(turn: Turn) -> bool:
 def first_words(turns: Sequence[Turn]) -> str:
     """The first sentence of a person that says something, be it a question."""
     said = (
-        one.text
+        sentence.text
         for turn in turns
         if turn.human
-        for one in sentences(turn.text, typed=True)
-        if _count(one) >= 4 and not _is_typed_command(one) and is_open(one)
+        for sentence in sentences(turn.text, typed=True)
+        if _count(sentence) >= 4
+        and not _is_typed_command(sentence)
+        and is_open(sentence)
     )
     return title(_clause(_lead().sub("", plain(next(said, "")))), TITLE)
 
 
 def _closings(turns: Sequence[Turn]) -> list[Turn]:
     """The agent's last words of each exchange, save those that the person corrects."""
-    said = [turns[i] for i in moments(turns, 0, len(turns))]
+    said = [turns[index] for index in moments(turns, 0, len(turns))]
     answers = [*said[1:], None]
     stands = [
         turn
@@ -199,8 +201,8 @@ def _ordered(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
 def _reports(closings: Sequence[Turn]) -> Iterator[TitleChoice]:
     """What the agent says that it did: what was done last counts more than what was
     tried."""
-    for at, turn in enumerate(closings, 1):
-        late = at / len(closings)
+    for index, turn in enumerate(closings, 1):
+        late = index / len(closings)
         for one in sentences(turn.text)[:30]:
             if value := _reported(one):
                 yield TitleChoice(worth=value + late, sentence=one)
@@ -213,20 +215,20 @@ def _opened(wants: Sequence[Turn], *, is_many: bool) -> TitleChoice | None:
         request = max(asked(turn), key=lambda one: one.worth, default=None)
         if request is not None:
             return request
-    said = (one for turn in wants for one in sentences(turn.text, typed=True))
+    said = (sentence for turn in wants for sentence in sentences(turn.text, typed=True))
     first = next(filter(_is_prose, said), None) if is_many else None
     return TitleChoice(worth=_CHANGED, sentence=first) if first else None
 
 
-def _is_prose(one: SpokenSentence) -> bool:
+def _is_prose(sentence: SpokenSentence) -> bool:
     """Whether a sentence is long enough, and neither code nor a command."""
-    is_long = _count(one) >= WORDS[0]
-    return is_long and " = " not in one.text and not _is_typed_command(one)
+    is_long = _count(sentence) >= WORDS[0]
+    return is_long and " = " not in sentence.text and not _is_typed_command(sentence)
 
 
 def _committed(turn: Turn) -> Iterator[TitleChoice]:
-    found = _commit().search(command_of(turn)) if turn.tool else None
-    subject = (found[1] or found[2]) if found else ""
+    match = _commit().search(command_of(turn)) if turn.tool else None
+    subject = (match[1] or match[2]) if match else ""
     if len(subject.split()) >= 4:
         yield TitleChoice(
             worth=_COMMITTED, sentence=SpokenSentence(subject, fold(subject))
@@ -246,9 +248,9 @@ def _edited(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
 def asked(turn: Turn) -> Iterator[TitleChoice]:
     """What is ordered or stated in a request; the headings of a plan by an agent."""
     read = sentences(turn.text, typed=turn.human)[:3]
-    heads = [one for one in read if one.mark == "#"]
+    heads = [sentence for sentence in read if sentence.mark == "#"]
     if not turn.human:
-        long_heads = (one for one in heads if len(one.text.split()) >= 4)
+        long_heads = (sentence for sentence in heads if len(sentence.text.split()) >= 4)
         yield from (TitleChoice(worth=_HEADING, sentence=one) for one in long_heads)
     elif not heads:
         yield from filter(None, map(_request, read))
@@ -273,41 +275,43 @@ def _request(one: SpokenSentence) -> TitleChoice | None:
     return TitleChoice(worth=_STATED, sentence=one)
 
 
-def _is_remark(one: SpokenSentence, shows: frozenset[str]) -> bool:
+def _is_remark(sentence: SpokenSentence, shows: frozenset[str]) -> bool:
     """Whether a sentence asks for nothing now: it goes back to what was said, tells
     what happened, or states a rule for good."""
-    goes_back = any(words.begins(kind, one.low) for kind in _BACK)
+    goes_back = any(words.begins(kind, sentence.low) for kind in _BACK)
     is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
     return goes_back or is_for_good or bool(shows & _REMARKS)
 
 
-def _is_idle(one: SpokenSentence) -> bool:
+def _is_idle(sentence: SpokenSentence) -> bool:
     """Whether an order is to look, or to go on."""
-    low = words.opened(one.low)
+    low = words.opened(sentence.low)
     if words.is_spaceless(low):
         ends = (low.strip()[:IDLE], low.strip()[-IDLE:])
         return any(words.holds_letters("list: idle", end) for end in ends)
     return bool(words.listed("idle") & {*low.split()[:3]})
 
 
-def _is_typed_command(one: SpokenSentence) -> bool:
+def _is_typed_command(sentence: SpokenSentence) -> bool:
     """Whether a person typed a line for a shell, or pasted what names a place."""
-    first = one.text.split(" ", 1)[0].lower()
-    is_run = first in words.listed("sub-commanded") and " -" in one.text
-    return is_run or regex(_NAMED).match(one.text) is not None
+    first = sentence.text.split(" ", 1)[0].lower()
+    is_run = first in words.listed("sub-commanded") and " -" in sentence.text
+    return is_run or regex(_NAMED).match(sentence.text) is not None
 
 
-def _reported(one: SpokenSentence) -> float:
+def _reported(sentence: SpokenSentence) -> float:
     """The worth of a sentence in which an agent says what it did, or will do, else
     0."""
-    if not _tells(one) or words.says("list: generic", one.low):
+    if not _tells(sentence) or words.says("list: generic", sentence.low):
         return 0.0
-    did = _done().match(one.low)
+    did = _done().match(sentence.low)
     if did and _is_deed(did[1]):
-        is_prose = not one.mark and (one.text[0].isalnum() or one.text[0] in "`*\"'")
-        is_done = words.says("done", one.low)
+        is_prose = not sentence.mark and (
+            sentence.text[0].isalnum() or sentence.text[0] in "`*\"'"
+        )
+        is_done = words.says("done", sentence.low)
         return (_REPORTED if is_prose else _LISTED) + (1 if is_done else 0)
-    promised = _promise().match(one.low)
+    promised = _promise().match(sentence.low)
     return _PROMISED if promised and promised[1] not in words.listed("idle") else 0.0
 
 
@@ -317,18 +321,18 @@ def _is_deed(verb: str) -> bool:
     return is_past or verb in words.listed("did")
 
 
-def _tells(one: SpokenSentence) -> bool:
-    text = one.text.rstrip("*_ ")
+def _tells(sentence: SpokenSentence) -> bool:
+    text = sentence.text.rstrip("*_ ")
     if text.endswith((":", "：", "?", "？", "吗", "か", "{", "(", "[")):
         return False
-    is_fit = 4 <= _count(one) <= LONGEST and len(content(one.low)) >= 3
-    return is_fit and "[secret removed" not in one.text
+    is_fit = 4 <= _count(sentence) <= LONGEST and len(content(sentence.low)) >= 3
+    return is_fit and "[secret removed" not in sentence.text
 
 
-def _count(one: SpokenSentence) -> int:
+def _count(sentence: SpokenSentence) -> int:
     """Words; of scripts without spaces, pairs of letters."""
-    pairs = 0 if one.low.isascii() else len(content(one.low)) // 2
-    return max(len(one.low.split()), pairs)
+    pairs = 0 if sentence.low.isascii() else len(content(sentence.low)) // 2
+    return max(len(sentence.low.split()), pairs)
 
 
 def _clause(text: str) -> str:
@@ -348,7 +352,7 @@ def plain(text: str) -> str:
     return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
 
 
-def is_open(one: SpokenSentence) -> bool:
+def is_open(sentence: SpokenSentence) -> bool:
     """Whether a sentence tells nothing that is private: what held a secret is left out
     whole."""
-    return "[secret removed" not in one.text and not find_secrets(one.text)
+    return "[secret removed" not in sentence.text and not find_secrets(sentence.text)

@@ -76,8 +76,9 @@ def _standing(turns: Sequence[Turn]) -> list[Turn]:
 
 def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
     """What the segment taught about the work, without what takes something back."""
-    inside = [one for one in findings if segment.start <= one.turn < segment.end]
-    return [one for one in inside if not (one.about_person or one.retires)]
+    inside = range(segment.start, segment.end)
+    taught = [finding for finding in findings if finding.turn in inside]
+    return [one for one in taught if not (one.about_person or one.retires)]
 
 
 def _changes(turn: Turn) -> bool:
@@ -129,13 +130,13 @@ def _closing_words(last: str) -> list[str]:
     """Two sentences of the agent's last words, else two points of a list in them."""
     said: list[str] = []
     points: list[str] = []
-    for one in sentences(last):
-        if len(content(one.low)) < 3 or not is_open(one):
+    for sentence in sentences(last):
+        if len(content(sentence.low)) < 3 or not is_open(sentence):
             continue
-        if not one.mark and one.text[-1] not in "?？:：":
-            said.append(one.text)
-        elif one.mark == "-":
-            points.append(one.text)
+        if not sentence.mark and sentence.text[-1] not in "?？:：":
+            said.append(sentence.text)
+        elif sentence.mark == "-":
+            points.append(sentence.text)
     return (said or points)[:2]
 
 
@@ -196,8 +197,8 @@ def _goes_on(turns: Sequence[Turn]) -> bool:
 def _checks(turns: Sequence[Turn]) -> list[tuple[int, bool]]:
     """(index of its result, whether it passed) of each check that ran."""
     return [
-        (at, not error)
-        for call, at, error in results(turns, [])
+        (index, not error)
+        for call, index, error in results(turns, [])
         if _is_check(family(call.command))
     ]
 
@@ -231,7 +232,7 @@ def _last_heard(turns: Sequence[Turn]) -> Turn | None:
 
 
 def _asks(text: str) -> bool:
-    return any(one.asks for one in sentences(text[:300], typed=True))
+    return any(sentence.asks for sentence in sentences(text[:300], typed=True))
 
 
 def _tags(turns: Sequence[Turn]) -> tuple[str, ...]:
@@ -250,7 +251,7 @@ def key_text(session: Session, segment: Stretch) -> str:
     """The key turns, a line each, without what is about the person."""
     lines = []
     room = DETAIL
-    for turn in (session.turns[i] for i in segment.key_turns):
+    for turn in (session.turns[index] for index in segment.key_turns):
         spoken_here = filter(is_open, sentences(turn.text, typed=turn.human)[:8])
         said = " ".join(one.text for one in spoken_here)
         if said and room > 20 and not (turn.human and of_manner(turn.text)):

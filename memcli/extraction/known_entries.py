@@ -29,13 +29,13 @@ def entries_of(known: Iterable[KnownFile]) -> list[KnownEntry]:
     return [
         KnownEntry(
             file=file,
-            at=at,
+            at=index,
             entry=entry,
             archived=file.place.store == "archive",
             rough=rough(entry.body),
         )
         for file in known
-        for at, entry in enumerate(file.memory.entries)
+        for index, entry in enumerate(file.memory.entries)
     ]
 
 

@@ -62,7 +62,7 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
             name, _, key = named.rpartition("#")
             if name and ((own and name == session.name) or _UUID.match(key)):
                 keys.add(key)
-    read = (i for i, turn in enumerate(session.turns, 1) if turn.key in keys)
+    read = (index for index, turn in enumerate(session.turns, 1) if turn.key in keys)
     return max(read, default=0)
 
 
@@ -296,8 +296,10 @@ class _Placement:
         words = rough(draft_body(draft))
         found = []
         for one in self.alike:
-            at = one.file.place  # readers of a place see its level and those around it
-            around = at.of == place.of and at.is_around(
+            # Readers of a place see its level and those around it.
+            known_at = one.file.place
+            is_same_tree = known_at.of == place.of
+            around = is_same_tree and known_at.is_around(
                 place.level, place.job, place.task
             )
             alike = len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
@@ -443,13 +445,13 @@ class _Placement:
         if not fresh:
             return
         live = [
-            (str(entry.extra.get("ended_at") or entry.created_at), at)
-            for at, entry in enumerate(self.changes.file(path).entries)
+            (str(entry.extra.get("ended_at") or entry.created_at), index)
+            for index, entry in enumerate(self.changes.file(path).entries)
             if entry.kind == "episode" and entry.status != "retired"
         ]
         over = max(0, len(live) + fresh - self.context.keep)
-        for _, at in sorted(live)[:over]:
-            self.changes.archive((path, at), "stale")
+        for _, index in sorted(live)[:over]:
+            self.changes.archive((path, index), "stale")
 
 
 def _has_said(session: Session, entry: Entry) -> bool:

@@ -136,7 +136,7 @@ def read(state: State, today: datetime.date) -> list[Proposal]:
     """All proposals that are remembered, the newest first. Those whose time has run
     out count as over."""
     first = (today - datetime.timedelta(days=DAYS)).isoformat()
-    found = []
+    proposals = []
     waiting = 0
     for row in Inbox(state).every():
         proposal = _parsed(row)
@@ -145,8 +145,8 @@ def read(state: State, today: datetime.date) -> list[Proposal]:
         waiting += proposal.waits
         if proposal.waits and (row.since < first or waiting > MOST):
             proposal = proposal._replace(became="over")
-        found.append(proposal)
-    return found
+        proposals.append(proposal)
+    return proposals
 
 
 def _parsed(row: Proposed) -> Proposal | None:
@@ -208,10 +208,12 @@ class Proposals:
         """How many proposals a session has left so far."""
         return sum(one.session_id == session for one in self.all)
 
-    def _is(self, one: Proposal, mine: Claim) -> bool:
-        theirs = self._claims.get(one.id)
+    def _is(self, proposal: Proposal, mine: Claim) -> bool:
+        theirs = self._claims.get(proposal.id)
         if theirs is None:
-            theirs = self._claims[one.id] = claim(f"{one.title}\n{one.text}")
+            theirs = self._claims[proposal.id] = claim(
+                f"{proposal.title}\n{proposal.text}"
+            )
         return near_duplicate(mine, theirs)
 
 
@@ -228,20 +230,20 @@ def waiting(app: App) -> list[Proposal]:
     """The proposals that wait, the newest first. Raises RefusedError when the state
     file cannot be used."""
     with app.state() as state:
-        found = read(state, app.project.now)
-        tidy(state, found)
-    return [one for one in found if one.waits]
+        proposals = read(state, app.project.now)
+        tidy(state, proposals)
+    return [one for one in proposals if one.waits]
 
 
 def chosen(app: App, ids: Sequence[str]) -> list[Proposal]:
     """The waiting proposals that beginnings of ids name. Raises UsageError for none or
     several."""
     every = waiting(app)
-    found: dict[str, Proposal] = {}
+    proposals: dict[str, Proposal] = {}
     for name in ids:
         meant = [one for one in every if one.id.startswith(name)]
         if len(meant) != 1:
             what = "no proposal" if not meant else f"{len(meant)} proposals"
             raise UsageError(f"{name}: {what} of that name", "mem inbox lists them")
-        found[meant[0].id] = meant[0]
-    return list(found.values())
+        proposals[meant[0].id] = meant[0]
+    return list(proposals.values())

@@ -48,8 +48,8 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
         return ()
 
     @cache
-    def heard(i: int) -> tuple[str, ...]:
-        return tuple(map(intern, sorted(content(turns[i].text[:HEARD].lower()))))
+    def heard(index: int) -> tuple[str, ...]:
+        return tuple(map(intern, sorted(content(turns[index].text[:HEARD].lower()))))
 
     gaps = [start for _, start in sorted(_gaps(turns))]
     exchanges = list(_exchanges(turns, {*gaps}, heard))
@@ -62,7 +62,7 @@ def segments(turns: Sequence[Turn], at: int = 0) -> tuple[Stretch, ...]:
 
 def _rarity(exchanges: Sequence[_Exchange]) -> dict[str, float]:
     """The weight of each word: the fewer exchanges hold it, the more."""
-    held = Counter(word for one in exchanges for word in one.said)
+    held = Counter(word for exchange in exchanges for word in exchange.said)
     return {word: math.log((len(exchanges) + 0.5) / n) for word, n in held.items()}
 
 
@@ -76,11 +76,14 @@ def _stretch(
     """What lies between two edges, with its key turns: the first and the last word,
     what surprises most, and what a person calls a surprise."""
     said = moments(turns, start, end)
-    surprises = surprises_of([set(heard(i)) for i in said], rare)
-    told = {i: surprise_said(turns[i].text) for i in said if turns[i].human}
+    surprises = surprises_of([set(heard(index)) for index in said], rare)
+    told = {
+        index: surprise_said(turns[index].text) for index in said if turns[index].human
+    }
     best = sorted(zip(surprises, said, strict=True), key=lambda one: -one[0])[:6]
-    keys = {i for surprise, i in best if surprise >= KEY} | {*said[:1], *said[-1:]}
-    keys |= {i for i, surprise in told.items() if surprise}
+    keys = {index for surprise, index in best if surprise >= KEY}
+    keys |= {*said[:1], *said[-1:]}
+    keys |= {index for index, surprise in told.items() if surprise}
     return Stretch(
         start=start,
         end=end,
@@ -89,12 +92,12 @@ def _stretch(
     )
 
 
-def _moved(one: Stretch, at: int) -> Stretch:
+def _moved(stretch: Stretch, offset: int) -> Stretch:
     """A stretch counted from where its session begins."""
-    return one._replace(
-        start=one.start + at,
-        end=one.end + at,
-        key_turns=tuple(key + at for key in one.key_turns),
+    return stretch._replace(
+        start=stretch.start + offset,
+        end=stretch.end + offset,
+        key_turns=tuple(key + offset for key in stretch.key_turns),
     )
 
 
@@ -103,15 +106,15 @@ def _gaps(turns: Sequence[Turn]) -> Iterator[tuple[float, int]]:
     enough."""
     last = -math.inf
     hour = ""
-    for i, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         if turn.time[:13] == hour:  # a time is only read where the hour changes
             continue
         hour = turn.time[:13]
         now = _seconds(turn.time)
         if now is None:
             continue
-        if i and GAP < now - last < math.inf:
-            yield last - now, i
+        if index and GAP < now - last < math.inf:
+            yield last - now, index
         last = max(last, now)
 
 
@@ -128,18 +131,20 @@ def _exchanges(
     turns: Sequence[Turn], forced: set[int], heard: _Heard
 ) -> Iterator[_Exchange]:
     start = answers = 0
-    for i, turn in enumerate(turns):
-        begins = i in forced or turn.human or answers >= UNIT
-        if i > start and begins:
-            yield _exchange(turns, start, i, heard)
-            start = i
+    for index, turn in enumerate(turns):
+        begins = index in forced or turn.human or answers >= UNIT
+        if index > start and begins:
+            yield _exchange(turns, start, index, heard)
+            start = index
             answers = 0
         answers += spoken(turn)
     yield _exchange(turns, start, len(turns), heard)
 
 
 def _exchange(turns: Sequence[Turn], start: int, end: int, heard: _Heard) -> _Exchange:
-    said = Counter(word for at in moments(turns, start, end) for word in heard(at))
+    said = Counter(
+        word for index in moments(turns, start, end) for word in heard(index)
+    )
     return _Exchange(start=start, said=said)
 
 
@@ -154,27 +159,32 @@ def _valleys(
         return {word: math.sqrt(count) * rare[word] for word, count in total.items()}
 
     places = range(1, len(units))
-    alike = [cosine(bag(i - WINDOW, i), bag(i, i + WINDOW)) for i in places]
-    depths = [_depth(alike, i) for i in range(len(alike))]
+    alike = [
+        cosine(bag(index - WINDOW, index), bag(index, index + WINDOW))
+        for index in places
+    ]
+    depths = [_depth(alike, index) for index in range(len(alike))]
     deep = sum(_spread(depths))
     usual, around = _spread(alike)
     low = min(usual - around, ALIKE)
-    taken = {0, len(units)} | {i for i, one in enumerate(units) if one.start in split}
+    taken = {0, len(units)} | {
+        index for index, one in enumerate(units) if one.start in split
+    }
     found: list[int] = []
     valleys = sorted(zip(depths, alike, places, strict=True), key=lambda one: -one[0])
-    for depth, like, i in valleys:
-        is_free = all(abs(i - other) >= SHORTEST for other in taken)
+    for depth, like, index in valleys:
+        is_free = all(abs(index - other) >= SHORTEST for other in taken)
         if is_free and depth > deep and like < low:
-            taken.add(i)
-            found.append(units[i].start)
+            taken.add(index)
+            found.append(units[index].start)
     return found
 
 
-def _depth(alike: Sequence[float], i: int) -> float:
+def _depth(alike: Sequence[float], index: int) -> float:
     """How far similarity falls from the peaks on both sides."""
-    before = max(alike[max(0, i - 2 * WINDOW) : i + 1])
-    behind = max(alike[i : i + 2 * WINDOW + 1])
-    return before + behind - 2 * alike[i]
+    before = max(alike[max(0, index - 2 * WINDOW) : index + 1])
+    behind = max(alike[index : index + 2 * WINDOW + 1])
+    return before + behind - 2 * alike[index]
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float]:
@@ -195,27 +205,26 @@ def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
     exchange."""
     found = []
     last = -1
-    for i in range(start, end):
-        if turns[i].human:
-            found += [last, i] if last >= 0 else [i]
+    for index in range(start, end):
+        if turns[index].human:
+            found += [last, index] if last >= 0 else [index]
             last = -1
-        elif spoken(turns[i]):
-            last = i
+        elif spoken(turns[index]):
+            last = index
     return [*found, last] if last >= 0 else found
 
 
 def surprises_of(said: Sequence[set[str]], rare: Mapping[str, float]) -> list[float]:
     """The share of each text's words, by rarity, that is new to the fading mean of
     those before."""
-    event: dict[
-        str, tuple[float, int]
-    ] = {}  # the weight of a word when it was last said, and when
+    # The weight of a word when it was last said, and when that was.
+    event: dict[str, tuple[float, int]] = {}
     found = []
     for now, bag in enumerate(said):
         held = {word: event.get(word, (0.0, now)) for word in bag}
         left = {
-            word: weight * DECAY ** (now - 1 - at)
-            for word, (weight, at) in held.items()
+            word: weight * DECAY ** (now - 1 - index)
+            for word, (weight, index) in held.items()
         }
         total = sum(rare.get(word, 1.0) for word in bag)
         known = sum(

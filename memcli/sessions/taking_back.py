@@ -93,9 +93,9 @@ def taken_back(text: str) -> TakenBack | None:
             about=replacement["about"], instead=replacement["instead"].strip()
         )
     for pattern in (forgetting(), no_longer()):
-        found = pattern.match(said)
-        if found is not None:
-            groups = found.groupdict()
+        match = pattern.match(said)
+        if match is not None:
+            groups = match.groupdict()
             about = [
                 value
                 for name, value in groups.items()

@@ -89,25 +89,27 @@ def find(session: Session) -> RuleFindings:
 
 def _taken_back(turns: Sequence[Turn]) -> list[Finding]:
     """What the person takes back, with what holds instead."""
-    found = []
-    for at, turn in enumerate(turns):
+    findings = []
+    for index, turn in enumerate(turns):
         back = taken_back(turn.text) if turn.human else None
         if back is None:
             continue
         if back.instead:
-            finding = _reminder(back.instead, at)
-            found.append(finding._replace(retires=back.about))
+            finding = _reminder(back.instead, index)
+            findings.append(finding._replace(retires=back.about))
         else:
-            finding = Finding("observations", title(back.about), back.about, at)
-            found.append(finding._replace(retires=back.about, retires_all=back.every))
-    return found
+            finding = Finding("observations", title(back.about), back.about, index)
+            findings.append(
+                finding._replace(retires=back.about, retires_all=back.every)
+            )
+    return findings
 
 
 def _reminders(turns: Sequence[Turn]) -> list[Finding]:
     """What the person said to remember."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     before = ""
-    for at, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         if not turn.human:
             before = turn.text if spoken(turn) else before
             continue
@@ -117,8 +119,8 @@ def _reminders(turns: Sequence[Turn]) -> list[Finding]:
         asks = [n for n, one in enumerate(said) if not one.asks and one.reminds]
         for n in asks[:REMINDERS]:
             if text := _fact(said, n, before):
-                found.append(_reminder(text, at))
-    return found
+                findings.append(_reminder(text, index))
+    return findings
 
 
 def _reminder(text: str, turn: int) -> Finding:
@@ -172,22 +174,22 @@ def _clause(text: str, longest: int) -> str:
     return text
 
 
-def _finding(one: Statement, turns: Sequence[Turn]) -> Finding:
+def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     """A statement of a person as a finding: its scope and kind by what it shows."""
-    body = _told(one, turns)
+    body = _told(statement, turns)
     found = Finding(
         scope="observations",
-        title=title(one.text),
+        title=title(statement.text),
         body=body,
-        turn=one.turn,
+        turn=statement.turn,
         importance=SURE,
         priority="medium",
     )
-    low = fold(one.text)
-    if "manner" in one.shows:
+    low = fold(statement.text)
+    if "manner" in statement.shows:
         return found._replace(kind="preference", about_person=True)
-    if one.shows & {"conceded", "corrects", "interrupted"}:
-        paths, globs = about(turns, one.turn, body)
+    if statement.shows & {"conceded", "corrects", "interrupted"}:
+        paths, globs = about(turns, statement.turn, body)
         return found._replace(
             scope="corrective",
             kind="pitfall",
@@ -195,34 +197,40 @@ def _finding(one: Statement, turns: Sequence[Turn]) -> Finding:
             paths=paths,
             commands=globs,
         )
-    if "prefers" in one.shows:
+    if "prefers" in statement.shows:
         return found._replace(kind="preference")
-    if one.shows & _ORDERS:
-        named = about(turns, one.turn, low, named_only=True)[1]
+    if statement.shows & _ORDERS:
+        named = about(turns, statement.turn, low, named_only=True)[1]
         return found._replace(kind="policy", commands=named)
-    if one.shows & {"chosen", "instead", "our rule", "our way"}:
+    if statement.shows & {"chosen", "instead", "our rule", "our way"}:
         return found._replace(scope="project", kind="decision", type="declarative")
     return found._replace(scope="project", kind="fact", type="declarative")
 
 
-def _told(one: Statement, turns: Sequence[Turn]) -> str:
+def _told(statement: Statement, turns: Sequence[Turn]) -> str:
     """The body of a statement, behind the question that it answers or, where it points
     back, what it points to."""
-    before = next((t for t in reversed(turns[: one.turn]) if spoken(t)), None)
+    before = next((t for t in reversed(turns[: statement.turn]) if spoken(t)), None)
     said = sentences(before.text) if before is not None else []
-    if "chosen" in one.shows:
+    if "chosen" in statement.shows:
         said = [each for each in said if each.asks]
-    elif "points" not in one.shows or not one.body.startswith(one.text):
-        return one.body
+    elif "points" not in statement.shows or not statement.body.startswith(
+        statement.text
+    ):
+        return statement.body
     meant = [each.text for each in said if len(content(each.low)) >= 3]
-    return " ".join([*meant[-1:], one.body])[: words.LONGEST]
+    return " ".join([*meant[-1:], statement.body])[: words.LONGEST]
 
 
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
     """(turn, sentence) of what a person said to put the agent right, the first of each
     turn."""
     puts_right = {"corrects", "conceded", "interrupted"}
-    return [(one.turn, one.text) for one in stated(turns) if puts_right & one.shows]
+    return [
+        (statement.turn, statement.text)
+        for statement in stated(turns)
+        if puts_right & statement.shows
+    ]
 
 
 def of_manner(text: str) -> bool:
@@ -238,8 +246,8 @@ def about(
     without them, and beside a test, also the last command and the files that were
     edited since the request before, those first whose name the sentence hints at."""
     deeds = _Deeds(fold(body))
-    for at in range(turn - 1, max(0, turn - NEAR) - 1, -1):
-        deeds.look(turns[at])
+    for index in range(turn - 1, max(0, turn - NEAR) - 1, -1):
+        deeds.look(turns[index])
     if not named_only:
         deeds.take_last()
     globs = (f"{command}*" for command in dict.fromkeys(filter(None, deeds.commands)))

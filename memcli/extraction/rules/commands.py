@@ -46,28 +46,28 @@ class _Call(NamedTuple):
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     """The first errors that were got over with a reason, another command, option or
     variable."""
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     failed: dict[str, tuple[int, _Call]] = {}
     calls: list[_Call] = []
-    for call, at, error in results(turns, calls):
+    for call, index, error in results(turns, calls):
         name = family(call.command)
         if not name or name.split()[0] in listed("looking"):
             continue
         since, failure = failed.get(name, (-REACH - 1, call))
-        is_near = at - since <= REACH
+        is_near = index - since <= REACH
         if error and not is_near:
-            failed[name] = (at, call)
+            failed[name] = (index, call)
         elif not error:
             failed.pop(name, None)
             if is_near:
                 between = [
                     one for one in calls[-REACH:] if since < one.turn < call.turn
                 ]
-                near = turns[since : at + 3]
+                near = turns[since : index + 3]
                 recovered = _recovered(near, since, failure, call, between)
                 if recovered is not None:
-                    found.setdefault(recovered.title, recovered)
-    return list(found.values())[:FAILURES]
+                    findings.setdefault(recovered.title, recovered)
+    return list(findings.values())[:FAILURES]
 
 
 def results(
@@ -76,13 +76,13 @@ def results(
     """(call, index of its result, whether it failed) by id or order; `calls` gets every
     call."""
     waiting: defaultdict[str, deque[_Call]] = defaultdict(deque)
-    for i, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         asked = waiting[turn.call or f"tool {turn.tool}"]
         if turn.role == "assistant" and turn.tool:
-            calls.append(_Call(i, command_of(turn)))
+            calls.append(_Call(index, command_of(turn)))
             asked.append(calls[-1])
         elif turn.role == "tool" and asked:
-            yield asked.popleft(), i, turn.error
+            yield asked.popleft(), index, turn.error
 
 
 def command_of(turn: Turn) -> str:
@@ -205,13 +205,13 @@ def _adds_options(failure: _Call, success: _Call) -> bool:
 def _cause(turns: Sequence[Turn], end: int) -> str:
     """The agent's last sentence that says why, from the error to its next words after
     the fix."""
-    later = (i for i, turn in enumerate(turns) if i > end and turn.human)
+    later = (index for index, turn in enumerate(turns) if index > end and turn.human)
     near = turns[: next(later, len(turns))]
     said = (
-        one
+        sentence
         for turn in reversed(near)
         if spoken(turn)
-        for one in sentences(turn.text)[::-1]
+        for sentence in sentences(turn.text)[::-1]
     )
     why = (one.text for one in said if says("finding", one.low))
     return next((text for text in why if 20 < len(text) <= 300), "")

@@ -146,17 +146,17 @@ class _SaidSentence(NamedTuple):
 def stated(turns: Sequence[Turn]) -> list[Statement]:
     """The rules for good, the likely ones and what is stated without any sign, in
     order; what the person took back later is left out."""
-    found: list[Statement] = []
-    for at, turn in enumerate(turns):
+    statements: list[Statement] = []
+    for index, turn in enumerate(turns):
         if not (turn.human and turn.text) or taken_back(turn.text) is not None:
             continue
-        now = _of_turn(turns, at)
+        now = _of_turn(turns, index)
         low = words.fold(turn.text[:WHOLE])
         if words.begins("takes back", low):
             said = content(low)
-            found = [old for old in found if not _shares(old, said)]
-        found += now
-    return found
+            statements = [old for old in statements if not _shares(old, said)]
+        statements += now
+    return statements
 
 
 def is_rule(shows: frozenset[str]) -> bool:
@@ -237,18 +237,18 @@ def _is_lasting_order(low: str) -> bool:
     return second and said[0] not in words.listed("subjects")
 
 
-def _of_turn(turns: Sequence[Turn], at: int) -> list[Statement]:
+def _of_turn(turns: Sequence[Turn], index: int) -> list[Statement]:
     """The statements of one turn: a short one whole, of a longer one the sentences with
     their neighbours."""
-    said = _said(turns, at)
+    said = _said(turns, index)
     told = [n for n, one in enumerate(said) if one.counts]
     text = " ".join(one.text for one in said)
     is_all = len(text) <= WHOLE and not any(one.is_aside for one in said)
     if told and is_all:
-        return [_whole(said, told, text, at)]
+        return [_whole(said, told, text, index)]
     return [
         Statement(
-            turn=at,
+            turn=index,
             text=said[n].text,
             body=_with_neighbours(said, n),
             shows=said[n].shows,
@@ -264,7 +264,7 @@ def _best(said: Sequence[_SaidSentence], told: Sequence[int]) -> list[int]:
 
 
 def _whole(
-    said: Sequence[_SaidSentence], told: Sequence[int], text: str, at: int
+    said: Sequence[_SaidSentence], told: Sequence[int], text: str, index: int
 ) -> Statement:
     """A whole turn, called by its surest sentence."""
     best = min((said[n] for n in told), key=lambda one: one.rank)
@@ -272,18 +272,20 @@ def _whole(
     if is_rule(shows):
         together = frozenset[str]().union(*(said[n].shows for n in told))
         shows = together - {"tasks"}
-    return Statement(turn=at, text=best.text, body=text, shows=shows)
+    return Statement(turn=index, text=best.text, body=text, shows=shows)
 
 
-def _said(turns: Sequence[Turn], at: int) -> list[_SaidSentence]:
+def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     """The sentences of a turn that is no document, with what they show."""
-    text = turns[at].text
-    said = [one for one in sentences(text, typed=True) if not one.reminds]
+    text = turns[index].text
+    said = [
+        sentence for sentence in sentences(text, typed=True) if not sentence.reminds
+    ]
     if any(one.mark == "#" for one in said):
         return []
     marks = [shown(one) for one in said]
     if marks:
-        marks[0] |= _around(turns, at)
+        marks[0] |= _around(turns, index)
     if _is_composed(text):
         marks = [each | {"composed"} if is_rule(each) else _LEFT for each in marks]
     return [
@@ -308,17 +310,17 @@ def _is_quoted(text: str) -> bool:
     return text[0] in "\"'“”„«»「『" and text.rstrip(".!,")[-1] in "\"'”“»」』"
 
 
-def _around(turns: Sequence[Turn], at: int) -> frozenset[str]:
+def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
     """What stands around a turn: a question with alternatives or an interruption
     before it, an agent that concedes after it."""
-    near = turns[max(0, at - 3) : at]
-    after = next((turn for turn in turns[at + 1 :] if words.spoken(turn)), None)
+    near = turns[max(0, index - 3) : index]
+    after = next((turn for turn in turns[index + 1 :] if words.spoken(turn)), None)
     is_conceded = after is not None and words.says(
         "conceding", words.fold(after.text[:300])
     )
     signs = {
         "interrupted": any("interrupted by user" in turn.text[:60] for turn in near),
-        "chosen": _answers_a_choice(turns[:at]),
+        "chosen": _answers_a_choice(turns[:index]),
         "conceded": is_conceded,
     }
     return frozenset(sign for sign, is_there in signs.items() if is_there)

@@ -203,7 +203,9 @@ def opened(low: str) -> str:
     said = low.split()
     fillers = listed("filler")
     words = enumerate(said[:8])
-    at = next((i for i, word in words if word not in fillers and word[0] != "@"), 0)
+    at = next(
+        (index for index, word in words if word not in fillers and word[0] != "@"), 0
+    )
     return f" {' '.join(said[at:])} "
 
 
@@ -219,7 +221,7 @@ def content(low: str) -> frozenset[str]:
     found = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
     if is_spaceless(low):
         run = "".join(_SPACELESS.findall(low))
-        found |= {run[i : i + 2] for i in range(len(run) - 1)}
+        found |= {run[index : index + 2] for index in range(len(run) - 1)}
     return frozenset(found)
 
 
