@@ -13,7 +13,8 @@ import datetime
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -37,34 +38,38 @@ SETTINGS = (
 def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list[float]:
     """recall@5 of each question that is new after the sessions; the same draws for all
     settings."""
-    found: list[float] = []
-    for group in sorted({doc["group"] for doc in data.docs}):
-        rng = random.Random(f"{seed} {group}")
-        docs = [doc for doc in data.docs if doc["group"] == group]
-        asked = [row for row in data.queries if row["group"] == group]
-        rows = [row for row in asked if row.get("category") != "adversarial"]
-        rng.shuffle(rows)
-        known = rows[: len(rows) // 2]
-        new = rows[len(rows) // 2 :]
-        entries = {
-            str(doc["id"]): _entry(doc, rng, fresh=n % 5 == 0)
-            for n, doc in enumerate(docs)
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            for day in range(sessions):
-                some = rng.sample(known, min(EACH, len(known)))
-                shown = _shown(
-                    Path(folder), docs, entries, some, FIRST + _days(day), sets
-                )
-                for entry in {each for ids in shown for each in ids}:
-                    entries[entry]["reinforcement_count"] += 1
-                    entries[entry]["last_reinforced"] = str(FIRST + _days(day))
-            last = _shown(
-                Path(folder), docs, entries, new, FIRST + _days(sessions), sets
-            )
-        pairs = zip(last, new, strict=True)
-        found += [measures(ids, set(row["relevant"]))["recall@5"] for ids, row in pairs]
-    return found
+    groups = sorted({doc["group"] for doc in data.docs})
+    results = (_played(data, group, sets, sessions, seed) for group in groups)
+    return [recall for group in results for recall in group]
+
+
+def _played(
+    data: Set, group: str, sets: Sequence[str], sessions: int, seed: int
+) -> Iterator[float]:
+    """The same of one group: half of its questions are asked in the sessions."""
+    rng = random.Random(f"{seed} {group}")
+    docs = [doc for doc in data.docs if doc["group"] == group]
+    asked = [row for row in data.queries if row["group"] == group]
+    rows = [row for row in asked if row.get("category") != "adversarial"]
+    rng.shuffle(rows)
+    half = len(rows) // 2
+    known, new = rows[:half], rows[half:]
+    entries = {
+        str(doc["id"]): _entry(doc, rng, fresh=number % 5 == 0)
+        for number, doc in enumerate(docs)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for day in range(sessions):
+            today = FIRST + _days(day)
+            some = rng.sample(known, min(EACH, len(known)))
+            shown = _shown(Path(folder), docs, entries, some, today, sets)
+            for entry in set(chain.from_iterable(shown)):
+                entries[entry]["reinforcement_count"] += 1
+                entries[entry]["last_reinforced"] = str(today)
+        today = FIRST + _days(sessions)
+        last = _shown(Path(folder), docs, entries, new, today, sets)
+    for ids, row in zip(last, new, strict=True):
+        yield measures(ids, set(row["relevant"]))["recall@5"]
 
 
 def _days(number: int) -> datetime.timedelta:

@@ -143,37 +143,54 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="what is missed and false")
     parser.add_argument("--marks", type=int, default=0, help="so many marks to read")
     given = parser.parse_args()
-    gone: list[Verdict] = []
-    standing: list[Verdict] = []
-    others: list[Verdict] = []
+    whole = Result([], [], [])
     today: list[Verdict] = []
     for clone in given.clones:
         top = clone.resolve()
         result = measured(top, given.seconds, guides=given.guides)
-        gone += result.gone
-        standing += result.standing
-        others += result.others
+        whole.gone.extend(result.gone)
+        whole.standing.extend(result.standing)
+        whole.others.extend(result.others)
         today += present(top, given.seconds, guides=given.guides)
-    gone, standing = unique(gone), unique(standing)
-    others, today = unique(others), unique(today)
-    for row in shares("gone names found", gone, wanted=True):
-        print(row)
-    for row in shares("old names that stand, unmarked", standing, wanted=False):
-        print(row)
-    for row in shares("names of today, unmarked", today, wanted=False):
-        print(row)
-    print(f"marks on what the truth does not know: {len(others)}")
+    whole = Result(
+        gone=unique(whole.gone),
+        standing=unique(whole.standing),
+        others=unique(whole.others),
+    )
+    today = unique(today)
+    report(whole, today)
     if given.show:
-        false = [v for v in (*standing, *today) if v.fate is not None]
-        missed = [verdict for verdict in gone if verdict.fate is None]
-        for title, verdicts in ("MISSED", missed), ("FALSE", false), ("OTHER", others):
-            for verdict in verdicts:
-                print(title, line_of(verdict))
+        false = having_mark([*whole.standing, *today])
+        missed = [verdict for verdict in whole.gone if verdict.fate is None]
+        show("MISSED", missed)
+        show("FALSE", false)
+        show("OTHER", whole.others)
     if given.marks:
-        every = [v for v in (*gone, *standing, *others) if v.fate is not None]
+        every = having_mark([*whole.gone, *whole.standing, *whole.others])
         few = random.Random(7).sample(every, min(given.marks, len(every)))
-        for verdict in few:
-            print("MARK", line_of(verdict))
+        show("MARK", few)
+
+
+def report(whole: Result, today: list[Verdict]) -> None:
+    """Print how many names have the mark that they should have."""
+    shown = (
+        ("gone names found", whole.gone, True),
+        ("old names that stand, unmarked", whole.standing, False),
+        ("names of today, unmarked", today, False),
+    )
+    for title, verdicts, wanted in shown:
+        for row in shares(title, verdicts, wanted=wanted):
+            print(row)
+    print(f"marks on what the truth does not know: {len(whole.others)}")
+
+
+def having_mark(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    return [verdict for verdict in verdicts if verdict.fate is not None]
+
+
+def show(title: str, verdicts: Iterable[Verdict]) -> None:
+    for verdict in verdicts:
+        print(title, line_of(verdict))
 
 
 if __name__ == "__main__":

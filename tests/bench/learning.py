@@ -373,6 +373,17 @@ def show(results: Sequence[Outcome]) -> None:
                 print(f"{result.session['id']} {state:8} {verdict} {entry.title[:110]}")
 
 
+def chosen(folder: Path, part: str, only: str) -> list[dict[str, Any]]:
+    """The sessions of a part that are in the folder; of `only`, if it names any."""
+    wanted = [row for row in rows("sessions.jsonl") if row["part"] == part]
+    if only:
+        wanted = [row for row in wanted if row["id"] in only.split(",")]
+    there = [row for row in wanted if (folder / part / row["file"]).exists()]
+    if len(there) < len(wanted):
+        print(f"{len(wanted) - len(there)} sessions are not in {folder}")
+    return there
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sessions", type=Path)
@@ -388,19 +399,10 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.show and arguments.part != "look":
         parser.error("--show would give away sessions that rules are measured on")
-    chosen = [row for row in rows("sessions.jsonl") if row["part"] == arguments.part]
-    if arguments.only:
-        chosen = [row for row in chosen if row["id"] in arguments.only.split(",")]
+    there = chosen(arguments.sessions, arguments.part, arguments.only)
     labels: dict[str, list[Any]] = defaultdict(list)
     for label in rows("lessons.jsonl"):
         labels[label["session"]].append(label)
-    there = [
-        row
-        for row in chosen
-        if (arguments.sessions / row["part"] / row["file"]).exists()
-    ]
-    if len(there) < len(chosen):
-        print(f"{len(chosen) - len(there)} sessions are not in {arguments.sessions}")
     mem = shlex.split(arguments.mem)
 
     def scored(row: dict[str, Any]) -> Outcome:

@@ -437,7 +437,8 @@ class Drill:
         ends = [self.world.files()]
         self._expect(self.again(verb), verb, "for the second time")
         ends.append(self.world.files())
-        if ends[0] != ends[1] and not (verb.twice or verb.takes):
+        differs = verb.twice or verb.takes
+        if ends[0] != ends[1] and not differs:
             self.failures.append(
                 f"{verb.name}: a second run changes {_differing(*ends)}"
             )
@@ -449,14 +450,17 @@ class Drill:
             )  # fmt: skip
             steps = list(heard.steps)
             states = [*states, *heard.states]
-        names = {name for state in (*states, *ends) for name in state}
-        alike = [plain(state) for state in (*states, *ends)]
-        texts = {name: {state.get(name) for state in alike} for name in names}
         if ends[0] == old:
             self.failures.append(f"{verb.name}: does nothing in this drill")
-        accepted = tuple(ends if verb.twice or verb.takes else ends[:1])
-        order = tuple(self.dice.sample(range(len(steps)), len(steps)))
-        return Whole(old, accepted, texts, tuple(steps), order, seconds)
+        order = self.dice.sample(range(len(steps)), len(steps))
+        return Whole(
+            old=old,
+            ends=tuple(ends if differs else ends[:1]),
+            texts=_texts([*states, *ends]),
+            steps=tuple(steps),
+            order=tuple(order),
+            seconds=seconds,
+        )
 
     def _expect(self, code: int, verb: Verb, when: str) -> None:
         if code not in verb.codes:
@@ -664,6 +668,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for failure in run.failures[:40]:
         print(failure)
     return 1 if run.failures else 0
+
+
+def _texts(states: Sequence[dict[str, str]]) -> dict[str, set[str | None]]:
+    """All texts that the states have of each file."""
+    names = {name for state in states for name in state}
+    alike = [plain(state) for state in states]
+    return {name: {state.get(name) for state in alike} for name in names}
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> str:

@@ -29,6 +29,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -259,14 +260,46 @@ def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
         each.what for each in done if each.verb == "reinforce" and not each.code
     )
     path = root / "MEMORY.md"
-    entries = {
-        e.id: e for e in parse(path.read_text(encoding="utf-8"), path.name).entries
-    }
+    parsed = parse(path.read_text(encoding="utf-8"), path.name)
+    counts = {entry.id: entry.reinforcement_count for entry in parsed.entries}
     return [
-        f"{name}: counts {entries[name].reinforcement_count if name in entries else 'nothing'}, not {count}"
+        f"{name}: counts {counts.get(name, 'nothing')}, not {count}"
         for name, count in sorted(wanted.items())
-        if name not in entries or entries[name].reinforcement_count != count
+        if counts.get(name) != count
     ]
+
+
+def crowded(
+    world: World, processes: int, seconds: float, seed: int
+) -> tuple[list[Done], list[str]]:
+    """What so many processes did at once, and what is wrong after it."""
+    trees = _begin(world, processes)
+    workers = [Worker(world, number, seed, tree) for number, tree in enumerate(trees)]
+    until = time.time() + seconds
+    pids = [_forked(worker, until) for worker in workers]
+    ends = [forge.ended(pid) for pid in pids]
+    failures = [
+        f"process {number} ended with {code}"
+        for number, code in enumerate(ends)
+        if code
+    ]
+    lines = chain.from_iterable(_lines(worker.log) for worker in workers)
+    done = [Done(*json.loads(line)) for line in lines]
+    failures += _merged(world, [tree for tree in trees if tree != world.root])
+    failures += judged(done)
+    failures += missing(world.root, done)
+    failures += miscounted(world.root, done)
+    failures += litter(world)
+    failures += unlike_a_rebuild(world)
+    return done, failures
+
+
+def summary(done: Sequence[Done]) -> str:
+    verbs = Counter(each.verb for each in done)
+    ran = ", ".join(f"{count} {verb}" for verb, count in sorted(verbs.items()))
+    longest = max((each.seconds for each in done), default=0.0)
+    refused = sum(each.code == RefusedError.code for each in done)
+    return f"{ran}; the longest took {longest:.1f} s, {refused} were told to wait"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -280,30 +313,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
         world = World(Path(folder))
         world.environ["MEM_EMBEDDER"] = given.embedder
-        trees = _begin(world, given.processes)
-        workers = [Worker(world, i, given.seed, tree) for i, tree in enumerate(trees)]
-        until = time.time() + given.seconds
-        pids = [_forked(worker, until) for worker in workers]
-        ends = [forge.ended(pid) for pid in pids]
-        failures = [
-            f"process {i} ended with {code}" for i, code in enumerate(ends) if code
-        ]
-        done = [Done(*json.loads(line)) for w in workers for line in _lines(w.log)]
-        failures += _merged(world, [tree for tree in trees if tree != world.root])
-        failures += [
-            *judged(done),
-            *missing(world.root, done),
-            *miscounted(world.root, done),
-        ]
-        failures += [*litter(world), *unlike_a_rebuild(world)]
-    refused = sum(each.code == RefusedError.code for each in done)
-    ran = ", ".join(
-        f"{n} {verb}" for verb, n in sorted(Counter(d.verb for d in done).items())
-    )
-    longest = max((each.seconds for each in done), default=0.0)
+        done, failures = crowded(world, given.processes, given.seconds, given.seed)
     print(
-        f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}: {ran}; the longest"
-        f" took {longest:.1f} s, {refused} were told to wait; {len(failures)} failures"
+        f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}:"
+        f" {summary(done)}; {len(failures)} failures"
     )
     print("\n".join(failures[:40]))
     return 1 if failures else 0

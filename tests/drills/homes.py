@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memcli.memory.parser import parse
@@ -172,21 +172,26 @@ class Drill:
             f"{name} differs" for name in FILES if one.text(name) != two.text(name)
         ]
         text = "".join(map(one.text, FILES))
-        for token in self.tokens:
-            times = text.count(token)
-            if not 1 <= times <= 4:
-                found.append(f"{token} stands {times} times")
-        for entry in parse(one.text("MEMORY.md"), "MEMORY.md").entries:
-            told = self.counts[entry.id]
-            own = entry.id not in self.edited and not entry.extra.get("contradicts")
-            if own and entry.reinforcement_count != told:
-                found.append(
-                    f"{entry.id} counts {entry.reinforcement_count}, told {told}"
-                )
+        times = {token: text.count(token) for token in self.tokens}
+        found += [
+            f"{token} stands {count} times"
+            for token, count in times.items()
+            if not 1 <= count <= 4
+        ]
+        found += self._miscounted(one)
         for home in self.homes:
             beside = {path.name for path in home.home.iterdir()}.difference(FILES)
             found += [f"{home.home}: {name} was left" for name in sorted(beside)]
         return found
+
+    def _miscounted(self, home: Home) -> Iterator[str]:
+        """Entries that count otherwise than was told, if nothing else changed them."""
+        for entry in parse(home.text("MEMORY.md"), "MEMORY.md").entries:
+            told = self.counts[entry.id]
+            count = entry.reinforcement_count
+            is_own = entry.id not in self.edited
+            if is_own and not entry.extra.get("contradicts") and count != told:
+                yield f"{entry.id} counts {count}, told {told}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -98,30 +98,35 @@ def put(path: Path, text: str) -> None:
         compiled.unlink()
 
 
+def places_of(house: Path, code: str) -> list[tuple[Path, re.Match[str]]]:
+    """Where the code stands, whatever its layout; `string` of each is its file."""
+    pattern = layout_free(code)
+    return [
+        (path, match)
+        for path in (house / "memcli").rglob("*.py")
+        for match in pattern.finditer(path.read_text("utf-8"))
+    ]
+
+
 def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, str]:
     """What became of a mutation ("caught", "survived", "void"), and by which test or
     why.
 
     The copy is as before afterwards; tests that fail without the mistake are added to
     `left_out`."""
-    texts = {path: path.read_text("utf-8") for path in (house / "memcli").rglob("*.py")}
-    places = [
-        (path, match)
-        for path, text in texts.items()
-        for match in layout_free(mutation.old).finditer(text)
-    ]
+    places = places_of(house, mutation.old)
     if len(places) != 1:
         return "void", f"its text stands there {len(places)} times"
     path, match = places[0]
-    before = texts[path][: match.start()]
-    after = texts[path][match.end() :]
+    text = match.string
+    mistaken = text[: match.start()] + mutation.new.strip() + text[match.end() :]
     while True:
-        put(path, before + mutation.new.strip() + after)
+        put(path, mistaken)
         without = (f"--deselect=tests/{name}" for name in left_out)
         try:
             code, said = ran(house, mutation.tests, "-x", *without)
         finally:
-            put(path, texts[path])
+            put(path, text)
         if code in (PASSED, NONE):
             return "survived", ""
         if code != FAILED:
@@ -132,6 +137,11 @@ def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, s
             return "caught", name or said.strip().splitlines()[-1]
         print(f"left out, it fails without a mistake, too: {name}", flush=True)
         left_out.add(name)
+
+
+def is_wanted(row: Mutation, words: Sequence[str]) -> bool:
+    """Whether its words have one of these, if there are any."""
+    return not words or any(word in row.what for word in words)
 
 
 def main(
@@ -147,10 +157,8 @@ def main(
         "--list", action="store_true", help="name the rows, run nothing"
     )
     given = parser.parse_args(arguments)
-    chosen = table() if rows is None else rows
-    chosen = [
-        m for m in chosen if not given.only or any(w in m.what for w in given.only)
-    ]
+    every = table() if rows is None else rows
+    chosen = [row for row in every if is_wanted(row, given.only)]
     if given.list:
         print(*(mutation.what for mutation in chosen), sep="\n")
         return 0

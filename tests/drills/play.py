@@ -223,7 +223,8 @@ def play(stage: Stage, sessions: int) -> Sequence[Lesson]:
     taught = []
     for number in range(sessions):
         stage.day += datetime.timedelta(days=1)
-        if number % max(1, sessions // len(STAGES)) == 0:
+        each_stage = max(1, sessions // len(STAGES))
+        if number % each_stage == 0:
             word = STAGES[min(number * len(STAGES) // sessions, len(STAGES) - 1)]
             (stage.root / "INTENT.md").write_text(f"# Intent\n\nStage: {word}\n")
         said = []
@@ -245,34 +246,33 @@ def play(stage: Stage, sessions: int) -> Sequence[Lesson]:
 
 def faults(stage: Stage, taught: Sequence[Lesson]) -> list[str]:
     """What is wrong at the end, a line each."""
-    live = [
-        entry
+    texts = [
+        entry.body.lower()
         for _, entry in stage.entries(archived=False)
         if entry.status != "retired" and entry.kind != "episode"
     ]
-    texts = [entry.body.lower() for entry in live]
-    lost = [
-        lesson.text
-        for lesson in taught
-        if not any(_has_all(text, lesson.words) for text in texts)
-    ]
+    lost = [lesson.text for lesson in taught if not _is_live(lesson, texts)]
     whole = "\0".join(texts)
     kept = [idle for idle in IDLE if idle.lower().strip(".!?") in whole]
     twice = _archived_twice(stage)
+    alive = len(taught) - len(lost)
     print(
-        f"{len(taught) - len(lost)} of {len(taught)} lessons live, {len(kept)} idle turns"
-        f" kept, {len(twice)} archive blocks twice, {len(live)} live entries"
+        f"{alive} of {len(taught)} lessons live, {len(kept)} idle turns"
+        f" kept, {len(twice)} archive blocks twice, {len(texts)} live entries"
     )
     for text in lost:
         print(f"  not live: {text}")
-    wrong = [f"kept: {text}" for text in kept] + [f"twice: {text}" for text in twice]
-    if len(taught) - len(lost) < ENOUGH * len(taught):
+    wrong = [f"kept: {text}" for text in kept]
+    wrong += [f"twice: {text}" for text in twice]
+    if alive < ENOUGH * len(taught):
         wrong.append(f"{len(lost)} lessons of {len(taught)} are not live")
     return wrong
 
 
-def _has_all(text: str, words: str) -> bool:
-    return all(word in text for word in words.lower().split())
+def _is_live(lesson: Lesson, texts: Sequence[str]) -> bool:
+    """Whether one of the texts has all words of the lesson."""
+    words = lesson.words.lower().split()
+    return any(all(word in text for word in words) for text in texts)
 
 
 def _archived_twice(stage: Stage) -> list[str]:

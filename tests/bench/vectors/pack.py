@@ -1,4 +1,7 @@
-"""Quantise a trained table to 4 bits a value: `python pack.py TABLE.npz OUT.sqlite`."""
+"""Quantise a trained table to 4 bits a value: `python pack.py TABLE.npz OUT.sqlite`.
+
+A table that was packed already (`.sqlite`) is written anew as it is.
+"""
 
 import sqlite3
 import sys
@@ -45,8 +48,7 @@ def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def read_table(path: Path) -> tuple[list[str], np.ndarray]:
     """(pieces, vectors) of a table that was packed; a rare piece is about 1 long."""
-    with closing(sqlite3.connect(path)) as db:
-        rows = db.execute("SELECT piece, weight, vector FROM pieces").fetchall()
+    rows = rows_of(path)
     weights = np.array([weight for _, weight, _ in rows], np.float32)
     data = b"".join(unpacked(vector) for _, _, vector in rows)
     table = np.frombuffer(data, np.int8).reshape(len(rows), DIM) * weights[:, None]
@@ -54,44 +56,60 @@ def read_table(path: Path) -> tuple[list[str], np.ndarray]:
     return [piece for piece, _, _ in rows], (table / scale).astype(np.float32)
 
 
-def main() -> None:
-    """Write the pieces that a text of the training has, and MARK."""
-    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+def packed(source: Path) -> list[tuple[str, int, bytes]]:
+    """(piece, weight, vector) of the pieces that a text of the training has."""
     with np.load(source) as file:
         data = {name: file[name] for name in ("table", "pieces", "counts")}
     used = [
-        i
-        for i, (piece, count) in enumerate(
+        place
+        for place, (piece, count) in enumerate(
             zip(data["pieces"], data["counts"], strict=True)
         )
         if count > 0 and piece != MARK and len(piece) <= LONGEST_PIECE
     ]
     table = data["table"][used].astype(np.float32)
-    pieces = [str(data["pieces"][i]) for i in used]
     values, steps = quantised(table)
     heaviest = np.percentile(np.linalg.norm(table, axis=1), HEAVIEST)
-    weights = np.maximum(1, np.rint(steps * (MOST_WEIGHT * SCALE / heaviest))).astype(
-        int
-    )
+    scaled = np.rint(steps * (MOST_WEIGHT * SCALE / heaviest))
+    weights = np.clip(scaled, 1, MOST_WEIGHT).astype(int)
     nibbles = (values + ZERO).astype(np.uint8)
-    packed = (nibbles[:, : DIM // 2] << 4) | nibbles[:, DIM // 2 :]
-    rows = sorted(
-        (piece, int(weight), row.tobytes())
-        for piece, weight, row in zip(pieces, weights, packed, strict=True)
-    )
+    vectors = (nibbles[:, : DIM // 2] << 4) | nibbles[:, DIM // 2 :]
+    return [
+        (str(data["pieces"][place]), int(weight), vector.tobytes())
+        for place, weight, vector in zip(used, weights, vectors, strict=True)
+    ]
+
+
+def rows_of(table: Path) -> list[tuple[str, int, bytes]]:
+    """(piece, weight, vector) of a table that was written."""
+    with closing(sqlite3.connect(table)) as db:
+        return db.execute("SELECT piece, weight, vector FROM pieces").fetchall()
+
+
+def write(rows: list[tuple[str, int, bytes]], out: Path) -> None:
+    """The file that ships: the rows, and beside them what they are."""
+    rows = sorted(rows)
     out.unlink(missing_ok=True)
-    db = sqlite3.connect(out)
-    db.execute("PRAGMA page_size = 4096")
-    db.execute("PRAGMA journal_mode = OFF")
-    columns = "piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB"
-    db.execute(f"CREATE TABLE pieces ({columns}) WITHOUT ROWID")
-    db.execute("CREATE TABLE about (model TEXT, digest TEXT)")
-    db.executemany("INSERT INTO pieces VALUES (?, ?, ?)", rows)
-    db.execute("INSERT INTO about VALUES (?, ?)", (MODEL, digest_of(rows)))
-    db.commit()
-    db.execute("VACUUM")
-    db.close()
+    with closing(sqlite3.connect(out)) as db:
+        db.execute("PRAGMA page_size = 4096")
+        db.execute("PRAGMA journal_mode = OFF")
+        columns = "piece TEXT PRIMARY KEY, weight INTEGER, vector BLOB"
+        db.execute(f"CREATE TABLE pieces ({columns}) WITHOUT ROWID")
+        db.execute("CREATE TABLE about (model TEXT, digest TEXT, pieces TEXT)")
+        db.executemany("INSERT INTO pieces VALUES (?, ?, ?)", rows)
+        names = "\n".join(piece for piece, _, _ in rows)
+        db.execute(
+            "INSERT INTO about VALUES (?, ?, ?)", (MODEL, digest_of(rows), names)
+        )
+        db.commit()
+        db.execute("VACUUM")
     print(f"{len(rows)} pieces, {out.stat().st_size / 1e6:.2f} MB")
+
+
+def main() -> None:
+    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    is_packed = source.suffix == ".sqlite"
+    write(rows_of(source) if is_packed else packed(source), out)
 
 
 if __name__ == "__main__":

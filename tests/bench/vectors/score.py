@@ -12,6 +12,7 @@ import re
 import sqlite3
 import sys
 from collections import Counter, defaultdict
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,15 @@ import numpy as np
 
 from memcli.memory.words import word_forms
 from tests.bench.vectors.pack import read_table
+from tests.bench.vectors.texts import SCRIPTS
 from tests.bench.vectors.train import is_held, records, sentences
 from tests.bench.vectors.vocabulary import cut
 
+ASKED = ("zh", "ja", "ko", "de", "es", "fr", "pt", "ru")
 POOL = 600
+LEAST_ASKED = 30
+PLACES = 10
+MOST_TEXT = 1500  # characters of a section
 MOST_DOCS = 2000
 MOST_ASKED = 400
 LEAST = 25  # bytes of a first sentence that is asked for
@@ -74,64 +80,59 @@ def across(table: Table, mined: Path, sources: list[str]) -> None:
     """Print the share of first places for each language and source."""
     held: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in records(mined):
-        if (
-            record["source"] in sources
-            and record["kind"] == "section"
-            and is_held(record)
-        ):
+        is_section = record["source"] in sources and record["kind"] == "section"
+        if is_section and is_held(record):
             held[record["source"]].append(record["texts"])
-    for source, found in held.items():
-        dice = random.Random(1)
-        dice.shuffle(found)
-        line = []
-        for language in ("zh", "ja", "ko", "de", "es", "fr", "pt", "ru"):
-            asked = []
-            for texts in found:
-                if (
-                    language in texts
-                    and "en" in texts
-                    and texts[language][1]
-                    and texts["en"][1]
-                ):
-                    first = sentences(texts[language][1])[0]
-                    if translated(first, " ".join(texts["en"][1]), language):
-                        asked.append((first, texts["en"]))
-            pool = {
-                f"{title}\n{' '.join(body)[:1500]}": None for _, (title, body) in asked
-            }
-            targets = list(pool)[:POOL]
-            others = [
-                f"{t['en'][0]}\n{' '.join(t['en'][1])[:1500]}"
-                for t in found
-                if "en" in t and t["en"][1]
-            ]
-            candidates = list(dict.fromkeys([*targets, *others]))[:POOL]
-            place = {text: i for i, text in enumerate(candidates)}
-            queries = []
-            for first, (title, body) in asked:
-                key = f"{title}\n{' '.join(body)[:1500]}"
-                if key in place:
-                    queries.append((first, place[key]))
-            if len(queries) < 30:
-                line.append(f"{language} -")
-                continue
-            documents = table.embed(candidates)
-            near = table.embed([q for q, _ in queries], idfs(candidates)) @ documents.T
-            right = np.array([target for _, target in queries])
-            hits = (near.argmax(1) == right).mean()
-            plain = table.embed([q for q, _ in queries]) @ documents.T
-            flat = (plain.argmax(1) == right).mean()
-            line.append(
-                f"{language} {100 * hits:.0f}/{100 * flat:.0f} ({len(queries)})"
-            )
+    for source, sections in held.items():
+        random.Random(1).shuffle(sections)
+        line = [f"{name} {first_places(table, sections, name)}" for name in ASKED]
         print(f"{source:16}", " | ".join(line), flush=True)
+
+
+def first_places(table: Table, sections: list[dict[str, Any]], language: str) -> str:
+    """The percentage with and without the weights of rare words, and of how many."""
+    english = {
+        place: whole(texts["en"])
+        for place, texts in enumerate(sections)
+        if "en" in texts and texts["en"][1]
+    }
+    asked = {}
+    for place, text in english.items():
+        body = sections[place].get(language, ["", []])[1]
+        first = sentences(body)[0] if body else ""
+        if translated(first, text, language):
+            asked[place] = first
+    # The sections that are asked for come first into the pool.
+    order = [*asked, *(place for place in english if place not in asked)]
+    pool = list(dict.fromkeys(english[place] for place in order))[:POOL]
+    place_of = {text: place for place, text in enumerate(pool)}
+    queries = [
+        (first, place_of[english[place]])
+        for place, first in asked.items()
+        if english[place] in place_of
+    ]
+    if len(queries) < LEAST_ASKED:
+        return "-"
+    documents = table.embed(pool)
+    right = np.array([target for _, target in queries])
+    shares = []
+    for weights in (idfs(pool), None):
+        near = table.embed([first for first, _ in queries], weights) @ documents.T
+        shares.append(f"{100 * (near.argmax(1) == right).mean():.0f}")
+    return f"{'/'.join(shares)} ({len(queries)})"
+
+
+def whole(section: list[Any]) -> str:
+    """The title and the beginning of the text of a section."""
+    title, body = section
+    return f"{title}\n{' '.join(body)[:MOST_TEXT]}"
 
 
 def translated(first: str, english: str, language: str) -> bool:
     """Whether a first sentence is in another language than English, and long enough."""
     if len(first.encode()) < LEAST:
         return False
-    if language in ("ja", "zh", "ko", "ru"):
+    if language in SCRIPTS:
         odd = len(re.findall(r"[^\W\d_a-zA-Z]", first))
         return odd * 2 > len(re.findall(r"[^\W\d_]", first))
     words = {word.lower() for word in re.findall(r"[^\W\d_]+", first)}
@@ -165,10 +166,10 @@ def english(table: Table, mined: Path) -> None:
         if record["kind"] != "section":
             found[f"{record['source']} {record['kind']}"].append(tuple(texts))
         elif texts[0] and texts[1]:
-            text = " ".join(texts[1])[:1500]
+            text = " ".join(texts[1])[:MOST_TEXT]
             found[f"{record['source']} heading"].append((texts[0], text))
     for name, pairs in found.items():
-        if len(pairs) < 30:
+        if len(pairs) < LEAST_ASKED:
             continue
         random.Random(1).shuffle(pairs)
         docs = [
@@ -192,35 +193,50 @@ def questions(
     scores: dict[str, list[float]] = defaultdict(list)
     for group, docs in groups.items():
         texts = [f"{doc['title']}\n{doc['text']}" for doc in docs]
-        idf = idfs(texts)
-        vectors = table.embed(texts)
-        db = sqlite3.connect(":memory:")
+        names = [doc["id"] for doc in docs]
+        queries = [query["query"] for query in asked[group]]
+        near = table.embed(queries, idfs(texts)) @ table.embed(texts).T
+        by_words = bm25(texts, queries)
+        for query, alone, lexical in zip(asked[group], near, by_words, strict=True):
+            both = shares(alone) / 2 + shares(lexical) / 2
+            relevant = set(query["relevant"])
+            for way, values in (("alone", alone), ("bm25", lexical), ("both", both)):
+                ranked = [names[place] for place in np.argsort(-values)[:PLACES]]
+                scores[way].append(ndcg(ranked, relevant))
+    means = {
+        way: round(100 * float(np.mean(found)), 1) for way, found in scores.items()
+    }
+    print(f"{name:28}", means, flush=True)
+
+
+def shares(values: np.ndarray) -> np.ndarray:
+    """The values as shares of the greatest."""
+    return values / max(values.max(), 1e-9)
+
+
+def bm25(texts: list[str], queries: list[str]) -> np.ndarray:
+    """A row for each query: how well each text matches any of its words."""
+    found = np.zeros((len(queries), len(texts)))
+    with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE f USING fts5(t, tokenize='porter unicode61')")
         db.executemany("INSERT INTO f (rowid, t) VALUES (?, ?)", enumerate(texts))
-        queries = asked[group]
-        near = table.embed([query["query"] for query in queries], idf) @ vectors.T
-        for query, row in zip(queries, near, strict=True):
-            words = re.findall(r"\w+", query["query"]) or ["-"]
+        for row, query in zip(found, queries, strict=True):
+            words = re.findall(r"\w+", query) or ["-"]
             match = " OR ".join(f'"{word}"' for word in words)
-            bm25 = np.zeros(len(docs))
-            for rowid, rank in db.execute(
-                "SELECT rowid, -rank FROM f WHERE f MATCH ?", (match,)
-            ):
-                bm25[rowid] = rank
-            both = row / max(row.max(), 1e-9) / 2 + bm25 / max(bm25.max(), 1e-9) / 2
-            for way, values in (("alone", row), ("bm25", bm25), ("both", both)):
-                got = [docs[i]["id"] for i in np.argsort(-values)[:10]]
-                relevant = set(query["relevant"])
-                gain = sum(
-                    1 / math.log2(i + 2) for i, own in enumerate(got) if own in relevant
-                )
-                best = sum(1 / math.log2(i + 2) for i in range(min(10, len(relevant))))
-                scores[way].append(gain / best if best else 0.0)
-    print(
-        f"{name:28}",
-        {way: round(100 * float(np.mean(v)), 1) for way, v in scores.items()},
-        flush=True,
+            select = "SELECT rowid, -rank FROM f WHERE f MATCH ?"
+            for place, rank in db.execute(select, (match,)):
+                row[place] = rank
+    return found
+
+
+def ndcg(ranked: list[str], relevant: set[str]) -> float:
+    """The discounted gain of the first places, as a share of what it could be."""
+    gains = [1 / math.log2(place + 2) for place in range(PLACES)]
+    gain = sum(
+        gain for gain, name in zip(gains, ranked, strict=False) if name in relevant
     )
+    best = sum(gains[: len(relevant)])
+    return gain / best if best else 0.0
 
 
 def main() -> None:

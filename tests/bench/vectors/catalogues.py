@@ -1,0 +1,298 @@
+"""Readers of catalogues of messages: texts of programs by key and language."""
+
+import ast
+import gettext
+import io
+import json
+import re
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.bench.vectors.texts import (
+    Record,
+    Texts,
+    inner,
+    language,
+    messages,
+    opened,
+)
+
+PAK_VERSION = 5
+GZIP = b"\x1f\x8b"
+CATALOGUE = re.compile(r"([\w-]+)/LC_MESSAGES/([\w.-]+)\.[mp]o|cups_(\w+)\.po")
+
+
+def read_mo(data: bytes) -> dict[str, str]:
+    """The messages of a compiled catalogue by the English text."""
+    parsed = gettext.GNUTranslations(io.BytesIO(data))._catalog  # type: ignore[attr-defined]
+    found = {}
+    for key, text in parsed.items():
+        name = key[0] if isinstance(key, tuple) else key
+        if name and isinstance(text, str):
+            found[name] = text
+    return found
+
+
+def read_po(data: bytes) -> dict[str, str]:
+    """The messages of a catalogue by the English text; fuzzy ones are left out."""
+    found = {}
+    for block in re.split(r"\n\s*\n", data.decode("utf-8", "replace")):
+        if "#, fuzzy" in block or "#~" in block:
+            continue
+        parts: dict[str, str] = {}
+        now = ""
+        for line in block.splitlines():
+            if head := re.match(r'(msgctxt|msgid|msgstr)(?:\[0\])? (".*")\s*$', line):
+                now = head[1]
+                parts[now] = unquote(head[2])
+            elif line.startswith('"') and now:
+                parts[now] += unquote(line)
+            else:
+                now = ""
+        if parts.get("msgid") and parts.get("msgstr"):
+            found[parts["msgid"]] = parts["msgstr"]
+    return found
+
+
+def unquote(text: str) -> str:
+    try:
+        return str(ast.literal_eval(text.strip()))
+    except (SyntaxError, ValueError):
+        return ""
+
+
+def read_properties(data: bytes) -> dict[str, str]:
+    """The values of a Java properties file."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    text = re.sub(r"\\\r?\n\s*", "", text)
+    found = {}
+    for line in text.splitlines():
+        if pair := re.match(r"\s*([^#!\s=:][^=:\s]*)\s*[=:]\s*(.+)", line):
+            found[pair[1]] = re.sub(
+                r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), pair[2]
+            ).replace("''", "'")
+    return found
+
+
+def read_ftl(data: bytes) -> dict[str, str]:
+    """The messages and attributes of a Fluent file, without its selectors."""
+    found: dict[str, str] = {}
+    name = key = ""
+    for line in data.decode("utf-8", "replace").splitlines():
+        if head := re.match(r"(-?[a-zA-Z][\w-]*)\s*=\s*(.*)", line):
+            name = key = head[1]
+            found[key] = head[2]
+        elif attribute := re.match(r"\s+\.([\w-]+)\s*=\s*(.*)", line):
+            key = f"{name}.{attribute[1]}"
+            found[key] = attribute[2]
+        elif line.startswith(" ") and key:
+            found[key] += " " + line.strip()
+        else:
+            key = ""
+    return {
+        key: re.sub(r"\{[^{}]*\}", " ", text)
+        for key, text in found.items()
+        if "->" not in text and not key.endswith("key")
+    }
+
+
+def read_json(data: bytes) -> dict[str, str]:
+    """The texts of a JSON file by their path."""
+    found: dict[str, str] = {}
+
+    def walk(value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(inner, f"{path}.{key}")
+        elif isinstance(value, str) and "[%" not in value:
+            found[path] = value
+
+    walk(json.loads(data), "")
+    return found
+
+
+def read_js(data: bytes) -> dict[str, str]:
+    """The texts that a script gives to names and keys."""
+    pattern = r"""(?:var\s+|^\s*)["']?([\w.$-]+)["']?\s*[=:]\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
+    text = data.decode("utf-8", "replace")
+    return {m[1]: m[2] or m[3] or "" for m in re.finditer(pattern, text, re.M)}
+
+
+def read_pak(data: bytes) -> dict[int, str]:
+    """The texts of a file of resources: a table of (number, place), then the data."""
+    version, _, count, _ = struct.unpack_from("<IIHH", data)
+    if version != PAK_VERSION:
+        return {}
+    table = [struct.unpack_from("<HI", data, 12 + 6 * i) for i in range(count + 1)]
+    found = {}
+    for place, (number, start) in enumerate(table[:-1]):
+        content = data[start : table[place + 1][1]]
+        if content.startswith(GZIP):
+            continue
+        text = content.decode("utf-8", "replace")
+        if "<" not in text and "function" not in text:
+            found[number] = text.replace("\n", " ")
+    return found
+
+
+def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
+    """Catalogues by domain; what is written is preferred to what is compiled."""
+    domains: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    for path in paths:
+        files = dict(opened(path, "*/LC_MESSAGES/*.po */LC_MESSAGES/*.mo */cups_*.po"))
+        for name, data in files.items():
+            is_compiled = name.endswith(".mo")
+            if is_compiled and name[:-3] + ".po" in files:
+                continue
+            where = CATALOGUE.search(name)
+            assert where is not None
+            tongue = language(where[1] or where[3])
+            if tongue in ("", "en"):
+                continue
+            domain = re.sub(r"-?[a-z]{2}_[A-Z]{2}$", "", where[2] or "cups")
+            read = read_mo if is_compiled else read_po
+            for key, text in read(data).items():
+                english = key.partition("\x04")[2] or key
+                domains[domain][key] |= {"en": english, tongue: text}
+    for domain, catalogue in domains.items():
+        yield from messages(domain, catalogue)
+
+
+def by_key(
+    read: Callable[[bytes], dict[str, str]], pattern: str, only: str, within: str = ""
+) -> Callable[[list[Path]], Iterator[Record]]:
+    """A reader of files a language; `pattern` has its name, and the file's without it."""
+
+    def records(paths: list[Path]) -> Iterator[Record]:
+        files: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+        for path in paths:
+            for name, data in opened(path, within or only):
+                found = inner(name, data, only) if within else iter([(name, data)])
+                for inside, content in found:
+                    where = re.search(
+                        pattern, f"{path.name}//{Path(name).name}//{inside}"
+                    )
+                    if where is None:
+                        continue
+                    tongue = language(where["language"] or "en")
+                    if not tongue:
+                        continue
+                    file = where.groupdict().get("file") or ""
+                    for key, text in read(content).items():
+                        files[file][key].setdefault(tongue, text)
+        for file, catalogue in files.items():
+            yield from messages(file or "all", catalogue)
+
+    return records
+
+
+def typescript(paths: list[Path]) -> Iterator[Record]:
+    """What the compiler says; its English stands in the program."""
+    catalogue: Texts = defaultdict(dict)
+    for name, data in opened(
+        paths[0], "*/lib/*/diagnosticMessages.generated.json */lib/typescript.js"
+    ):
+        if name.endswith(".js"):
+            pattern = r'diag\(\d+, \d+ /\* \w+ \*/, "([^"]+)", "((?:[^"\\]|\\.)*)"'
+            for key, text in re.findall(pattern, data.decode()):
+                catalogue["." + key]["en"] = text
+        elif tongue := language(name.split("/")[-2]):
+            for key, text in read_json(data).items():
+                catalogue[key][tongue] = text
+    yield from messages("diagnostics", catalogue)
+
+
+def vscode(paths: list[Path]) -> Iterator[Record]:
+    """The editor's messages by number, and those of its extensions by the English text."""
+    main: Texts = defaultdict(dict)
+    bundles: Texts = defaultdict(dict)
+    for path in paths:
+        pack = re.search(r"language-pack-([a-z-]+?)-\d", path.name)
+        if pack is None:
+            for _, data in opened(path, "*.js"):
+                for number, text in vscode_english(data):
+                    main[number]["en"] = text
+            continue
+        tongue = language(pack[1])
+        for name, data in opened(path, "*/main.i18n.json.js */extensions/*.json"):
+            if name.endswith(".js"):
+                for number, text in vscode_list(data):
+                    main[number][tongue] = text
+            else:
+                for key, texts in vscode_extension(name, tongue, data):
+                    bundles[key] |= texts
+    yield from messages("editor", main)
+    yield from messages("extensions", bundles)
+
+
+def vscode_english(data: bytes) -> Iterator[tuple[str, str]]:
+    """(number, text) of the messages in the program."""
+    pattern = r"""localize2?\((\d+), *(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
+    text = data.decode("utf-8", "replace")
+    for number, double, single in re.findall(pattern, text):
+        yield number, (double or single).replace("\\", "")
+
+
+def vscode_list(data: bytes) -> Iterator[tuple[str, str]]:
+    """(number, text) of the messages of a language: a list, an item a line."""
+    body = data.decode().partition("[")[2].rpartition("]")[0]
+    lines = [line.strip().rstrip(",") for line in body.splitlines()]
+    for number, line in enumerate(filter(None, lines)):
+        if line.startswith('"'):
+            yield str(number), json.loads(line)
+
+
+def vscode_extension(
+    name: str, tongue: str, data: bytes
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """(key, texts by language) of an extension; the key of most is the English."""
+    contents = json.loads(data)["contents"]
+    for key, text in contents.get("bundle", {}).items():
+        is_noted = isinstance(text, list)
+        english = key.split("/")[0] if is_noted else key
+        yield key, {"en": english, tongue: "" if is_noted else text}
+    for key, text in contents.get("package", {}).items():
+        yield f"{name}:{key}", {tongue: text}
+
+
+def annotations(paths: list[Path]) -> Iterator[Record]:
+    """What the characters of Unicode show, in words of each language."""
+    catalogue: Texts = defaultdict(dict)
+    for name, data in opened(
+        paths[0], "*/annotations/*.xml */annotationsDerived/*.xml"
+    ):
+        if tongue := language(Path(name).stem):
+            for sign, text in re.findall(
+                r'<annotation cp="([^"]+)">([^<]+)', data.decode()
+            ):
+                catalogue[sign][tongue] = text.replace("|", " ")
+    yield from messages("annotations", catalogue)
+
+
+def chromium(paths: list[Path]) -> Iterator[Record]:
+    """The browser's messages by number."""
+    catalogue: Texts = defaultdict(dict)
+    for name, data in opened(paths[0], "*/locales/*.pak"):
+        if tongue := language(Path(name).stem):
+            for number, text in read_pak(data).items():
+                catalogue[str(number)][tongue] = text
+    yield from messages("browser", catalogue)
+
+
+def home_assistant_frontend(paths: list[Path]) -> Iterator[Record]:
+    """The texts of the pages of the program, a file a part and language."""
+    files: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    for name, data in opened(paths[0], "*/static/translations/*.json"):
+        where = re.search(r"translations/(.*?)([\w]{2}(?:-\w+)?)-[0-9a-f]{32}", name)
+        tongue = language(where[2]) if where else ""
+        if where and tongue:
+            for key, text in read_json(data).items():
+                files[where[1]][key].setdefault(tongue, text)
+    for file, catalogue in files.items():
+        yield from messages(file or "all", catalogue)
