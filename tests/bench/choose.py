@@ -17,6 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
 
 FOLDS: Final = 4
+HELPS = 0.2  # points that a number must bring a set
 STEPS: Final = (0.6, 1.6)  # what a number is tried times
 SEED: Final = 7
 OFF: Final[Mapping[str, float]] = {
@@ -281,26 +283,19 @@ def losses(bench: Bench, until: float) -> None:
             return
         numbers = {each: getattr(weights, each) for each in OFF} | {name: value}
         got = bench.scores(numbers)
-        row = list[float]()
-        for of in sets:
-            kept = [
-                at for at, (*_, question) in enumerate(bench.asked) if question.of == of
-            ]
-            both = [
-                usual[at].reciprocal
-                + usual[at].recall
-                - got[at].reciprocal
-                - got[at].recall
-                for at in kept
-            ]
-            row.append(50 * sum(both) / len(both))
-        helped = sum(lost > 0.2 for lost in row)
-        print(
-            f"{name:16}"
-            + "".join(f"{lost:12.1f}" for lost in row)
-            + f"   {helped} sets",
-            flush=True,
-        )
+        before, after = points(bench, usual), points(bench, got)
+        row = [before[each] - after[each] for each in sets]
+        helped = sum(lost > HELPS for lost in row)
+        figures = "".join(f"{lost:12.1f}" for lost in row)
+        print(f"{name:16}{figures}   {helped} sets", flush=True)
+
+
+def points(bench: Bench, scores: Sequence[Score]) -> dict[str, float]:
+    """The mean of recall and 1/rank of each set, in points."""
+    return {
+        name: 50 * fmean(each.reciprocal + each.recall for each in group)
+        for name, group in by_set(bench, scores).items()
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

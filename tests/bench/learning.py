@@ -355,6 +355,11 @@ def report(results: Sequence[Outcome]) -> None:
         print(f"{title}, {len(group)} sessions:")
         for name, figure in FIGURES.items():
             print("  " + told(name, group, figure))
+    report_rest(results)
+
+
+def report_rest(results: Sequence[Outcome]) -> None:
+    """Print how many episodes there are, and what failed."""
     episodes = sum(result.episodes for result in results)
     quiet = sum(result.episodes for result in results if not result.session["teaches"])
     print(f"episodes: {episodes}, {quiet} of them of sessions that teach nothing")

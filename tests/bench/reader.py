@@ -6,7 +6,8 @@ OUT/ID.jsonl, one JSON value for each call, and the next run replays them throug
 scripted provider and scores what is learned."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
@@ -57,18 +58,20 @@ def replayed(
         targets=targets,
     )
     outcome = placement.plan(found.drafts, context, [])
-    files = [parse(text, name) for name, text in outcome.texts.items()]
-    entries = [
-        entry for file in files for entry in file.entries if entry.kind != "episode"
-    ]
-    norms = [
-        text
-        for name, text in outcome.texts.items()
-        if name.endswith("institutional.md")
-    ]
-    rows = [row for text in norms for row in text.splitlines() if row.startswith("- ")]
-    said = [(entry.title, entry.body) for entry in entries]
-    return [*said, *((row, row) for row in rows)], outcome
+    lessons_left = chain.from_iterable(map(left_in, outcome.texts.items()))
+    return list(lessons_left), outcome
+
+
+def left_in(file: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """The lessons (title, body) in a file (name, text): entries, and lines of norms."""
+    name, text = file
+    for entry in parse(text, name).entries:
+        if entry.kind != "episode":
+            yield entry.title, entry.body
+    if name.endswith("institutional.md"):
+        for row in text.splitlines():
+            if row.startswith("- "):
+                yield row, row
 
 
 def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -> None:

@@ -71,24 +71,22 @@ def main() -> None:
         "has a clear lesson": lambda label: label["weight"] == "clear",
     }
     for name, counts in questions.items():
-        verdicts = [
-            [
-                any(label["session"] == session and counts(label) for label in labels)
-                for session in twice
-            ]
-            for labels in (first, second)
-        ]
-        found = kappa(*verdicts)
+        mine = {label["session"] for label in first if counts(label)}
+        theirs = {label["session"] for label in second if counts(label)}
+        found = kappa(
+            [session in mine for session in twice],
+            [session in theirs for session in twice],
+        )
         print(
             f"{name}: alike in {found.alike} of {found.sessions} sessions,"
             f" kappa {found.kappa:.2f}"
         )
     for weight in ("clear", "arguable"):
-        mine = [label for label in first if label["weight"] == weight]
-        theirs = [label for label in second if label["weight"] == weight]
+        ours = [label for label in first if label["weight"] == weight]
+        others = [label for label in second if label["weight"] == weight]
         print(
-            f"{weight}: {met(mine, second)} of {len(mine)} of the first reader's"
-            f" labels are met by the second, {met(theirs, first)} of {len(theirs)}"
+            f"{weight}: {met(ours, second)} of {len(ours)} of the first reader's"
+            f" labels are met by the second, {met(others, first)} of {len(others)}"
             " the other way"
         )
 

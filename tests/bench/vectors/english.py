@@ -86,6 +86,16 @@ def docstrings(paths: list[Path]) -> Iterator[Record]:
                     yield from docstring_pairs(f"{package}/{name}", node)
 
 
+def names_in(node: ast.AST) -> Iterator[str]:
+    """The names of variables, attributes and arguments."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(id="self" | "cls") | ast.arg(arg="self" | "cls"):
+                continue
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+
+
 def docstring_pairs(
     document: str, node: ast.FunctionDef | ast.ClassDef
 ) -> Iterator[Record]:
@@ -96,17 +106,9 @@ def docstring_pairs(
     first, _, more = said[0].partition(". ")
     if len(first) < LEAST_SAID or not first.isascii():
         return
-    names = [node.name]
-    for inner_node in ast.walk(node):
-        if isinstance(inner_node, ast.Name):
-            names.append(inner_node.id)
-        elif isinstance(inner_node, ast.Attribute):
-            names.append(inner_node.attr)
-        elif isinstance(inner_node, ast.arg):
-            names.append(inner_node.arg)
-    distinct = [name for name in dict.fromkeys(names) if name not in ("self", "cls")]
+    names = list(dict.fromkeys([node.name, *names_in(node)]))
     key = f"{node.name}:{node.lineno}"
-    yield pair(document, key, "code", first, " ".join(distinct[:MOST_NAMES]))
+    yield pair(document, key, "code", first, " ".join(names[:MOST_NAMES]))
     rest = plain(" ".join([more, *said[1:]]))
     if len(rest) > LEAST_SAID:
         yield pair(document, key, "docstring", first, f"{node.name}: {rest}")
