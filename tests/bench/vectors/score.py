@@ -96,30 +96,31 @@ def first_places(table: Table, sections: list[dict[str, Any]], language: str) ->
         for place, texts in enumerate(sections)
         if "en" in texts and texts["en"][1]
     }
-    asked = {}
-    for place, text in english.items():
-        body = sections[place].get(language, ["", []])[1]
-        first = sentences(body)[0] if body else ""
-        if translated(first, text, language):
-            asked[place] = first
+    asked = {
+        place: first
+        for place, text in english.items()
+        if (first := asked_for(sections[place], language, text))
+    }
     # The sections that are asked for come first into the pool.
     order = [*asked, *(place for place in english if place not in asked)]
     pool = list(dict.fromkeys(english[place] for place in order))[:POOL]
-    place_of = {text: place for place, text in enumerate(pool)}
-    queries = [
-        (first, place_of[english[place]])
-        for place, first in asked.items()
-        if english[place] in place_of
-    ]
+    queries = [place for place in asked if english[place] in pool]
     if len(queries) < LEAST_ASKED:
         return "-"
+    right = np.array([pool.index(english[place]) for place in queries])
     documents = table.embed(pool)
-    right = np.array([target for _, target in queries])
-    shares = []
+    shares_right = []
     for weights in (idfs(pool), None):
-        near = table.embed([first for first, _ in queries], weights) @ documents.T
-        shares.append(f"{100 * (near.argmax(1) == right).mean():.0f}")
-    return f"{'/'.join(shares)} ({len(queries)})"
+        near = table.embed([asked[place] for place in queries], weights) @ documents.T
+        shares_right.append(f"{100 * (near.argmax(1) == right).mean():.0f}")
+    return f"{'/'.join(shares_right)} ({len(queries)})"
+
+
+def asked_for(texts: dict[str, Any], language: str, english: str) -> str:
+    """The first sentence of a section in a language, if it is a translation."""
+    body = texts[language][1] if language in texts else []
+    first = sentences(body)[0] if body else ""
+    return first if translated(first, english, language) else ""
 
 
 def whole(section: list[Any]) -> str:
@@ -159,28 +160,33 @@ def question_set(table: Table, folder: Path) -> None:
 def english(table: Table, mined: Path) -> None:
     """Score pairs and headings of held-out English: the first finds the second."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for record in records(mined):
-        texts = record["texts"].get("en")
-        if not texts or record["kind"] == "message" or not is_held(record):
+    for record in filter(is_held, records(mined)):
+        kind, texts = record["kind"], record["texts"].get("en")
+        if not texts or kind == "message":
             continue
-        if record["kind"] != "section":
-            found[f"{record['source']} {record['kind']}"].append(tuple(texts))
-        elif texts[0] and texts[1]:
-            text = " ".join(texts[1])[:MOST_TEXT]
-            found[f"{record['source']} heading"].append((texts[0], text))
+        first, second = texts
+        if kind == "section":
+            kind, second = "heading", " ".join(second)[:MOST_TEXT]
+        if first and second:
+            found[f"{record['source']} {kind}"].append((first, second))
     for name, pairs in found.items():
-        if len(pairs) < LEAST_ASKED:
-            continue
-        random.Random(1).shuffle(pairs)
-        docs = [
-            {"id": str(number), "title": "", "text": second}
-            for number, (_, second) in enumerate(pairs[:MOST_DOCS])
-        ]
-        asked = [
-            {"query": first, "relevant": [str(number)]}
-            for number, (first, _) in enumerate(pairs[:MOST_ASKED])
-        ]
-        questions(table, name, {"": docs}, {"": asked})
+        if len(pairs) >= LEAST_ASKED:
+            random.Random(1).shuffle(pairs)
+            questions(table, name, {"": documents_of(pairs)}, {"": questions_of(pairs)})
+
+
+def documents_of(pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [
+        {"id": str(number), "title": "", "text": second}
+        for number, (_, second) in enumerate(pairs[:MOST_DOCS])
+    ]
+
+
+def questions_of(pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [
+        {"query": first, "relevant": [str(number)]}
+        for number, (first, _) in enumerate(pairs[:MOST_ASKED])
+    ]
 
 
 def questions(

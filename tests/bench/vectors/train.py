@@ -213,29 +213,12 @@ class Trainer:
             total = small @ table
             length = np.linalg.norm(total, axis=1, keepdims=True) + 1e-6
             sides.append((small, total / length, length))
-        (a_matrix, a, a_length), (b_matrix, b, b_length) = sides
-        logits = (a @ b.T) / TEMPERATURE
-        logits[same] = -30.0
-        across = softmax(logits)
-        down = softmax(logits.T).T
-        n = len(a)
-        own = np.arange(n)
-        loss = (
-            -(np.log(across[own, own] + 1e-12) + np.log(down[own, own] + 1e-12)).mean()
-            / 2
-        )
-        gradient = across
-        gradient += down
-        gradient[own, own] -= 2
-        gradient *= 1 / (2 * n * TEMPERATURE)
-        to_a, to_b = gradient @ b, gradient.T @ a
+        units = [unit for _, unit, _ in sides]
+        loss, towards = contrast(units[0], units[1], same)
         change = np.zeros_like(table)
-        for matrix, unit, length, towards in (
-            (a_matrix, a, a_length, to_a),
-            (b_matrix, b, b_length, to_b),
-        ):
-            inner = (towards * unit).sum(1, keepdims=True)
-            change += matrix.T @ ((towards - unit * inner) / length)
+        for (matrix, unit, length), pull in zip(sides, towards, strict=True):
+            inner = (pull * unit).sum(1, keepdims=True)
+            change += matrix.T @ ((pull - unit * inner) / length)
         self.times[rows] += 1
         first = self.first[rows] = 0.9 * self.first[rows] + 0.1 * change
         second = self.second[rows] = 0.999 * self.second[rows] + 0.001 * change**2
@@ -243,7 +226,25 @@ class Trainer:
         first = first / (1 - 0.9**times)
         second = second / (1 - 0.999**times)
         self.table[rows] -= rate * first / (np.sqrt(second) + 1e-8)
-        return float(loss)
+        return loss
+
+
+def contrast(
+    left: np.ndarray, right: np.ndarray, same: np.ndarray
+) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
+    """(loss, its gradient by both sides) of unit vectors, row by row partners."""
+    logits = (left @ right.T) / TEMPERATURE
+    logits[same] = -30.0
+    across = softmax(logits)
+    down = softmax(logits.T).T
+    count = len(left)
+    diagonal = np.arange(count)
+    likely = across[diagonal, diagonal], down[diagonal, diagonal]
+    loss = -sum(np.log(each + 1e-12).mean() for each in likely) / 2
+    gradient = across + down
+    gradient[diagonal, diagonal] -= 2
+    gradient *= 1 / (2 * count * TEMPERATURE)
+    return float(loss), (gradient @ right, gradient.T @ left)
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
