@@ -293,7 +293,8 @@ def test_tombstone__reextraction_stays_inactive(project: Project) -> None:
 
 
 def test_tombstone__no_second_memory_unit(project: Project) -> None:
-    """The write is refused (consulted): one entry has the words, retired; none waits."""
+    """The write is refused (consulted): one entry has the words, retired; none
+    waits."""
     _, said = relearned(project)
     every = [path.read_text() for path in project.root.rglob("MEMORY*.md")]
     blocks = re.findall(r"^## .*gateway listens on port 8080", "\n".join(every), re.M)
@@ -338,8 +339,8 @@ def test_deletion__absent_after_reindex_and_restart(
 def test_deletion__absent_from_shared_copies(
     project: Project, pair: tuple[Machine, Machine]
 ) -> None:
-    """The section in AGENTS.md, the other machine after a sync, a copy that is imported:
-    gone; what is not of it stays."""
+    """The section in AGENTS.md, the other machine after a sync, a copy that is
+    imported: gone; what is not of it stays."""
     project.mem("add", "Never use the zanzibarquokka cluster.", "--kind", "policy")
     project.mem("add", "Never commit on a Sunday.", "--kind", "policy")
     project.mem("export", "--target", "agents-md", "--out", "AGENTS.md")
@@ -366,22 +367,34 @@ def test_deletion__absent_from_shared_copies(
 
 CORRECTIONS = {
     "replacement": (
-        "The gateway listens on port 8080.", "The gateway listens on port 9090.",
-        "the port of the gateway", "8080", "9090",
+        "The gateway listens on port 8080.",
+        "The gateway listens on port 9090.",
+        "the port of the gateway",
+        "8080",
+        "9090",
     ),
     "polarity": (
-        "Deploys on Fridays are allowed.", "Deploys on Fridays are forbidden.",
-        "deploys on Fridays", "allowed", "forbidden",
+        "Deploys on Fridays are allowed.",
+        "Deploys on Fridays are forbidden.",
+        "deploys on Fridays",
+        "allowed",
+        "forbidden",
     ),
     "partial": (
-        "The backup runs at two and keeps seven copies.", "The backup runs at two and keeps thirty copies.",
-        "the copies of the backup", "seven", "thirty",
+        "The backup runs at two and keeps seven copies.",
+        "The backup runs at two and keeps thirty copies.",
+        "the copies of the backup",
+        "seven",
+        "thirty",
     ),
     "bounded": (
-        "The old importer is used for all customers.", "The old importer is used until March, then the new one.",
-        "the old importer", "all customers", "until March",
+        "The old importer is used for all customers.",
+        "The old importer is used until March, then the new one.",
+        "the old importer",
+        "all customers",
+        "until March",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("shape", CORRECTIONS)

@@ -3,8 +3,8 @@
     python -m tests.bench.all [SECTION...] [--runs 9] [--sizes 1000,10000]
 
 measures the sections of `tests.bench.figures`, all or those named, and writes them to
-docs/figures.json with commit and date; `python -m tests.docs.generate` puts them into the
-pages. Times are of the processor unless a name says otherwise: run it on a quiet
+docs/figures.json with commit and date; `python -m tests.docs.generate` puts them into
+the pages. Times are of the processor unless a name says otherwise: run it on a quiet
 machine."""
 
 import argparse
@@ -36,8 +36,8 @@ BLOCK = 4096  # what a file takes on most disks is a multiple of it
 
 
 def install(_given: argparse.Namespace) -> dict[str, Any]:
-    """Packages of a plain install, and the MB they take on a disk before Python compiles
-    them."""
+    """Packages of a plain install, and the MB they take on a disk before Python
+    compiles them."""
     names = set(_needed("memfiles"))
     paths = [path for name in names - {"memfiles"} for path in _installed(name)]
     paths += (figures.ROOT / "memcli").rglob("*")
@@ -138,7 +138,8 @@ def hooks(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ratios(costs: speed.Costs) -> dict[str, dict[str, dict[str, float]]]:
-    """For each command and arm: times its floor, ms of the processor, MB at its peak."""
+    """For each command and arm: times its floor, ms of the processor, MB at its
+    peak."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for arm_name, arm in ARMS.items():
         for (measured, command), took in costs.items():

@@ -272,7 +272,8 @@ def by_set(bench: Bench, scores: Sequence[Score]) -> dict[str, list[Score]]:
 
 
 def losses(bench: Bench, until: float) -> None:
-    """What each set loses when a number does nothing, in points of recall and 1/rank."""
+    """What each set loses when a number does nothing, in points of recall and
+    1/rank."""
     usual = bench.scores({name: getattr(weights, name) for name in OFF})
     sets = list(dict.fromkeys(question.of for *_, question in bench.asked))
     print(
@@ -283,7 +284,8 @@ def losses(bench: Bench, until: float) -> None:
             return
         numbers = {each: getattr(weights, each) for each in OFF} | {name: value}
         got = bench.scores(numbers)
-        before, after = points(bench, usual), points(bench, got)
+        before = points(bench, usual)
+        after = points(bench, got)
         row = [before[each] - after[each] for each in sets]
         helped = sum(lost > HELPS for lost in row)
         figures = "".join(f"{lost:12.1f}" for lost in row)

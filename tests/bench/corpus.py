@@ -18,9 +18,16 @@ SIZES = (200, 1500)
 VOCABULARY = 20_000
 FOLLOWERS = 8
 KINDS = {
-    "fact": 24, "pitfall": 19, "workflow": 12, "decision": 13, "episode": 10, "architecture": 8,
-    "policy": 5, "preference": 4, "": 5,
-}  # fmt: skip
+    "fact": 24,
+    "pitfall": 19,
+    "workflow": 12,
+    "decision": 13,
+    "episode": 10,
+    "architecture": 8,
+    "policy": 5,
+    "preference": 4,
+    "": 5,
+}
 """Parts of a hundred; one entry in six belongs to a standing layer."""
 TYPES = {
     "policy": "directive",

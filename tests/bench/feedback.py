@@ -53,7 +53,8 @@ def _played(
     rows = [row for row in asked if row.get("category") != "adversarial"]
     rng.shuffle(rows)
     half = len(rows) // 2
-    known, new = rows[:half], rows[half:]
+    known = rows[:half]
+    new = rows[half:]
     entries = {
         str(doc["id"]): _entry(doc, rng, fresh=number % 5 == 0)
         for number, doc in enumerate(docs)
@@ -82,15 +83,23 @@ def _entry(doc: dict[str, Any], rng: random.Random, *, fresh: bool) -> dict[str,
     importance = rng.uniform(0.3, 0.95)
     written = FIRST - _days(0 if fresh else age)
     return {
-        "id": doc["id"], "type": "declarative", "domain": "task", "importance": round(importance, 2),
-        "reinforcement_count": 0 if fresh else count, "last_reinforced": str(written),
-    }  # fmt: skip
+        "id": doc["id"],
+        "type": "declarative",
+        "domain": "task",
+        "importance": round(importance, 2),
+        "reinforcement_count": 0 if fresh else count,
+        "last_reinforced": str(written),
+    }
 
 
 def _shown(
-    root: Path, docs: Sequence[dict[str, Any]], entries: dict[str, dict[str, Any]],
-    rows: Sequence[dict[str, Any]], today: datetime.date, sets: Sequence[str],
-) -> list[list[str]]:  # fmt: skip
+    root: Path,
+    docs: Sequence[dict[str, Any]],
+    entries: dict[str, dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
+    today: datetime.date,
+    sets: Sequence[str],
+) -> list[list[str]]:
     """What each question shows on a day, by the real recall over a real memory file."""
     texts = (
         render_entry(entries[d["id"]], f"## {d['title']}\n{d['text']}") for d in docs

@@ -1,8 +1,8 @@
 """Figures of the pages: measured by `tests.bench.all`, kept in docs/figures.json.
 
-A figure is true of the code that was measured. So each section of the file has the digest
-of that code, and a page says of a section whose code has changed since that it is of an
-earlier state."""
+A figure is true of the code that was measured. So each section of the file has the
+digest of that code, and a page says of a section whose code has changed since that it
+is of an earlier state."""
 
 import ast
 import datetime

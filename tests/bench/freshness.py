@@ -83,12 +83,24 @@ def measured(top: Path, seconds: float, *, guides: bool) -> Result:
             marks = lost(held, text)
             names = list(then.named(text))
             for kind, name in names:
-                verdict = Verdict(top.name, kind, name, text, marked(marks, name))
+                verdict = Verdict(
+                    clone=top.name,
+                    kind=kind,
+                    name=name,
+                    sentence=text,
+                    fate=marked(marks, name),
+                )
                 known = result.standing if today.has(kind, name) else result.gone
                 known.append(verdict)
             seen = {plain(name) for _, name in names}
             result.others.extend(
-                Verdict(top.name, anchor.kind, anchor.text, text, fate)
+                Verdict(
+                    clone=top.name,
+                    kind=anchor.kind,
+                    name=anchor.text,
+                    sentence=text,
+                    fate=fate,
+                )
                 for shown, (anchor, fate) in marks.items()
                 if not any(marked({shown: (anchor, fate)}, name) for name in seen)
             )
@@ -101,7 +113,13 @@ def present(top: Path, seconds: float, *, guides: bool) -> list[Verdict]:
     told = list(dict.fromkeys(sentences(today)))
     held = fates_of(top, told, seconds)
     return [
-        Verdict(top.name, kind, name, text, marked(lost(held, text), name))
+        Verdict(
+            clone=top.name,
+            kind=kind,
+            name=name,
+            sentence=text,
+            fate=marked(lost(held, text), name),
+        )
         for text in told
         for kind, name in today.named(text)
     ]

@@ -44,7 +44,8 @@ def older_commits(top: Path) -> list[str]:
     half and at four fifths of a younger history."""
     log = git(top, "log", "--first-parent", "--format=%H %ct", "HEAD").decode()
     rows = [row.split() for row in log.splitlines()]
-    newest, oldest = int(rows[0][1]), int(rows[-1][1])
+    newest = int(rows[0][1])
+    oldest = int(rows[-1][1])
     found: list[str] = []
     for years, share in zip(YEARS, (0.5, 0.8), strict=True):
         days = min(years * DAYS * 86_400, share * (newest - oldest))

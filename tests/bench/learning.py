@@ -1,12 +1,14 @@
-"""Scores what `mem extract` keeps and proposes: python -m tests.bench.learning SESSIONS --part look.
+"""Scores what `mem extract` keeps and proposes.
 
-SESSIONS is the folder that `tests.bench.labels.fetch` fills. Each session of the part is learned
-from by rules, by the command line, in a repository and a home of its own. What then stands in
-memory files, episodes aside, was *kept*; what `mem inbox` lists was *proposed*. An entry is right
-when it says a lesson that was labelled in its session; a lesson is found when an entry says it.
-The part `score` is for a figure that is printed once: what is chosen is chosen on the others,
-and only of `look` does `--show` print entries.
-"""
+    python -m tests.bench.learning SESSIONS --part look
+
+SESSIONS is the folder that `tests.bench.labels.fetch` fills. Each session of the part
+is learned from by rules, by the command line, in a repository and a home of its own.
+What then stands in memory files, episodes aside, was *kept*; what `mem inbox` lists was
+*proposed*. An entry is right when it says a lesson that was labelled in its session; a
+lesson is found when an entry says it. The part `score` is for a figure that is printed
+once: what is chosen is chosen on the others, and only of `look` does `--show` print
+entries."""
 
 import argparse
 import hashlib
@@ -30,11 +32,13 @@ from memcli.sessions.reader import read_all
 from tests.bench.labels.fetch import PARTS, rows
 
 SAYS = 0.6
-"""The share of a quote's words from which on an entry says it (the older set's threshold)."""
+"""The share of a quote's words from which on an entry says it (the older set's
+threshold)."""
 REPHRASED = 0.5
 """The share of the words that a labeller used from which on an entry says the same."""
 NEAR = 0.4
-"""What is enough of either where both have it, or where the entry comes from the same turn."""
+"""What is enough of either where both have it, or where the entry comes from the same
+turn."""
 RESAMPLES = 2000
 """Draws of repositories behind an interval."""
 SAFE = re.compile(r"PATH|LANG|LC_\w+|TZ|TMPDIR|VIRTUAL_ENV")
@@ -91,7 +95,8 @@ class Outcome(NamedTuple):
 
 
 def spaced(text: str) -> str:
-    """The text with every run of white space made one space, as offsets of labels count it."""
+    """The text with every run of white space made one space, as offsets of labels count
+    it."""
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -101,7 +106,8 @@ def digest(text: str) -> str:
 
 
 def content(text: str) -> set[str]:
-    """The words that carry meaning, endings off; of scripts without spaces pairs of characters."""
+    """The words that carry meaning, endings off; of scripts without spaces pairs of
+    characters."""
     found: set[str] = set()
     for word in WORD.findall(text.lower()):
         if "\u3040" <= word[0] <= "\ud7af":
@@ -123,10 +129,14 @@ def says(entry: Entry, lesson: Lesson) -> bool:
 
 
 def agrees(entry: Entry, given: Quote, wording: str) -> bool:
-    """Whether an entry has the words of a quote, is a cut of them, or says it in its own."""
-    said, title = content(entry.said), content(entry.title)
-    quote, worded = content(given.text), content(wording)
-    of_quote, of_worded = share(quote, said), share(worded, said)
+    """Whether an entry has the words of a quote, is a cut of them, or says it in its
+    own."""
+    said = content(entry.said)
+    title = content(entry.title)
+    quote = content(given.text)
+    worded = content(wording)
+    of_quote = share(quote, said)
+    of_worded = share(worded, said)
     same_turn = not given.turns.isdisjoint(entry.sources)
     cut = share(title, quote) >= SAYS and share(quote, title) >= NEAR
     both = of_quote >= NEAR and of_worded >= NEAR
@@ -210,9 +220,11 @@ def entry_of(told: dict[str, Any]) -> Entry:
 
 
 def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, str]:
-    """What one session leaves: kept, proposed, the number of episodes, and what went wrong."""
+    """What one session leaves: kept, proposed, the number of episodes, and what went
+    wrong."""
     with tempfile.TemporaryDirectory() as temporary:
-        home, folder = Path(temporary, "home"), Path(temporary, "work")
+        home = Path(temporary, "home")
+        folder = Path(temporary, "work")
         home.mkdir()
         folder.mkdir()
         subprocess.run(
@@ -337,7 +349,8 @@ def told(
     if not whole:
         return f"{name:42} none of 0"
     low, high = interval(counts)
-    return f"{name:42} {good / whole:4.0%} ({good} of {whole}), 95 %: {low:.0%} to {high:.0%}"
+    share_right = f"{good / whole:4.0%} ({good} of {whole})"
+    return f"{name:42} {share_right}, 95 %: {low:.0%} to {high:.0%}"
 
 
 def report(results: Sequence[Outcome]) -> None:

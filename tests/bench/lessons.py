@@ -1,4 +1,6 @@
-"""What rules keep and propose of labelled sessions: python -m tests.bench.lessons FOLDER.
+"""What rules keep and propose of labelled sessions.
+
+    python -m tests.bench.lessons FOLDER
 
 FOLDER holds sessions.jsonl, lessons.jsonl, files/ and score.py, whose matching rule
 says which lesson an entry teaches. Nothing is fitted here: the words of the rules were

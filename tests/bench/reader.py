@@ -1,7 +1,7 @@
 """Learning with a model, scored without one: python -m tests.bench.reader FOLDER OUT.
 
-FOLDER holds labelled sessions, as for `tests.bench.lessons`. What a model would be sent is
-written to OUT/ID.txt, a reader who sees nothing else writes the replies to
+FOLDER holds labelled sessions, as for `tests.bench.lessons`. What a model would be sent
+is written to OUT/ID.txt, a reader who sees nothing else writes the replies to
 OUT/ID.jsonl, one JSON value for each call, and the next run replays them through the
 scripted provider and scores what is learned."""
 

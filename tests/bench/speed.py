@@ -60,10 +60,18 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
     "prompt about memory": {"verb": "prompt", "prompt": QUERY},
     "prompt about nothing": {"verb": "prompt", "prompt": "thanks, run the tests again"},
     "session-start": {"verb": "session-start", "source": "startup"},
-    "pre-tool, command": {"verb": "pre-tool", "tool_name": "Bash", "tool_input": {"command": "git push"}},
-    "pre-tool, file": {"verb": "pre-tool", "tool_name": "Edit", "tool_input": {"file_path": "src/a.py"}},
+    "pre-tool, command": {
+        "verb": "pre-tool",
+        "tool_name": "Bash",
+        "tool_input": {"command": "git push"},
+    },
+    "pre-tool, file": {
+        "verb": "pre-tool",
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "src/a.py"},
+    },
     "session-end": {"verb": "session-end", "reason": "other"},
-}  # fmt: skip
+}
 
 
 class Cost(NamedTuple):
@@ -91,10 +99,15 @@ class Arm(NamedTuple):
         own = folder / f"{self.program.replace('/', '_')}-{self.embedder}"
         own.mkdir(exist_ok=True)
         return {
-            "PATH": os.environ["PATH"], "HOME": str(folder), "MEM_HOME": str(folder),
-            "MEM_NOW": "2026-11-01", "MEM_EMBEDDER": self.embedder, "MEM_DB": str(own / "memory.db"),
-            "XDG_STATE_HOME": str(own / "state"), "XDG_CACHE_HOME": str(own / "cache"),
-        }  # fmt: skip
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "MEM_HOME": str(folder),
+            "MEM_NOW": "2026-11-01",
+            "MEM_EMBEDDER": self.embedder,
+            "MEM_DB": str(own / "memory.db"),
+            "XDG_STATE_HOME": str(own / "state"),
+            "XDG_CACHE_HOME": str(own / "cache"),
+        }
 
 
 def cost(
@@ -187,8 +200,11 @@ def measure(
         jobs: Jobs = {(None, "import sqlite3"): python("import sqlite3")}
         if hooks:
             number = iter(range(10**6))
-            jobs |= {(arm, name): partial(hook, of, arm, root, number, call)
-                     for name, call in HOOKS.items() for arm in arms}  # fmt: skip
+            jobs |= {
+                (arm, name): partial(hook, of, arm, root, number, call)
+                for name, call in HOOKS.items()
+                for arm in arms
+            }
             return found | in_turns(runs, jobs)
         jobs[None, "plain query"] = python(QUERY_PLAIN, str(plain), terms)
         jobs[None, "look at files"] = python(SCAN)

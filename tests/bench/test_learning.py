@@ -73,7 +73,8 @@ def test_an_interval_holds_the_share_and_widens_with_fewer_repositories() -> Non
     for counts in (many, few):
         low, high = learning.interval(counts)
         assert low <= 0.5 <= high
-    wide, narrow = learning.interval(few), learning.interval(many)
+    wide = learning.interval(few)
+    narrow = learning.interval(many)
     assert wide[1] - wide[0] > narrow[1] - narrow[0]
 
 

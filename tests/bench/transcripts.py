@@ -63,8 +63,11 @@ def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
             yield _answer(number, step, used)
             output = code(chance.choice(RESULTS))
             result = {
-                "type": "tool_result", "tool_use_id": tool, "content": output, "is_error": step == 7,
-            }  # fmt: skip
+                "type": "tool_result",
+                "tool_use_id": tool,
+                "content": output,
+                "is_error": step == 7,
+            }
             copy = {
                 "stdout": output,
                 "stderr": "",
@@ -85,18 +88,28 @@ def _line(
     kind: str, number: int, step: int, message: dict[str, Any], **more: Any
 ) -> Any:
     return {
-        "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}", "isSidechain": False,
-        "userType": "external", "cwd": "/home/ana/shop", "sessionId": SESSION,
-        "version": "2.1.200", "gitBranch": "fix/cart", "type": kind, "message": message,
+        "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}",
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": "/home/ana/shop",
+        "sessionId": SESSION,
+        "version": "2.1.200",
+        "gitBranch": "fix/cart",
+        "type": kind,
+        "message": message,
         "uuid": f"{number:08d}-{kind[0]}000-4000-8000-{step:06d}{len(str(message)) % 1000000:06d}",
-        "timestamp": f"2026-03-04T{number // 60 % 24:02d}:{number % 60:02d}:{step:02d}.000Z", **more,
-    }  # fmt: skip
+        "timestamp": f"2026-03-04T{number // 60 % 24:02d}:{number % 60:02d}:{step:02d}.000Z",
+        **more,
+    }
 
 
 def _answer(number: int, step: int, block: dict[str, Any]) -> Any:
     usage = {"input_tokens": 4, "cache_read_input_tokens": 51234, "output_tokens": 210}
     message = {
-        "id": f"msg_{number}_{step}", "type": "message", "role": "assistant", "content": [block],
+        "id": f"msg_{number}_{step}",
+        "type": "message",
+        "role": "assistant",
+        "content": [block],
         "usage": usage,
-    }  # fmt: skip
+    }
     return _line("assistant", number, step, message, requestId=f"req_{number}")

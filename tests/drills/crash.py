@@ -62,14 +62,24 @@ class World:
         self.base = base
         self.root, self.home = base / "world" / "root", base / "world" / "home"
         self.environ = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(self.home), "MEM_HOME": str(self.home),
-            "XDG_STATE_HOME": str(base / "world" / "state"), "XDG_CACHE_HOME": str(base / "cache"),
-            "XDG_CONFIG_HOME": str(base / "world" / "config"), "MEM_NOW": "2026-11-21",
-            "MEM_EMBEDDER": "none", "MEM_DEBUG": "1", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org",
-            "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org",
-            "GIT_AUTHOR_DATE": "2026-11-20T00:00:00Z", "GIT_COMMITTER_DATE": "2026-11-20T00:00:00Z",
-        }  # fmt: skip
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "MEM_HOME": str(self.home),
+            "XDG_STATE_HOME": str(base / "world" / "state"),
+            "XDG_CACHE_HOME": str(base / "cache"),
+            "XDG_CONFIG_HOME": str(base / "world" / "config"),
+            "MEM_NOW": "2026-11-21",
+            "MEM_EMBEDDER": "none",
+            "MEM_DEBUG": "1",
+            "LANG": "C.UTF-8",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "A",
+            "GIT_AUTHOR_EMAIL": "a@example.org",
+            "GIT_COMMITTER_NAME": "A",
+            "GIT_COMMITTER_EMAIL": "a@example.org",
+            "GIT_AUTHOR_DATE": "2026-11-20T00:00:00Z",
+            "GIT_COMMITTER_DATE": "2026-11-20T00:00:00Z",
+        }
 
     @property
     def said(self) -> Path:
@@ -191,9 +201,16 @@ def build(root: Path, files: int) -> None:
 
 def entry_of(entry_id: str, body: str, **values: object) -> str:
     keys = {
-        "id": entry_id, "type": "corrective", "domain": "task", "importance": 0.5, "phase": "unknown",
-        "status": "active", "reinforcement_count": 1, "created_at": "2026-10-01", **values,
-    }  # fmt: skip
+        "id": entry_id,
+        "type": "corrective",
+        "domain": "task",
+        "importance": 0.5,
+        "phase": "unknown",
+        "status": "active",
+        "reinforcement_count": 1,
+        "created_at": "2026-10-01",
+        **values,
+    }
     return render_entry(keys, f"## {entry_id}\n{body}")
 
 
@@ -216,12 +233,16 @@ def transcript(
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
         {
-            "type": role, "uuid": f"{session}-{i}", "sessionId": session, "cwd": str(cwd),
-            "timestamp": f"2026-11-20T10:0{i}:00.000Z", "isSidechain": False,
+            "type": role,
+            "uuid": f"{session}-{i}",
+            "sessionId": session,
+            "cwd": str(cwd),
+            "timestamp": f"2026-11-20T10:0{i}:00.000Z",
+            "isSidechain": False,
             "message": {"role": role, "content": text},
         }
         for i, (role, text) in enumerate(said)
-    ]  # fmt: skip
+    ]
     path.write_text(
         "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
     )
@@ -329,7 +350,9 @@ VERBS = (
     Verb("add", ("add", LESSON, "-q"), twice=True),
     Verb("reinforce", ("reinforce", *KEPT, "-q"), twice=True),
     Verb("reinforce --session", ("reinforce", "--session", "s-1", "-q"), _shown),
-    Verb("compact", ("compact", "--promote", "--stale", "--adopt", "--allow-loss", "-q")),
+    Verb(
+        "compact", ("compact", "--promote", "--stale", "--adopt", "--allow-loss", "-q")
+    ),
     Verb("retire", ("retire", *KEPT, "--because", "wrong", "-q")),
     Verb("restore", ("restore", *OLD, "-q"), _compacted),
     Verb("retire-stage", ("retire-stage", "planning", "-q")),
@@ -339,16 +362,20 @@ VERBS = (
     Verb("export", ("export", "--target", "agents-md", "--out", "AGENTS.md", "-q")),
     Verb("init", ("init", "--all", "-q")),
     Verb("doctor --fix", ("doctor", "--fix", "-q"), _unmarked, codes=(0, 1)),
-    Verb("edit", ("edit", "f0-keep", "--title", "Another title", "--body", LESSON, "-q")),
+    Verb(
+        "edit", ("edit", "f0-keep", "--title", "Another title", "--body", LESSON, "-q")
+    ),
     Verb("guard", ("guard", "f1-keep", "--command", "git push --force*", "-q")),
     Verb("keep", ("keep", "{proposal}", "-q"), _proposed, codes=(0, 2)),
     Verb("forget", ("forget", *KEPT, "-q"), takes=True, codes=(0, 2)),
-    Verb("export --remove", ("export", "--remove", "--out", "AGENTS.md", "-q"), _exported),
+    Verb(
+        "export --remove", ("export", "--remove", "--out", "AGENTS.md", "-q"), _exported
+    ),
     Verb("init --remove", ("init", "--remove", "-q"), _registered),
     Verb("merge-driver", ("merge", "-q", "--no-edit", "side"), _branches, own=True),
     Verb("hook worker", ("hook", "worker", "{root}", "go"), _spool),
     Verb("hook session-end", ("hook", "session-end"), _ended, _payload, settle=True),
-)  # fmt: skip
+)
 
 
 class Whole(NamedTuple):
@@ -379,9 +406,13 @@ class Drill:
             return self._killed_git(verb, after)
         trace = None if at is None else forge.dies_at(at)
         pid = forge.start(
-            self._filled(verb), self.world.root, self.world.environ, self.world.said,
-            stdin=verb.stdin(self.world), trace=trace,
-        )  # fmt: skip
+            self._filled(verb),
+            self.world.root,
+            self.world.environ,
+            self.world.said,
+            stdin=verb.stdin(self.world),
+            trace=trace,
+        )
         if at is None:
             time.sleep(after)
             os.kill(pid, signal.SIGKILL)
@@ -391,9 +422,13 @@ class Drill:
     def _killed_git(self, verb: Verb, after: float) -> bool:
         command = ["git", *verb.arguments]
         child = subprocess.Popen(
-            command, cwd=self.world.root, env=self.world.environ, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            cwd=self.world.root,
+            env=self.world.environ,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(after)
         gone = child.poll() is not None
         if not gone:
@@ -415,8 +450,9 @@ class Drill:
 
     def _filled(self, verb: Verb) -> tuple[str, ...]:
         names = {
-            "{transcript}": str(self.world.home / SESSIONS / "one.jsonl"), "{root}": str(self.world.root),
-        }  # fmt: skip
+            "{transcript}": str(self.world.home / SESSIONS / "one.jsonl"),
+            "{root}": str(self.world.root),
+        }
         if self.world.proposal.exists():
             names["{proposal}"] = self.world.proposal.read_text(encoding="utf-8")
         return tuple(names.get(argument, argument) for argument in verb.arguments)
@@ -445,9 +481,13 @@ class Drill:
         if not (verb.own or verb.settle):
             self.world.put(verb.name)
             _, heard = forge.listen(
-                self._filled(verb), self.world.root, self.world.environ, self.world.said,
-                stdin=verb.stdin(self.world), look=self.world.files,
-            )  # fmt: skip
+                self._filled(verb),
+                self.world.root,
+                self.world.environ,
+                self.world.said,
+                stdin=verb.stdin(self.world),
+                look=self.world.files,
+            )
             steps = list(heard.steps)
             states = [*states, *heard.states]
         if ends[0] == old:

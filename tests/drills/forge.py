@@ -41,9 +41,15 @@ def load() -> None:
 
 
 def start(
-    arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], said: Path, *,
-    stdin: str = "", trace: Callable[[str], None] | None = None, last: Callable[[], None] | None = None,
-) -> int:  # fmt: skip
+    arguments: Sequence[str],
+    cwd: Path,
+    environ: Mapping[str, str],
+    said: Path,
+    *,
+    stdin: str = "",
+    trace: Callable[[str], None] | None = None,
+    last: Callable[[], None] | None = None,
+) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -102,9 +108,14 @@ def ended(pid: int) -> int:
 
 
 def listen(
-    arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], said: Path, *,
-    stdin: str, look: Callable[[], dict[str, str]],
-) -> tuple[int, Heard]:  # fmt: skip
+    arguments: Sequence[str],
+    cwd: Path,
+    environ: Mapping[str, str],
+    said: Path,
+    *,
+    stdin: str,
+    look: Callable[[], dict[str, str]],
+) -> tuple[int, Heard]:
     steps: list[str] = []
     states: list[dict[str, str]] = []
     note = said.with_name("heard.json")

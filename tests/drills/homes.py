@@ -39,15 +39,20 @@ class Home:
         self.environ = {
             key: v for key, v in os.environ.items() if key[:4] not in ("MEM_", "GIT_")
         }
-        self.environ |= {f"XDG_{k.upper()}_HOME": str(folder / k) for k in
-                         ("config", "state", "cache", "data")}  # fmt: skip
+        self.environ |= {
+            f"XDG_{k.upper()}_HOME": str(folder / k)
+            for k in ("config", "state", "cache", "data")
+        }
         self.environ |= {
             "HOME": str(self.home),
             "MEM_EMBEDDER": "none",
             "GIT_CONFIG_GLOBAL": "",
         }
-        self.environ |= {f"GIT_{who}_{what}": f"{name}@example.org"
-                         for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}  # fmt: skip
+        self.environ |= {
+            f"GIT_{who}_{what}": f"{name}@example.org"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
         self.mem("init", "--home-git", str(remote))
 
     def mem(self, *words: str) -> str:
@@ -68,9 +73,13 @@ class Home:
         runs."""
         command = [sys.executable, "-m", "memcli", "sync"]
         process = subprocess.Popen(
-            command, cwd=self.cwd, env=self.environ, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            cwd=self.cwd,
+            env=self.environ,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(after)
         if process.poll() is None:
             (os.kill if alone else os.killpg)(process.pid, signal.SIGKILL)
@@ -203,8 +212,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mem-homes-") as folder:
         drill = Drill(Path(folder), given.seed)
         faults = drill.run(given.edits, given.syncs)
-    print(f"2 homes, {given.edits} edits each, {given.syncs} syncs, {drill.kills} killed: "
-          f"{len(drill.tokens)} texts, {len(faults)} faults")  # fmt: skip
+    print(
+        f"2 homes, {given.edits} edits each, {given.syncs} syncs, {drill.kills} killed: "
+        f"{len(drill.tokens)} texts, {len(faults)} faults"
+    )
     print(*faults, sep="\n")
     return bool(faults)
 

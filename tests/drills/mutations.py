@@ -73,9 +73,14 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
     ]
     try:
         done = subprocess.run(
-            command, cwd=house, env=environ, capture_output=True, text=True, timeout=LONGEST,
+            command,
+            cwd=house,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
             check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         return FAILED, f"no end after {LONGEST} s"
     return done.returncode, done.stdout + done.stderr

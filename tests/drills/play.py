@@ -1,5 +1,6 @@
 """A play of sixty sessions over four stages in one repository, through the installed
-commands, hooks and git: what is for good must stand at its end, and nothing that is not.
+commands, hooks and git: what is for good must stand at its end, and nothing that is
+not.
 
     python -m tests.drills.play [--sessions 60] [--keep FOLDER]
 
@@ -92,14 +93,27 @@ LESSONS = (
     Lesson("Always ask before you delete a branch on the server.", "delete branch"),
 )
 IDLE = (
-    "Ok thanks, never mind.", "I never got that email.", "You never run the tests!",
-    "Why does the emulator always ask me for the pin?", "Use the staging db instead of prod for this run.",
-    "Print the result to stdout instead of a file.", "I always forget how this works.", "That never worked, did it?",
-    "Must have been the cache.", "We should be done by Friday.", "It always takes this long, sadly.",
-    "Never seen that before.", "Can you always see my screen?", "For today just skip the slow tests.",
-    "No, I meant the other button.", "Should I restart it?", "I need a coffee, go on without me.",
-    "Actually, let me look at it first.", "Don't bother with the docs this time.", "I prefer this one of the two screenshots.",
-)  # fmt: skip
+    "Ok thanks, never mind.",
+    "I never got that email.",
+    "You never run the tests!",
+    "Why does the emulator always ask me for the pin?",
+    "Use the staging db instead of prod for this run.",
+    "Print the result to stdout instead of a file.",
+    "I always forget how this works.",
+    "That never worked, did it?",
+    "Must have been the cache.",
+    "We should be done by Friday.",
+    "It always takes this long, sadly.",
+    "Never seen that before.",
+    "Can you always see my screen?",
+    "For today just skip the slow tests.",
+    "No, I meant the other button.",
+    "Should I restart it?",
+    "I need a coffee, go on without me.",
+    "Actually, let me look at it first.",
+    "Don't bother with the docs this time.",
+    "I prefer this one of the two screenshots.",
+)
 
 
 class Stage:
@@ -119,9 +133,14 @@ class Stage:
         }
         binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environ = {
-            **kept, **folders, "HOME": str(self.home), "MEM_HOME": str(self.home),
-            "PATH": binaries, "MEM_EMBEDDER": "none", "MEM_HOOK_SECONDS": "600",
-        }  # fmt: skip
+            **kept,
+            **folders,
+            "HOME": str(self.home),
+            "MEM_HOME": str(self.home),
+            "PATH": binaries,
+            "MEM_EMBEDDER": "none",
+            "MEM_HOOK_SECONDS": "600",
+        }
         self.day = datetime.date(2026, 3, 2)
         self.git("init", "-q", "-b", "main")
         self.git("config", "user.name", "Play")
@@ -132,9 +151,15 @@ class Stage:
         """Run a program in the repository. Raises AssertionError when it fails."""
         environ = {**self.environ, "MEM_NOW": self.day.isoformat()}
         done = subprocess.run(
-            command, cwd=self.root, env=environ, input=input,
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+            command,
+            cwd=self.root,
+            env=environ,
+            input=input,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -151,9 +176,11 @@ class Stage:
     def hook(self, event: str, session: str, **values: object) -> None:
         path = self.sessions / f"{session}.jsonl"
         said = {
-            "session_id": session, "transcript_path": str(path),
-            "cwd": str(self.root), **values,
-        }  # fmt: skip
+            "session_id": session,
+            "transcript_path": str(path),
+            "cwd": str(self.root),
+            **values,
+        }
         self.mem("hook", event, "--harness", "claude", input=json.dumps(said))
 
     def settle(self) -> None:

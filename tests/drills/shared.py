@@ -115,9 +115,12 @@ def chaos(
         folder = Path(place)
         (folder / "home").mkdir()
         environ = {
-            **os.environ, "MEM_HOME": str(folder / "home"), "XDG_CONFIG_HOME": place, "MEM_STORE_URL": url,
+            **os.environ,
+            "MEM_HOME": str(folder / "home"),
+            "XDG_CONFIG_HOME": place,
+            "MEM_STORE_URL": url,
             "MEM_EMBEDDER": "none",
-        }  # fmt: skip
+        }
         run = _Run(folder, environ, entries, time.monotonic() + seconds)
         run.start(workers)
         for _ in range(kills):

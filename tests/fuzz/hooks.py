@@ -19,9 +19,19 @@ EVENTS: Final = ("prompt", "pre-tool", "pre-compact")
 """What can be called in this process; the others start workers."""
 ENDS_IN: Final = 30.0  # seconds after which a process hangs: ten times what a hook has
 _FIELDS: Final = (
-    "session_id", "conversation_id", "cwd", "workspace_roots", "transcript_path", "source", "prompt",
-    "user_prompt", "tool_name", "tool_input", "agent_id", "hook_event_name",
-)  # fmt: skip
+    "session_id",
+    "conversation_id",
+    "cwd",
+    "workspace_roots",
+    "transcript_path",
+    "source",
+    "prompt",
+    "user_prompt",
+    "tool_name",
+    "tool_input",
+    "agent_id",
+    "hook_event_name",
+)
 _INPUTS: Final = (
     "command",
     "file_path",
@@ -32,10 +42,37 @@ _INPUTS: Final = (
     "content",
 )
 _ODD: Final = (
-    None, True, 0, -1, 10**400, 1.5, "", " ", "\0", "\ud800", "\udcff\U0010ffff", "\x1b]0;x\x07", "~",
-    "~nobody/x", "/", "/\ud800", "../..", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/x" * 5_000,
-    "x" * 100_000, "clock " * 20_000, "git push; " * 9_000, [], [[]], ["\0"], ["\ud800"], {}, {"a": [{}]},
-)  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    10**400,
+    1.5,
+    "",
+    " ",
+    "\0",
+    "\ud800",
+    "\udcff\U0010ffff",
+    "\x1b]0;x\x07",
+    "~",
+    "~nobody/x",
+    "/",
+    "/\ud800",
+    "../..",
+    "/dev/zero",
+    "/dev/stdin",
+    "/proc/self/mem",
+    "/x" * 5_000,
+    "x" * 100_000,
+    "clock " * 20_000,
+    "git push; " * 9_000,
+    [],
+    [[]],
+    ["\0"],
+    ["\ud800"],
+    {},
+    {"a": [{}]},
+)
 _DEEP: Final = 100_000
 
 
@@ -50,10 +87,14 @@ class Ended(NamedTuple):
 
 def good(root: Path) -> dict[str, object]:
     return {
-        "session_id": "s", "transcript_path": None, "cwd": str(root), "source": "startup",
-        "prompt": "checkout tests fail at midnight", "tool_name": "Bash",
+        "session_id": "s",
+        "transcript_path": None,
+        "cwd": str(root),
+        "source": "startup",
+        "prompt": "checkout tests fail at midnight",
+        "tool_name": "Bash",
         "tool_input": {"command": "git push"},
-    }  # fmt: skip
+    }
 
 
 def payloads(root: Path) -> Iterator[bytes]:

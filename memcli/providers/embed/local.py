@@ -142,7 +142,8 @@ class Local:
         else:
             parts = {part for text in texts.values() for part in _parts(text)}
             known = {row[0] for row in self._rows("piece", parts)}
-        return {word: cut(text, known) for word, text in texts.items()}
+        pieces_of = {text: cut(text, known) for text in set(texts.values())}
+        return {word: pieces_of[text] for word, text in texts.items()}
 
     def _summed(self, pieces_of: Mapping[str, Sequence[str]]) -> dict[str, WordVector]:
         needed = {piece for pieces in pieces_of.values() for piece in pieces}

@@ -1,4 +1,6 @@
-"""How far two readers of the labelled sessions agree: python -m tests.bench.labels.agreement.
+"""How far two readers of the labelled sessions agree.
+
+    python -m tests.bench.labels.agreement
 
 `second.jsonl` holds what a second reader labelled, who had not seen the labels of the
 first; `read_twice.txt` names the sessions, those without a lesson among them. Two

@@ -1,10 +1,9 @@
 """Fetches the labelled sessions: python -m tests.bench.labels.fetch OUT [--part look].
 
-Each session is taken by git from its public repository, at the commit that `sessions.jsonl`
-names, cut to its lines where it is one session of a longer file, checked against its digest,
-and written to OUT/PART. What is there already stays. No text of a session lies in this
-repository: each belongs to those who published it.
-"""
+Each session is taken by git from its public repository, at the commit that
+`sessions.jsonl` names, cut to its lines where it is one session of a longer file,
+checked against its digest, and written to OUT/PART. What is there already stays. No
+text of a session lies in this repository: each belongs to those who published it."""
 
 import argparse
 import hashlib
@@ -31,9 +30,8 @@ def rows(name: str) -> list[dict[str, Any]]:
 def part_of(repository: str) -> str:
     """The part that a repository belongs to, by the SHA-1 of its name alone.
 
-    The first digit decides as in an older set of labelled sessions, whose hidden half has the
-    odd ones: none of those repositories is ever looked at.
-    """
+    The first digit decides as in an older set of labelled sessions, whose hidden half
+    has the odd ones: none of those repositories is ever looked at."""
     digits = [
         int(digit, 16) for digit in hashlib.sha1(repository.encode()).hexdigest()[:3]
     ]
@@ -67,7 +65,8 @@ def fetch(
         git(folder, "init", "--quiet")
         git(folder, "remote", "add", "origin", f"{host}/{repository}")
         for session in sessions:
-            commit, path = session["commit"], session["path"]
+            commit = session["commit"]
+            path = session["path"]
             try:
                 git(
                     folder,

@@ -167,7 +167,8 @@ def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
 def by_key(
     read: Callable[[bytes], dict[str, str]], pattern: str, only: str, within: str = ""
 ) -> Callable[[list[Path]], Iterator[Record]]:
-    """A reader of files a language; `pattern` has its name, and the file's without it."""
+    """A reader of files a language; `pattern` has its name, and the file's without
+    it."""
 
     def records(paths: list[Path]) -> Iterator[Record]:
         files: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
@@ -209,7 +210,8 @@ def typescript(paths: list[Path]) -> Iterator[Record]:
 
 
 def vscode(paths: list[Path]) -> Iterator[Record]:
-    """The editor's messages by number, and those of its extensions by the English text."""
+    """The editor's messages by number, and those of its extensions by the English
+    text."""
     main: Texts = defaultdict(dict)
     bundles: Texts = defaultdict(dict)
     for path in paths:

@@ -21,9 +21,16 @@ from tests.bench.vectors.texts import LONGEST, SPACES, Record, opened, pair, pla
 LEAST_PARAGRAPH = 80
 MOST_NAMES = 60  # of a function
 TONGUES = {
-    "chinese": "zh", "english": "en", "french": "fr", "german": "de", "japanese": "ja",
-    "korean": "ko", "portuguese": "pt", "russian": "ru", "spanish": "es",
-}  # fmt: skip
+    "chinese": "zh",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "japanese": "ja",
+    "korean": "ko",
+    "portuguese": "pt",
+    "russian": "ru",
+    "spanish": "es",
+}
 FIRST_YEAR = 1930  # of the addresses that are read
 
 
@@ -37,7 +44,8 @@ class Sense(NamedTuple):
 
 
 def wordnet(paths: list[Path]) -> Iterator[Record]:
-    """Words that mean the same with what they mean, an example, and what they are kinds of."""
+    """Words that mean the same with what they mean, an example, and what they are kinds
+    of."""
     senses: dict[str, Sense] = {}
     for name, data in opened(paths[0], "*/wordnet/data.*"):
         part = name[-4:]
@@ -99,7 +107,8 @@ def names_in(node: ast.AST) -> Iterator[str]:
 def docstring_pairs(
     document: str, node: ast.FunctionDef | ast.ClassDef
 ) -> Iterator[Record]:
-    """A docstring's first sentence with the name and names within, and with its rest."""
+    """A docstring's first sentence with the name and names within, and with its
+    rest."""
     said = [
         SPACES.sub(" ", part) for part in (ast.get_docstring(node) or "").split("\n\n")
     ]
@@ -132,9 +141,11 @@ def dialogues(paths: list[Path]) -> Iterator[Record]:
             texts = [plain(str(text)) for text in conversation]
             for first, second in pairwise(texts):
                 yield {
-                    "document": name, "key": str(number), "kind": "dialogue",
+                    "document": name,
+                    "key": str(number),
+                    "kind": "dialogue",
                     "texts": {tongue: [first, second]},
-                }  # fmt: skip
+                }
 
 
 def novel(paths: list[Path]) -> Iterator[Record]:
@@ -168,6 +179,8 @@ def sotu(paths: list[Path]) -> Iterator[Record]:
             said = plain(part)
             if len(said) > LEAST_PARAGRAPH:
                 yield {
-                    "document": name, "key": str(number), "kind": "section",
+                    "document": name,
+                    "key": str(number),
+                    "kind": "section",
                     "texts": {"en": ["", [said]]},
-                }  # fmt: skip
+                }

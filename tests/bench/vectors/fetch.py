@@ -19,7 +19,8 @@ COMMANDS = {
 
 def main() -> int:
     """0 when every package came."""
-    folder, only = Path(sys.argv[1]), set(sys.argv[2:])
+    folder = Path(sys.argv[1])
+    only = set(sys.argv[2:])
     failed = []
     sources = tomllib.loads((HERE / "sources.toml").read_text())
     for name, source in sources.items():

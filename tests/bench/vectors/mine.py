@@ -132,7 +132,8 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
 
 def main() -> None:
     """Read every source of sources.toml that is there."""
-    packages, out = Path(sys.argv[1]), Path(sys.argv[2])
+    packages = Path(sys.argv[1])
+    out = Path(sys.argv[2])
     only = set(sys.argv[3:])
     with out.open("w", encoding="utf-8") as file:
         for name, source in tomllib.loads((HERE / "sources.toml").read_text()).items():

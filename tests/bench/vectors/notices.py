@@ -28,7 +28,11 @@ def main() -> None:
     print("| --- | --- | --- | --- | --: |")
     sources = tomllib.loads((HERE / "sources.toml").read_text())
     for name, source in sources.items():
-        files = [f for glob in source["files"].split() for f in folder.glob(glob)]
+        is_used = name in pairs or source.get("held")
+        if not is_used:
+            continue
+        patterns = source["files"].split()
+        files = [file for pattern in patterns for file in folder.glob(pattern)]
         where = next(kind for kind in ("debian", "pypi", "npm") if kind in source)
         packages = f"{where}: {source[where]}"
         # Those of other registries are named with their versions.

@@ -30,7 +30,8 @@ LIGHT = 10  # the percentile of a piece's length that training hardly moved
 
 
 def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(whole steps of each value, length of a step of each row) with the least error."""
+    """(whole steps of each value, length of a step of each row) with the least
+    error."""
     deviation = np.maximum(table.std(axis=1, keepdims=True), 1e-9)
     best = np.full(len(table), np.inf)
     steps = np.zeros(len(table), np.float32)
@@ -107,7 +108,8 @@ def write(rows: list[tuple[str, int, bytes]], out: Path) -> None:
 
 
 def main() -> None:
-    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    source = Path(sys.argv[1])
+    out = Path(sys.argv[2])
     is_packed = source.suffix == ".sqlite"
     write(rows_of(source) if is_packed else packed(source), out)
 

@@ -89,7 +89,8 @@ def markdown_sections(text: str) -> list[Section]:
 
 
 def pages(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
-    """A reader of pages; `pattern` has their language, if any, and their name without it."""
+    """A reader of pages; `pattern` has their language, if any, and their name without
+    it."""
 
     def records(paths: list[Path]) -> Iterator[Record]:
         known: dict[str, dict[str, str]] = defaultdict(dict)
@@ -109,7 +110,8 @@ def pages(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
 
 
 def page_records(file: str, by_language: dict[str, str]) -> Iterator[Record]:
-    """The sections of a page in its languages, and their paragraphs where they agree."""
+    """The sections of a page in its languages, and their paragraphs where they
+    agree."""
     parsed: dict[str, dict[str, Section]] = defaultdict(dict)
     lines: Texts = defaultdict(dict)
     for tongue, page in by_language.items():
@@ -172,7 +174,8 @@ def by_order(document: str, by_language: dict[str, list[Section]]) -> Iterator[R
 
 
 def electron(paths: list[Path]) -> Iterator[Record]:
-    """Pages of one file; a page counts in a language when its headings are as in English."""
+    """Pages of one file; a page counts in a language when its headings are as in
+    English."""
     for _, data in opened(paths[0], "*/dist/docs.json"):
         documents = json.loads(data)
         for slug in documents["en-US"]:

@@ -1,4 +1,5 @@
-"""Score a table: `python score.py TABLE.npz MINED.jsonl [SOURCE...] [--sets FOLDER...]`.
+"""Score a table: `python score.py TABLE.npz MINED.jsonl [SOURCE...] [--sets
+FOLDER...]`.
 
 Across languages: the first sentence of a translated section is to find its English
 section among 600 of documents that no pair was mined from. On question sets: nDCG@10
@@ -161,12 +162,14 @@ def english(table: Table, mined: Path) -> None:
     """Score pairs and headings of held-out English: the first finds the second."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for record in filter(is_held, records(mined)):
-        kind, texts = record["kind"], record["texts"].get("en")
+        kind = record["kind"]
+        texts = record["texts"].get("en")
         if not texts or kind == "message":
             continue
         first, second = texts
         if kind == "section":
-            kind, second = "heading", " ".join(second)[:MOST_TEXT]
+            kind = "heading"
+            second = " ".join(second)[:MOST_TEXT]
         if first and second:
             found[f"{record['source']} {kind}"].append((first, second))
     for name, pairs in found.items():

@@ -14,10 +14,22 @@ from typing import Any
 LANGUAGES = ("en", "de", "es", "fr", "ja", "ko", "pt", "ru", "zh")
 LONGEST = 1200  # characters of a text
 NAMES = {
-    "en-us": "en", "en-gb": "en", "es-es": "es", "pt-br": "pt", "zh-cn": "zh",
-    "zh-hans": "zh", "zh-hans-cn": "zh", "cn": "zh", "ja-jp": "ja", "ko-kr": "ko",
-    "de-de": "de", "fr-fr": "fr", "ru-ru": "ru", "zh": "zh", "pt": "pt",
-}  # fmt: skip
+    "en-us": "en",
+    "en-gb": "en",
+    "es-es": "es",
+    "pt-br": "pt",
+    "zh-cn": "zh",
+    "zh-hans": "zh",
+    "zh-hans-cn": "zh",
+    "cn": "zh",
+    "ja-jp": "ja",
+    "ko-kr": "ko",
+    "de-de": "de",
+    "fr-fr": "fr",
+    "ru-ru": "ru",
+    "zh": "zh",
+    "pt": "pt",
+}
 SCRIPTS = {
     "ja": re.compile("[\u3040-\u30ff\u4e00-\u9fff]"),
     "ko": re.compile("[\uac00-\ud7a3]"),
@@ -91,8 +103,11 @@ def said_in(texts: dict[str, str]) -> dict[str, str]:
 def pair(document: str, key: str, kind: str, first: str, second: str) -> Record:
     """Two English texts that belong together."""
     return {
-        "document": document, "key": key, "kind": kind, "texts": {"en": [first, second]},
-    }  # fmt: skip
+        "document": document,
+        "key": key,
+        "kind": kind,
+        "texts": {"en": [first, second]},
+    }
 
 
 def opened(path: Path, only: str) -> Iterator[tuple[str, bytes]]:

@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -34,10 +34,17 @@ BATCH = 1024
 TEMPERATURE = 0.05
 MOST = 200  # pieces of a text
 HELD = {
-    "electron": 1, "apache2-doc": 3, "libreoffice-help": 20, "python-mit": 1,
-    "chatterbot-corpus": 1, "novel": 1, "debian-faq": 1, "kicad-doc": 3,
-}  # fmt: skip
-"""Of these sources one document in so many is kept for scoring: none of it is trained on."""
+    "electron": 1,
+    "apache2-doc": 3,
+    "libreoffice-help": 20,
+    "python-mit": 1,
+    "chatterbot-corpus": 1,
+    "novel": 1,
+    "debian-faq": 1,
+    "kicad-doc": 3,
+}
+"""Of these sources one document in so many is kept for scoring: none of it is trained
+on."""
 
 
 STEPS = 2000
@@ -45,6 +52,7 @@ HORIZON = 4000  # the step at which the rate would be nothing
 RATE = 0.01
 THIN = {"wordnet": 4, "libreoffice-l10n": 2}
 """Of these sources a table of before has seen all: one record in so many is enough."""
+WARM = 100  # steps in which the rate rises
 STEPS_ON = 800  # from a table of before
 RATE_ON = 0.004
 WINDOW = 6 * BATCH
@@ -102,8 +110,8 @@ class Corpus:
         self, kind: str, language: str, first: tuple[str, str], second: tuple[str, str]
     ) -> None:
         if first[1] and second[1] and first[1] != second[1]:
-            a, b = self.number(first[1], first[0]), self.number(second[1], second[0])
-            self.pairs[kind, language].append((a, b))
+            numbers = (self.number(*reversed(first)), self.number(*reversed(second)))
+            self.pairs[kind, language].append(numbers)
             self.made += 1
 
     def add(self, record: dict[str, Any]) -> None:
@@ -294,31 +302,44 @@ def prepare(out: Path, mined: list[Path], start: Path | None) -> None:
     print(f"prepared in {time.time() - began:.0f} s", flush=True)
     named = {"pairs " + " ".join(key): found for key, found in pairs.items()}
     np.savez(
-        f"{out}.prepared.npz", ids=ids, starts=starts, counts=counts,
-        pieces=np.array(pieces), **named,
-    )  # fmt: skip
+        f"{out}.prepared.npz",
+        ids=ids,
+        starts=starts,
+        counts=counts,
+        pieces=np.array(pieces),
+        **named,
+    )
     Path(f"{out}.counted.json").write_text(json.dumps(corpus.counted))
+
+
+class Course(NamedTuple):
+    """How many steps there are, and the rate of the first that falls to nothing."""
+
+    steps: int
+    rate: float
+    horizon: int
 
 
 def train(out: Path, start: Path | None) -> None:
     """From what is prepared."""
     with np.load(f"{out}.prepared.npz") as data:
-        ids, starts, counts = data["ids"], data["starts"], data["counts"]
+        ids = data["ids"]
+        starts = data["starts"]
+        counts = data["counts"]
         pieces = [str(piece) for piece in data["pieces"]]
         named = {key: data[key] for key in data if key.startswith("pairs ")}
     pairs = {tuple(key[6:].split(" ")): found for key, found in named.items()}
     rng = np.random.default_rng(SEED)
     if start:
-        table, steps, greatest, horizon = (
-            from_before(pieces, counts, start, rng), STEPS_ON, RATE_ON, STEPS_ON,
-        )  # fmt: skip
+        course = Course(steps=STEPS_ON, rate=RATE_ON, horizon=STEPS_ON)
+        trainer = Trainer(from_before(pieces, counts, start, rng))
         counts = np.maximum(counts, 1)  # a piece of before stays
     else:
-        table, steps, greatest, horizon = at_random(counts, rng), STEPS, RATE, HORIZON
-    trainer = Trainer(table)
+        course = Course(steps=STEPS, rate=RATE, horizon=HORIZON)
+        trainer = Trainer(at_random(counts, rng))
     batches = Batches(ids, starts, len(pieces), pairs, rng)
-    for step in range(steps):
-        rate = greatest * min(1.0, (step + 1) / 100) * (1 - step / horizon)
+    for step in range(course.steps):
+        rate = course.rate * min(1.0, (step + 1) / WARM) * (1 - step / course.horizon)
         batches.note(trainer.step(*batches.draw(), rate))
         if step % 100 == 99:
             print(f"{step + 1} steps: {batches.said()}", flush=True)
@@ -368,7 +389,8 @@ class Batches:
             first = self.rng.integers(len(found) - WINDOW)
             found = found[first : first + WINDOW]
         chosen = found[np.unique(self.rng.integers(len(found), size=BATCH))]
-        left, right = chosen[:, 0], chosen[:, 1]
+        left = chosen[:, 0]
+        right = chosen[:, 1]
         same = (right[:, None] == right[None, :]) | (left[:, None] == left[None, :])
         np.fill_diagonal(same, val=False)
         return self.matrix(left), self.matrix(right), same

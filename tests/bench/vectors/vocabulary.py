@@ -14,13 +14,27 @@ from memcli.providers.embed.local import LONGEST_PIECE
 MARK = "\u2581"
 ASIAN = "\u0e00"  # from here on scripts need no mark
 SIZES = {
-    "en": 24_000, "de": 6_500, "es": 3_500, "fr": 3_500, "pt": 3_500, "ru": 6_500,
-    "ko": 6_000, "zh": 6_000, "ja": 5_500,
-}  # fmt: skip
+    "en": 24_000,
+    "de": 6_500,
+    "es": 3_500,
+    "fr": 3_500,
+    "pt": 3_500,
+    "ru": 6_500,
+    "ko": 6_000,
+    "zh": 6_000,
+    "ja": 5_500,
+}
 MORE = {
-    "en": 9_000, "de": 800, "es": 400, "fr": 400, "pt": 400, "ru": 800, "ko": 1_000,
-    "zh": 4_500, "ja": 1_200,
-}  # fmt: skip
+    "en": 9_000,
+    "de": 800,
+    "es": 400,
+    "fr": 400,
+    "pt": 400,
+    "ru": 800,
+    "ko": 1_000,
+    "zh": 4_500,
+    "ja": 1_200,
+}
 """How many words a table of before gets for each language."""
 LEAST = 3  # times that a character or a pair of characters stands in the texts
 
@@ -31,7 +45,9 @@ def marked(word: str) -> str:
 
 def cut(word: str, known: Mapping[str, int]) -> list[int]:
     """The pieces of a word; a character that no piece has is left out."""
-    text, start, found = marked(word), 0, []
+    text = marked(word)
+    start = 0
+    found = []
     while start < len(text):
         for end in range(len(text), start, -1):
             if text[start:end] in known:
