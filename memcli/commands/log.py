@@ -157,23 +157,24 @@ def _events(project: Project, name: str) -> Iterator[tuple[str, LogRow]]:
     paths = _paths(project, root, name)
     most = MOST_COMMITS if name else _affordable(root, paths)
     for revision in _revisions(root, paths, name, most) if paths else ():
-        for change in _changed_here(project, revision):
+        for change in _changed_here(project, revision, everywhere=bool(name)):
             if name in ("", change.id):
                 yield change.id, _row(revision, change)
 
 
 def _changed_here(
-    project: Project, revision: Revision
+    project: Project, revision: Revision, *, everywhere: bool
 ) -> Iterator[branch_diff.EntryDiff]:
-    """What a commit changed against every parent, the last in the files first."""
-    after = branch_diff.version_of(project, dict(revision.files))
+    """What a commit changed against every parent, the last in the files first; with
+    `everywhere` also in files that are no memory now."""
+    after = branch_diff.version_of(project, dict(revision.files), everywhere=everywhere)
     by_parent: list[list[branch_diff.EntryDiff]] = []
     for files in revision.parents:
-        before = branch_diff.version_of(project, dict(files))
+        before = branch_diff.version_of(project, dict(files), everywhere=everywhere)
         by_parent.append(list(branch_diff.changes(before, after)))
     changed = [{change.id for change in found} for found in by_parent]
-    everywhere = set.intersection(*changed)
-    return (change for change in reversed(by_parent[0]) if change.id in everywhere)
+    by_all = set.intersection(*changed)
+    return (change for change in reversed(by_parent[0]) if change.id in by_all)
 
 
 def _row(revision: Revision, change: branch_diff.EntryDiff) -> LogRow:
@@ -312,16 +313,16 @@ def _piece(text: str, name: str) -> str:
     be parsed."""
     if not name:
         return text
-    text = text.replace("\r\n", "\n")
     place = text.find(name)
     while place >= 0 and not _follows_key(text, place):
         place = text.find(name, place + 1)
     if place < 0:
         return ""
-    start = text.rfind("---\n", 0, place)
-    closed = text.find("\n---", place)
+    opened = text.rfind("---", 0, text.rfind("\n", 0, place) + 1)
+    text = text[max(opened, 0) :].replace("\r\n", "\n")
+    closed = text.find("\n---", text.find(name))
     following = text.find("\n---\n", closed + 4) if closed >= 0 else -1
-    return text[max(start, 0) : following if following >= 0 else len(text)]
+    return text[: following if following >= 0 else len(text)]
 
 
 def _follows_key(text: str, place: int) -> bool:

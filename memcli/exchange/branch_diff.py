@@ -296,12 +296,15 @@ def _version(
     return version_of(project, files)
 
 
-def version_of(project: Project, files: dict[str, MemoryFile]) -> BranchVersion:
-    """These files, and where each entry stands in those that are memory."""
+def version_of(
+    project: Project, files: dict[str, MemoryFile], *, everywhere: bool = False
+) -> BranchVersion:
+    """These files, and where each entry stands in those that are memory, or
+    `everywhere`."""
     side = BranchVersion(files, {}, {})
     for name, memory in files.items():
         where = placed(project, name)
-        for entry in memory.entries if where else ():
+        for entry in memory.entries if where or everywhere else ():
             standing = BranchSide(name, where.level if where else "", entry)
             if name.endswith(ARCHIVE):
                 side.archived[entry.id] = standing

@@ -5,7 +5,7 @@ import json
 import re
 import sqlite3
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -273,36 +273,43 @@ def update(
     head = git.head_of(top) if top is not None else ""
     if top is None or not head:
         return Checked()
-    db = index.db
     deadline = time.monotonic() + seconds
-    found = db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
-    seen: dict[str, Any] = json.loads(found[0]) if found else {"head": "", "chunk": 0}
-    pairs, fresh = _named(db, seen["chunk"])
+    seen = {"head": "", "chunk": 0, **_seen(index)}
+    pairs, fresh = _named(index.db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
-    select = "SELECT kind, name, state, witness, removed, day, now FROM anchors"
-    known = {Anchor(*row[:2]): Fate(*row[2:]) for row in db.execute(select)}
-    due = head != seen["head"] or (
-        again and UNTOLD in (fate.state for fate in known.values())
-    )
-    if due or named - known.keys():
+    known = _known(index.db)
+    has_untold = any(fate.state == UNTOLD for fate in known.values())
+    is_due = head != seen["head"] or (again and has_untold)
+    if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
         known = tree.fates(named, known, seen["head"])
         seen["unread"] = sorted(tree.declared.unread.items())
-    if due or fresh:
-        with (
-            suppress(sqlite3.OperationalError),
-            changing(db),
-        ):  # busy: the next one does it
-            fates = {anchor: known[anchor] for anchor in named}
-            _keep(db, pairs, fates, {**seen, "head": head})
-    states = [known[anchor].state for anchor in named]
-    lost = sum(state in (GONE, MOVED) for state in states)
+    fates = {anchor: known[anchor] for anchor in named}
+    if is_due or fresh:
+        # busy: the next one does it
+        with suppress(sqlite3.OperationalError), changing(index.db):
+            _keep(index.db, pairs, fates, {**seen, "head": head})
+    states = Counter(fate.state for fate in fates.values())
     return Checked(
         entries=len({entry for entry, _ in pairs}),
         names=len(named),
-        gone=lost,
-        untold=states.count(UNTOLD),
+        gone=states[GONE] + states[MOVED],
+        untold=states[UNTOLD],
     )
+
+
+def _seen(index: Index) -> dict[str, Any]:
+    """What the last check noted of itself."""
+    row = index.db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
+    return dict(json.loads(row[0])) if row else {}
+
+
+def _known(db: sqlite3.Connection) -> dict[Anchor, Fate]:
+    """What the last check found."""
+    rows = db.execute(
+        "SELECT kind, name, state, witness, removed, day, now FROM anchors"
+    )
+    return {Anchor(kind, name): Fate(*fate) for kind, name, *fate in rows}
 
 
 def _keep(
@@ -347,9 +354,7 @@ def _named(
 
 def unread(index: Index) -> list[tuple[str, str]]:
     """The manifests that could not be read at the last check, and why."""
-    found = index.db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
-    seen = json.loads(found[0]) if found else {}
-    return [(path, reason) for path, reason in seen.get("unread", ())]
+    return [(path, reason) for path, reason in _seen(index).get("unread", ())]
 
 
 def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:

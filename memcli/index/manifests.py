@@ -27,11 +27,14 @@ def matches(pattern: Callable[[], re.Pattern[str]]) -> Callable[[str], list[str]
     return read
 
 
-def _table(value: object, *keys: str) -> Mapping[str, Any]:
-    """The table at the end of a path of keys, an empty one where there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
+def _table(value: object, *keys: str) -> dict[str, Any]:
+    """The table at the end of a path of keys, an empty one where there is none. Raises
+    ValueError for what is no table."""
+    if not isinstance(value, dict):
+        raise ValueError("a table was wanted")
+    if not keys or value.get(keys[0]) is None:
+        return {} if keys else value
+    return _table(value[keys[0]], *keys[1:])
 
 
 def json_at(*keys: str) -> Callable[[str], Iterable[str]]:

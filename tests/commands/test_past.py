@@ -82,6 +82,24 @@ def test_log_holds_a_commit_against_its_parents(project: Project) -> None:
     assert "added" in told and "changed" not in told
 
 
+def test_log_goes_on_where_a_file_leaves_the_view(project: Project) -> None:
+    """To a file that is no memory, and in it, also over line ends of Windows."""
+    text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
+    project.write("MEMORY.md", project.entry("Other", "Stays.", id="b2c3d4e5") + text)
+    project.commit("start")
+    project.write("MEMORY.md", project.entry("Other", "Stays.", id="b2c3d4e5"))
+    kept = project.write("notes/old.md", text)
+    project.commit("out of view")
+    kept.write_bytes(text.replace("30", "50").replace("\n", "\r\n").encode())
+    project.commit("changed there")
+    rows = project.mem("log", "a1b2c3d4", "--json").json["rows"]
+    assert [(row["what"], row["detail"], row["path"]) for row in rows] == [
+        ("changed", "body", "notes/old.md"),
+        ("moved", "from MEMORY.md", "notes/old.md"),
+        ("added", "", "MEMORY.md"),
+    ]
+
+
 def test_as_of_a_moment(project: Project) -> None:
     """A commit, a day; nothing in the tree changes, and a later word is not known."""
     lived(project)

@@ -299,9 +299,10 @@ def test_a_target_that_was_a_file(project: Project) -> None:
         '{"scripts": 5',
         '{"a": "' + "x" * 2_000_000 + '"}',
         "[1, 2]",
+        '{"scripts": ["e2e"]}',
         "\0",
     ],
-    ids=["deep", "torn", "large", "list", "nul"],
+    ids=["deep", "torn", "large", "list", "type", "nul"],
 )
 def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) -> None:
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
@@ -310,10 +311,8 @@ def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) ->
     project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
     project.commit("hostile")
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
-    if text == "[1, 2]":  # it can be read, and declares nothing
-        assert "npm run e2e, gone since" in rows[0]["detail"]
-    else:
-        assert any("package.json" in row["detail"] for row in rows), rows
+    assert "WARN" not in {row["status"] for row in rows}
+    assert any("package.json cannot be read" in row["detail"] for row in rows), rows
 
 
 def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
