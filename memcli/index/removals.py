@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -13,6 +13,7 @@ from memcli.project import git, globs
 from memcli.project.git import Logged
 
 BATCH: Final = 50  # places that one question to git is about
+QUOTING: Final = 3  # files that have a name in quotes: the code works with such files
 HOPS: Final = 5  # renames that one place is followed through
 
 
@@ -80,23 +81,24 @@ def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
     return ignored
 
 
-def _used_by_code(tree: WorkTree, fates: dict[Anchor, Fate]) -> Iterator[Anchor]:
-    """The names of files that are gone here and that the code of today has in quotes:
-    it reads files of that name in other places, so prose may mean one of those."""
+def _used_by_code(tree: WorkTree, fates: Mapping[Anchor, Fate]) -> list[Anchor]:
+    """The names of files that are gone here and that several files of today's code have
+    in quotes: it reads files of that name elsewhere, so prose may mean one of those."""
     gone = [
         anchor
         for anchor, fate in fates.items()
         if fate.state == GONE and anchor.kind == "path" and "/" not in anchor.text
     ]
     if not gone:
-        return
-    quoted = {f"{mark}{a.text}{mark}": a for a in gone for mark in ('"', "'")}
-    given = [part for text in quoted for part in ("-e", text)]
+        return []
+    given = [
+        part for a in gone for mark in "\"'" for part in ("-e", mark + a.text + mark)
+    ]
     revision = (tree.revision,) if tree.revision else ()
-    found = tree.git("grep", "-ohFI", *given, *revision, "--", *CODE) or ""
-    for text in set(found.splitlines()):
-        if anchor := quoted.get(text):
-            yield anchor
+    found = tree.git("grep", "-ozFI", *given, *revision, "--", *CODE) or ""
+    by_file = {row.partition("\0")[::2] for row in found.splitlines()}
+    files = Counter(text.strip("\"'") for _, text in by_file)
+    return [anchor for anchor in gone if files[anchor.text] >= QUOTING]
 
 
 def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
