@@ -29,23 +29,23 @@ _WRAPPERS = frozenset(
 
 def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
     """(what, key) of every path, command and code span that an entry names."""
-    globs = {
-        what: [glob for glob in given if isinstance(glob, str)]
-        for what in ("paths", "commands")
-        if isinstance(given := values.get(what), (list, tuple))
-    }
-    commands = globs.get("commands", [])
-    found = {("path", _key_of_glob(glob)) for glob in globs.get("paths", ())}
+    commands = _globs(values, "commands")
+    found = {("path", _key_of_glob(glob)) for glob in _globs(values, "paths")}
     for glob in commands:
         first = "".join(glob.split(None, 1)[:1])
         found.add(("command", "" if _MAGIC & set(first) else first))
-    if not commands and "`" in text:
-        found |= {
-            ("span", key)
-            for span in code_spans(text)
-            for key in re.findall(_TOKEN, span)[:1]
-        }
+    if commands or "`" not in text:
+        return found
+    for span in code_spans(text):
+        found |= {("span", key) for key in re.findall(_TOKEN, span)[:1]}
     return found
+
+
+def _globs(values: Mapping[str, Any], name: str) -> list[str]:
+    """The globs that an entry has under a key."""
+    given = values.get(name)
+    globs = given if isinstance(given, (list, tuple)) else ()
+    return [glob for glob in globs if isinstance(glob, str)]
 
 
 def keys_of_guard(values: Mapping[str, Any]) -> set[tuple[str, str]]:
@@ -53,13 +53,9 @@ def keys_of_guard(values: Mapping[str, Any]) -> set[tuple[str, str]]:
     what the files of its globs have in their names."""
     if not values.get(GUARD):
         return set()
-    found = {(GUARD, "*")}
-    for what, key_of in (("commands", _key_of_command), ("paths", _key_of_path)):
-        given = values.get(what)
-        for glob in given if isinstance(given, (list, tuple)) else ():
-            if isinstance(glob, str):
-                found.add((GUARD, key_of(glob)))
-    return found
+    programs = map(_key_of_command, _globs(values, "commands"))
+    names = map(_key_of_path, _globs(values, "paths"))
+    return {(GUARD, key) for key in ("*", *programs, *names)}
 
 
 def keys_of_guarded(

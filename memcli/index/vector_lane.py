@@ -98,17 +98,21 @@ def _understand_words(
     stops = {word for word in written if not is_content(word)}
     known = _vectors(vocabulary, local, [*content, *stops])
     distinct = [word for word in content if word in known]
-    rarity = dict(zip(distinct, idf([word.lower() for word in distinct]), strict=True))
-    idfs = {**dict.fromkeys(stops & known.keys(), STOP_IDF), **rarity}
-    weighed = [(idfs[word], known[word]) for word in written if word in idfs]
-    if not weighed:
+    lower = [word.lower() for word in distinct]
+    rarity = dict.fromkeys(stops & known.keys(), STOP_IDF)
+    rarity.update(zip(distinct, idf(lower), strict=True))
+    words = {
+        word: Word(text=word, idf=own, weight=known[word][0], vector=known[word][1])
+        for word, own in rarity.items()
+    }
+    spoken = [words[word] for word in written if word in words]
+    if not spoken:
         return Task(b"")
-    total = vector.weighted_sum((idf * weight, data) for idf, (weight, data) in weighed)
-    found = [
-        Word(text=word, idf=idfs[word], weight=known[word][0], vector=known[word][1])
-        for word in distinct or sorted(idfs)
-    ]
-    return Task(vector.quantise(total), tuple(found))
+    total = vector.weighted_sum(
+        (each.idf * each.weight, each.vector) for each in spoken
+    )
+    asked_for = distinct or sorted(words)
+    return Task(vector.quantise(total), tuple(map(words.__getitem__, asked_for)))
 
 
 def _content(written: Sequence[str], asked: Query) -> list[str]:
@@ -177,23 +181,31 @@ def _by_word(
 def _alike(
     lexicon: Vectors, words: Sequence[Word], present: Sequence[int]
 ) -> list[dict[int, float]]:
+    """For each word of a task, the likeness of the `present` words that are near."""
     bits = list(zip(present, lexicon.word_bits(present), strict=True))
-    close = []
-    for mine in (int.from_bytes(vector.signs(word.vector)) for word in words):
-        near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
-        close.append(vector.nearest(near, ALIKE))
-    same = [
-        {w.text, w.text.lower(), w.text.capitalize(), w.text.upper()} for w in words
-    ]
-    written = lexicon.words(set().union(*same))
+    close = [_near_in_bits(word, bits) for word in words]
+    forms = [_forms(word.text) for word in words]
+    written = lexicon.words(set().union(*forms))
     data = lexicon.word_vectors(set().union(*close))
     found = []
-    for word, some, forms in zip(words, close, same, strict=True):
-        likeness = vector.cosines(word.vector, {i: data[i] for i in some})
-        own = {i: value for i, value in likeness.items() if value >= LIKENESS}
-        own.update((written[form][0], 1.0) for form in forms if form in written)
-        found.append(own)
+    for word, numbers, same in zip(words, close, forms, strict=True):
+        cosines = vector.cosines(word.vector, {i: data[i] for i in numbers})
+        alike = {i: value for i, value in cosines.items() if value >= LIKENESS}
+        alike.update((written[form][0], 1.0) for form in same & written.keys())
+        found.append(alike)
     return found
+
+
+def _near_in_bits(word: Word, bits: Sequence[tuple[int, int]]) -> list[int]:
+    """The words whose sign bits differ least from those of a word."""
+    mine = int.from_bytes(vector.signs(word.vector))
+    near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
+    return vector.nearest(near, ALIKE)
+
+
+def _forms(word: str) -> set[str]:
+    """A word as it may stand in a text."""
+    return {word, word.lower(), word.capitalize(), word.upper()}
 
 
 def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -309,32 +316,57 @@ def told(
     if sought is None:
         return Bearing([], [])
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
-    search = layers.search
-    asked = evidence.terms(sought.weights)
-    hits = search.ranked(sought.text, LOOKED_AT)
-    background = _background(hits)
-    told: dict[str, float] = {}
+    hits = layers.search.ranked(sought.text, LOOKED_AT)
+    strengths: dict[str, float] = {}
     likely: dict[str, float] = {}
-    looked_at = hits[:TOP] if sought.asks else hits
-    for place, hit in enumerate(looked_at):
+    for place, met in enumerate(_met(layers.search, hits, sought, amended)):
+        if met is None:
+            continue
+        if clear and met.bears and met.strength >= least:
+            strengths[met.entry] = met.strength
+        elif place < TOP:
+            likely[met.entry] = met.likely
+    # Where something is clear, the prompt is about this memory.
+    enough = weights.LIKELY / 2 if strengths else weights.LIKELY
+    return Bearing(
+        clear=layers.showing.each("ranked", _best(strengths), short=True),
+        likely=layers.showing.each("ranked", _best(likely, enough), short=True),
+    )
+
+
+class Met(NamedTuple):
+    """How an entry meets a prompt; `bears`: by words of its own."""
+
+    entry: str
+    bears: bool
+    strength: float
+    likely: float
+
+
+def _met(
+    search: Search,
+    hits: Sequence[Scored],
+    sought: evidence.Sought,
+    amended: Collection[str],
+) -> Iterator[Met | None]:
+    """How the hits that are looked at meet a prompt; None for what was learned in a
+    session among the `amended`."""
+    asked = evidence.terms(sought.weights)
+    background = weights.BACKGROUND * _background(hits)
+    for hit in hits[:TOP] if sought.asks else hits:
         chosen = search.chosen[hit.item.id]
         if str(chosen.values.get("session_id", "")) in amended:
+            yield None
             continue
         part = chosen.around.partition(AROUND)[0] or hit.item.text
         in_words = evidence.strength(evidence.together(chosen.title, part, asked))
-        strength = in_words + (hit.vector or 0.0)
-        bears = hit.own and in_words > 0 and strength >= least
-        if clear and bears:
-            told[hit.item.id] = strength
-        elif place < TOP:
-            beyond = in_words + _nearness(hit) - weights.BACKGROUND * background
-            likely[hit.item.id] = hit.relevance * beyond
-    # Where something is clear, the prompt is about this memory.
-    enough = weights.LIKELY / 2 if told else weights.LIKELY
-    return Bearing(
-        clear=layers.showing.each("ranked", _best(told), short=True),
-        likely=layers.showing.each("ranked", _best(likely, enough), short=True),
-    )
+        beyond = in_words + _nearness(hit) - background
+        yield Met(
+            entry=hit.item.id,
+            bears=hit.own and in_words > 0,
+            strength=in_words + (hit.vector or 0.0),
+            likely=hit.relevance * beyond,
+        )
 
 
 def _best(scores: Mapping[str, float], least: float = 0.0) -> list[str]:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import TYPE_CHECKING, Any
 
 from memcli.index import lexical, weights
@@ -250,13 +257,12 @@ class Search:
         rich = {entry: value for entry, value in own.items() if value >= LENDS}
         lenders = [entry for entry in top(rich, LENDERS) if groups[entry] is not None]
         places = self.source.beside([self.chosen[entry] for entry in lenders])
-        found = {}
-        for entry, sides in zip(lenders, places, strict=True):
-            near = [(other, n) for side in sides for n, other in enumerate(side, 1)]
-            group = groups.pop(entry)  # it lends itself nothing
-            found[entry] = [each for each in near if groups.get(each[0]) == group]
-            groups[entry] = group
-        return found
+        return {
+            entry: [
+                each for each in _near(sides) if groups.get(each[0]) == groups[entry]
+            ]
+            for entry, sides in zip(lenders, places, strict=True)
+        }
 
     def _promoted(self, matches: dict[str, Match]) -> dict[str, tuple[str, ...]]:
         sources: dict[str, tuple[str, ...]] = {}
@@ -360,6 +366,13 @@ def _with_phrases(
         c.rowid: lexical[c.rowid] * (1 + weights.PHRASE * share)
         for c, share in zip(met, shares, strict=True)
     }
+
+
+def _near(sides: Iterable[Sequence[str]]) -> Iterator[tuple[str, int]]:
+    """(entry, distance) of those on either side of an entry."""
+    for side in sides:
+        for distance, other in enumerate(side, 1):
+            yield other, distance
 
 
 def _group(candidate: Candidate) -> object:
