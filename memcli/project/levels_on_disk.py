@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -131,10 +131,8 @@ class _Walk:
                 )
 
     def jobs(self, jobs: str) -> None:
-        parts = jobs.split("/")
-        if not all(
-            self.is_folder("/".join(parts[:end])) for end in range(1, len(parts) + 1)
-        ):
+        way = accumulate(jobs.split("/"), "{}/{}".format)
+        if not all(map(self.is_folder, way)):
             return  # a part of the way leads out, or to no folder
         for job in self.folders(jobs):
             base = f"{jobs}/{job}"
@@ -219,14 +217,9 @@ class _Walk:
         if folder.read:
             self.parts.append(folder)
         links_last = sorted(
-            (os.path.islink(f"{path}/{entry_name}"), entry_name)
-            for entry_name in irregular
+            (os.path.islink(f"{path}/{base}"), base) for base in irregular
         )
-        return [
-            entry_name
-            for _, entry_name in links_last
-            if not os.path.isdir(f"{path}/{entry_name}")
-        ]
+        return [base for _, base in links_last if not os.path.isdir(f"{path}/{base}")]
 
     def look(
         self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]
@@ -345,7 +338,7 @@ class _FoundWalk(_Walk):
     def found_places(self) -> None:
         """Look at each row of the tables, and where the links of the indexes lead."""
         self.listed = len(self.parts)
-        for name in (*FILES, *_spelt()):
+        for name in (*FILES, *self._worded()):
             self.find(name)
         places = [name for row in FOLDERS for name in self.expanded(row)]
         self.newest([name for folder in places for name in self.names_in(folder)])
@@ -355,6 +348,13 @@ class _FoundWalk(_Walk):
                 name = os.path.relpath(path, self.base)
                 if path.startswith(self.base + os.sep) and not is_elsewhere(name):
                     self.find(name)
+
+    def _worded(self) -> Iterator[str]:
+        """The files at the root and in `docs` that are called by a word of the table."""
+        for folder in ("", "docs/"):
+            with suppress(OSError), os.scandir(f"{self.base}/{folder}") as listing:
+                there = {entry.name for entry in listing}
+                yield from (folder + name for name in _spelt() if name in there)
 
     def _indexed(self) -> list[str]:
         """The project's folders with an index whose links are followed, up to a bound."""
@@ -443,12 +443,10 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
 
 
 def _spelt() -> Iterator[str]:
-    for folder, name in product(("", "docs/"), WORDS):
+    for name in WORDS:
         title = "_".join(map(str.capitalize, name.split("_")))
         for stem in dict.fromkeys((name, name.lower(), name.capitalize(), title)):
-            yield f"{folder}{stem}.md"
-            if "_" in name:
-                yield f"{folder}{stem.replace('_', '-')}.md"
+            yield from dict.fromkeys((f"{stem}.md", f"{stem.replace('_', '-')}.md"))
 
 
 def is_elsewhere(name: str) -> bool:

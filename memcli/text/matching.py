@@ -3,7 +3,7 @@ its hints occurs."""
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, wraps
 from itertools import chain, groupby
 from operator import itemgetter
@@ -105,28 +105,26 @@ class Sought:
             self._plain.clear()
             self._telling.clear()
         every = f" {' '.join(words)} "
-        ends = self._by_end.keys() & _fours(lowered(every))
+        low = lowered(every)
+        ends = self._by_end.keys() & _fours(low)
         parts = self._short.union(*map(self._by_end.__getitem__, ends))
-        parts = {part for part in parts if self._meant(part, every)}
+        exact = [part for part in parts & self._exact.keys() if part in every]
+        small = [part for part in parts & self._small.keys() if part in low]
         for word in words:
             if len(word) > LONGEST_WORD:
                 continue
-            padded = f" {word} "
-            held = [self._meant(part, padded) for part in parts]
-            if meant := set[str]().union(*held):
+            if meant := self._meant(f" {word} ", exact, small):
                 self._telling[word] = meant
             else:
                 self._plain.add(word)
-        return set().union(*(self._meant(part, every) for part in parts))
+        return self._meant(every, exact, small)
 
-    def _meant(self, part: str, text: str) -> set[str]:
-        """The literals with this part, where the text has it."""
-        found: set[str] = set()
-        if part in self._exact and part in text:
-            found |= self._exact[part]
-        if part in self._small and part in lowered(text):
-            found |= self._small[part]
-        return found
+    def _meant(self, text: str, exact: Sequence[str], small: Sequence[str]) -> set[str]:
+        """The literals of those of these parts that the text has."""
+        low = lowered(text)
+        written = [self._exact[part] for part in exact if part in text]
+        folded = [self._small[part] for part in small if part in low]
+        return set[str]().union(*written, *folded)
 
 
 def _by_part(literals: Iterable[str]) -> dict[str, set[str]]:
