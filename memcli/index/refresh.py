@@ -20,7 +20,7 @@ from memcli.index.filters import (
     keys_of_guard,
     sealed,
 )
-from memcli.index.view import AROUND
+from memcli.index.prose import passages, ruled_out
 from memcli.index.whole import changing
 from memcli.memory.grammar import CROWDED, DETAIL, is_crowded
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -38,8 +38,6 @@ from memcli.text.matching import table
 
 BATCH = 1000  # rows that are made and written at a time
 MOST_TEXT = 1 << 20  # characters of an entry or a section that are searched
-PASSAGE = 1200  # characters of bullets that are searched and shown together
-_LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
 PRESSING = frozenset({"permanent", "critical"})
 """Written priorities that no answer goes without."""
 INDEXED = frozenset(table("index/optional_keys.txt").split())
@@ -47,11 +45,6 @@ INDEXED = frozenset(table("index/optional_keys.txt").split())
 RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 """How pressing priorities are; what has none of them is never shown unasked for its
 priority."""
-_RECORDS = frozenset({"adr", "adrs", "decisions", "decision-records"})
-_STATUS = re.compile(
-    r"(?im)^(?:[-*+|] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ |\t]{0,8}\r?\n?\r?\n?"
-    r"[ \t]{0,8}(?:~~[^~\n]{1,40}~~[ \t]{0,4})?[\"'*_~\[]{0,4}(superseded|rejected|deprecated)\b"
-)
 Progress = Callable[[int], object]
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -76,6 +69,17 @@ class Row(NamedTuple):
     rank: int
     importance: float
     moment: str
+
+
+class _State(NamedTuple):
+    """What a file was when it was read, and what index lines of other files say of
+    it."""
+
+    mtime: int
+    size: int
+    identity: str
+    linked: str
+    entries: int = 0
 
 
 def _occasions(values: Mapping[str, Any], text: str, type: str) -> set[tuple[str, str]]:
@@ -124,46 +128,6 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
         if len(text) <= SIZE:
             break
     return found
-
-
-def passages(units: Sequence[Entry]) -> dict[str, str]:
-    """Id of a bullet -> what it stands among, itself included, as it is searched and
-    shown."""
-    runs: list[list[Entry]] = []
-    for unit in units:
-        last = runs[-1] if runs else []
-        size = sum(len(other.body) for other in last) + len(unit.body)
-        if last and size <= PASSAGE and _joins(last[-1], unit):
-            last.append(unit)
-        else:
-            runs.append([unit])
-    found: dict[str, str] = {}
-    for run in runs:
-        if len(run) > 1:
-            text = clean("\n".join(unit.body for unit in run))
-            found |= dict.fromkeys(
-                (unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}"
-            )
-    return found
-
-
-def _joins(before: Entry, unit: Entry) -> bool:
-    same = (before.end, before.date, before.extra.get("title"))
-    if same != (unit.start, unit.date, unit.extra.get("title")) or unit.body.startswith(
-        "#"
-    ):
-        return False
-    return not _LINKED.match(before.body) and not _LINKED.match(unit.body)
-
-
-def ruled_out(path: str, text: str) -> str:
-    """Of the record of a decision, the word of its status by which it does not hold;
-    else ""."""
-    folder, _, name = path.lower().rpartition("/")
-    if not _RECORDS.isdisjoint(folder.split("/")) or name.startswith("adr"):
-        found = _STATUS.search(text[:4000])
-        return found[1].lower() if found else ""
-    return ""
 
 
 def searchable(entry: Entry) -> tuple[str, str]:
@@ -305,7 +269,7 @@ class _Writer:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             self.db.execute(hash_size, (1 << 20,))
         self.index.note_listing(found)
-        read = [one for one in outcomes if one is not None]
+        read = [chunked for chunked in outcomes if chunked is not None]
         return Refreshed(len(read), sum(read), len(gone))
 
     def _link(self, files: Mapping[str, FoundFile]) -> None:
@@ -371,32 +335,39 @@ class _Writer:
         """None: not readable; False: same content; True: chunked anew."""
         select = "SELECT id, hash, place, linked FROM file_meta WHERE path = ?"
         known = self.db.execute(select, (file.name,)).fetchone()
-        linked = linked if linked is not None else known[3] if known else ""
-        identity = ""
-        mtime = 0
-        size = file.size
+        if linked is None:
+            linked = known[3] if known else ""
+        state = _State(mtime=0, size=file.size, identity="", linked=linked)
         try:
             data, mtime, size = read_file(file.path, file.base)
-            identity = digest(data)
-            if known and known[1:] == (
-                identity,
-                place_text(file.place, file.tree),
-                linked,
-            ):
+            state = state._replace(mtime=mtime, size=size, identity=digest(data))
+            place = place_text(file.place, file.tree)
+            if known and known[1:] == (state.identity, place, linked):
                 update = "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?"
                 self.db.execute(update, (mtime, size, known[0]))
                 return False
             text = _indexable(data)
         except Unreadable as error:
-            self._forget(file.name)
-            problem = Problem(
-                path=file.name,
-                line=error.line,
-                message=str(error),
-                severity="unreadable",
-            )
-            self._note(file, (mtime, size, identity, 0, ""), [problem])
+            self._refuse(file, state, error)
             return None
+        self._chunk(file, state, text, is_known=known is not None)
+        return True
+
+    def _refuse(self, file: FoundFile, state: _State, error: Unreadable) -> None:
+        """Forget a file that cannot be read, and note why."""
+        self._forget(file.name)
+        problem = Problem(
+            path=file.name,
+            line=error.line,
+            message=str(error),
+            severity="unreadable",
+        )
+        self._note(file, state._replace(linked=""), [problem])
+
+    def _chunk(
+        self, file: FoundFile, state: _State, text: str, *, is_known: bool
+    ) -> None:
+        """Index the entries and sections of a file; of a known one what has changed."""
         memory = parse(text, file.name)
         prose = sections(memory)
         if status := ruled_out(file.name, text):
@@ -406,23 +377,28 @@ class _Writer:
             ]
         entries = [*prose, *memory.entries]
         around = passages(prose)
-        source = self._note(
-            file, (mtime, size, identity, len(entries), linked), memory.problems
-        )
+        state = state._replace(entries=len(entries))
+        source = self._note(file, state, memory.problems)
         live = file.place.store == "memory"
         made = (
-            rows(each, around.get(each.id, ""), linked, live=live) for each in entries
+            rows(each, around.get(each.id, ""), state.linked, live=live)
+            for each in entries
         )
         wanted = chain.from_iterable(made)
         self._relate(source, memory)
-        self._insert(source, self._keep(source, list(wanted)) if known else wanted)
-        return True
+        self._insert(source, self._keep(source, list(wanted)) if is_known else wanted)
 
-    def _note(
-        self, file: FoundFile, state: tuple[Any, ...], problems: Iterable[Problem]
-    ) -> int:
-        listed = json.dumps([item[1:] for item in problems])
-        values = (file.name, place_text(file.place, file.tree), *state, listed)
+    def _note(self, file: FoundFile, state: _State, problems: Iterable[Problem]) -> int:
+        values = (
+            file.name,
+            place_text(file.place, file.tree),
+            state.mtime,
+            state.size,
+            state.identity,
+            state.entries,
+            state.linked,
+            json.dumps([item[1:] for item in problems]),
+        )
         return int(self.db.execute(_META, values).fetchone()[0])
 
     def _insert(self, source: int, wanted: Iterable[Row]) -> None:

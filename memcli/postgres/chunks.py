@@ -6,7 +6,8 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from memcli.index.refresh import Row, passages, rows
+from memcli.index.prose import passages
+from memcli.index.refresh import Row, rows
 from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Entry, Place
 from memcli.memory.words import each_text
