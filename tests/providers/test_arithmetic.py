@@ -3,6 +3,7 @@
 import math
 import random
 from array import array
+from collections import defaultdict
 
 import pytest
 from hypothesis import given
@@ -69,18 +70,26 @@ def test_what_is_alike_is_found_as_by_looking_at_all(
         for spread in (0.0, 0.2, 0.4, 0.6, 0.8)
     ]
     for least in (0.8, 0.95):
-        got: list[dict[int, float]] = [{} for _ in rows]
+        later_of: dict[int, dict[int, float]] = defaultdict(dict)
         for place, later in arithmetic.alike(rows, least):
-            assert min(later) > place
-            got[place] |= later
-        for place, row in enumerate(rows):
-            every = arithmetic.cosines(row, dict(enumerate(rows)))
-            close = {i: c for i, c in every.items() if c >= least and i != place}
-            assert got[place] == {i: c for i, c in close.items() if i > place}
-            assert arithmetic.has_alike(rows, [place], least) == (
-                {place} if close else set()
-            )
-        assert sum(map(len, got)) > 10
+            later_of[place] |= later
+        for place in range(len(rows)):
+            close = close_to(rows, place, least)
+            later = {other: near for other, near in close.items() if other > place}
+            assert later_of[place] == later
+            wanted = {place} if close else set()
+            assert arithmetic.has_alike(rows, [place], least) == wanted
+        assert sum(map(len, later_of.values())) > 10
+
+
+def close_to(rows: list[bytes], place: int, least: float) -> dict[int, float]:
+    """The other rows whose cosine is at least that, by looking at all."""
+    cosines = arithmetic.cosines(rows[place], dict(enumerate(rows)))
+    return {
+        other: cosine
+        for other, cosine in cosines.items()
+        if other != place and cosine >= least
+    }
 
 
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))

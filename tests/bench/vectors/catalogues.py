@@ -150,18 +150,23 @@ def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
             is_compiled = name.endswith(".mo")
             if is_compiled and name[:-3] + ".po" in files:
                 continue
-            where = CATALOGUE.search(name)
-            assert where is not None
-            tongue = language(where[1] or where[3])
+            domain, tongue = domain_of(name)
             if tongue in ("", "en"):
                 continue
-            domain = re.sub(r"-?[a-z]{2}_[A-Z]{2}$", "", where[2] or "cups")
             read = read_mo if is_compiled else read_po
             for key, text in read(data).items():
                 english = key.partition("\x04")[2] or key
                 domains[domain][key] |= {"en": english, tongue: text}
     for domain, catalogue in domains.items():
         yield from messages(domain, catalogue)
+
+
+def domain_of(name: str) -> tuple[str, str]:
+    """(domain, language) of a catalogue by its name."""
+    where = CATALOGUE.search(name)
+    assert where is not None
+    domain = re.sub(r"-?[a-z]{2}_[A-Z]{2}$", "", where[2] or "cups")
+    return domain, language(where[1] or where[3])
 
 
 def by_key(
@@ -172,25 +177,27 @@ def by_key(
 
     def records(paths: list[Path]) -> Iterator[Record]:
         files: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
-        for path in paths:
-            for name, data in opened(path, within or only):
-                found = inner(name, data, only) if within else iter([(name, data)])
-                for inside, content in found:
-                    where = re.search(
-                        pattern, f"{path.name}//{Path(name).name}//{inside}"
-                    )
-                    if where is None:
-                        continue
-                    tongue = language(where["language"] or "en")
-                    if not tongue:
-                        continue
-                    file = where.groupdict().get("file") or ""
-                    for key, text in read(content).items():
-                        files[file][key].setdefault(tongue, text)
+        for name, content in named(paths, only, within):
+            where = re.search(pattern, name)
+            tongue = language(where["language"] or "en") if where else ""
+            if where is None or not tongue:
+                continue
+            file = where.groupdict().get("file") or ""
+            for key, text in read(content).items():
+                files[file][key].setdefault(tongue, text)
         for file, catalogue in files.items():
             yield from messages(file or "all", catalogue)
 
     return records
+
+
+def named(paths: list[Path], only: str, within: str) -> Iterator[tuple[str, bytes]]:
+    """(package//file//file of an archive within, data) of the files of packages."""
+    for path in paths:
+        for name, data in opened(path, within or only):
+            found = inner(name, data, only) if within else iter([(name, data)])
+            for inside, content in found:
+                yield f"{path.name}//{Path(name).name}//{inside}", content
 
 
 def typescript(paths: list[Path]) -> Iterator[Record]:

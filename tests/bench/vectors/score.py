@@ -14,6 +14,7 @@ import sqlite3
 import sys
 from collections import Counter, defaultdict
 from contextlib import closing
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -92,27 +93,20 @@ def across(table: Table, mined: Path, sources: list[str]) -> None:
 
 def first_places(table: Table, sections: list[dict[str, Any]], language: str) -> str:
     """The percentage with and without the weights of rare words, and of how many."""
-    english = {
-        place: whole(texts["en"])
-        for place, texts in enumerate(sections)
-        if "en" in texts and texts["en"][1]
-    }
-    asked = {
-        place: first
-        for place, text in english.items()
-        if (first := asked_for(sections[place], language, text))
-    }
+    english = [section for section in sections if section.get("en", ["", []])[1]]
+    texts = [whole(section["en"]) for section in english]
+    firsts = map(asked_for, english, repeat(language), texts)
+    asked = [(first, text) for first, text in zip(firsts, texts, strict=True) if first]
     # The sections that are asked for come first into the pool.
-    order = [*asked, *(place for place in english if place not in asked)]
-    pool = list(dict.fromkeys(english[place] for place in order))[:POOL]
-    queries = [place for place in asked if english[place] in pool]
+    pool = list(dict.fromkeys([*(text for _, text in asked), *texts]))[:POOL]
+    queries = [(first, text) for first, text in asked if text in pool]
     if len(queries) < LEAST_ASKED:
         return "-"
-    right = np.array([pool.index(english[place]) for place in queries])
+    right = np.array([pool.index(text) for _, text in queries])
     documents = table.embed(pool)
     shares_right = []
     for weights in (idfs(pool), None):
-        near = table.embed([asked[place] for place in queries], weights) @ documents.T
+        near = table.embed([first for first, _ in queries], weights) @ documents.T
         shares_right.append(f"{100 * (near.argmax(1) == right).mean():.0f}")
     return f"{'/'.join(shares_right)} ({len(queries)})"
 
