@@ -113,9 +113,13 @@ def _supposed() -> str:
 
 
 @verbose(ignore_case=True, lines=True)
-def _of_a_release() -> str:
-    """A sentence about one release, whose versions do not hold for the others."""
-    return r"^ [ \t*+|-]* v? \d+ \. (?: \d+ \. )? x \b | \b releases? \b"
+def _of_one_case() -> str:
+    """A sentence about one release or one measurement, whose versions do not hold for
+    the others."""
+    return r"""
+        ^ [ \t*+|-]* v? \d+ \. (?: \d+ \. )? x \b
+      | \b (?: releases? | measured | benchmark\w* ) \b
+    """
 
 
 @verbose
@@ -197,7 +201,7 @@ def _values_of(sentence: str) -> Iterator[Anchor]:
     """The values and ports that a sentence states."""
     # what a command or its output has is an example, not what holds here
     prose = _span().sub(lambda span: span[1] if " " not in span[1] else " ", sentence)
-    if not _of_a_release().search(prose):
+    if not _of_one_case().search(prose):
         for statement in statements(prose):
             yield Anchor("value", str(statement))
     for port in _port().findall(sentence):

@@ -12,7 +12,10 @@ BATCH: Final = 50  # names that one question to git is about
 MOST_COMMITS: Final = 2000  # of memory that are known of
 SAMPLES: Final = (7, 20)
 """So many commits of memory are looked at for a lost name, then so many more."""
-_INVENTED = ("fixtures", "__fixtures__", "testdata", "examples", "website", "docs")
+_INVENTED = (
+    *("fixtures", "__fixtures__", "testdata", "examples", "templates"),
+    *("website", "docs"),
+)
 LIVING: Final = (*CODE, *(f":(exclude,glob)**/{name}/**" for name in _INVENTED))
 """Where a name must have stood to be missed: not only in an example."""
 

@@ -11,6 +11,7 @@ from memcli.index.worktree import CODE, WorkTree, literal
 from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.project.git import Logged
+from memcli.text.matching import verbose
 
 BATCH: Final = 50  # places that one question to git is about
 QUOTING: Final = 3  # files that have a name in quotes: the code works with such files
@@ -122,10 +123,17 @@ def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:
     for logged in commits:
         for path in logged.names:
             above, end, _ = f"/{path}/".partition(anchor.end)
-            if end:
+            if end and not _generating().search(f"{above}/"):
                 yield Removal(logged, path, place=f"{above}{end}".strip("/"))
             elif globs.covers(pattern, path):
                 yield Removal(logged, path, place=path)
+
+
+@verbose(ignore_case=True)
+def _generating() -> str:
+    """A folder of what projects are made from: a path from within it is one of those
+    projects'."""
+    return r"/ _* (?: templates? | fixtures? | testdata | examples? | samples? ) _* /"
 
 
 def _renamed(tree: WorkTree, commit: str, place: str) -> str:

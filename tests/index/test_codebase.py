@@ -292,6 +292,17 @@ def test_a_file_that_the_code_reads_in_other_places(project: Project) -> None:
     assert gone_of(project, text) == ["other.ini"]
 
 
+def test_a_file_of_the_projects_that_are_made_here(project: Project) -> None:
+    """Below a folder of templates only a path that names the folder is of this one."""
+    for path in ("templates/test/conn.ex", "lib/conn_view.ex"):
+        project.write(path, f"{path}\n" * 9)
+    project.commit("start")
+    project.git("rm", "-qr", "templates", "lib")
+    project.commit("gone")
+    text = "See `test/conn.ex`, `conn_view.ex` and `templates/test/conn.ex`."
+    assert gone_of(project, text) == ["conn_view.ex", "templates/test/conn.ex"]
+
+
 def test_a_name_of_an_example_is_none_of_the_code(project: Project) -> None:
     """What stood in documents and examples alone is no finding when it goes."""
     project.write("docs/page.js", "fetchData()\n")

@@ -58,6 +58,7 @@ SILENT = (
         "It was unflagged in Node 11.7.0 behind a flag.",
     ),
     *("`1.32.x` lasts until September. (MSRV 1.63)", "This release needs Node 12."),
+    *("It was measured on Linux with Node 16.",),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 
