@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +68,7 @@ class Desk:
         form = ("--output-format", "stream-json", "--verbose")
         return self.run(client("claude"), "-p", prompt, *tools, *form, *more, path=path)
 
-    def codex(self, prompt: str) -> subprocess.CompletedProcess[str]:
+    def codex(self, prompt: str, *more: str) -> subprocess.CompletedProcess[str]:
         config = self.project.home / ".codex" / "config.toml"
         config.parent.mkdir(exist_ok=True)
         config.write_text(
@@ -76,7 +77,8 @@ class Desk:
             f'[projects."{self.project.root}"]\ntrust_level = "trusted"\n'
         )
         trust = "--dangerously-bypass-hook-trust"
-        return self.run(client("codex"), "exec", "-s", "workspace-write", trust, prompt)
+        mode = ("exec", "-s", "workspace-write", trust)
+        return self.run(client("codex"), *mode, *more, prompt)
 
 
 @pytest.fixture
@@ -244,6 +246,31 @@ def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
     assert "pnpm" in (desk.project.root / "MEMORY.md").read_text()
     settle(desk.project)
     assert desk.claude("Go on elsewhere. MAIN").returncode == 0
+    assert "said last time, not kept" not in desk.model.said(-1)
+
+
+def test_codex_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
+    """What its own record of a session proposes the next session's agent sees, and
+    keeps on a yes."""
+    desk.model.replies = ["Which one?"]
+    assert desk.codex("Install the packages. MAIN").returncode == 0
+    assert desk.codex(SLIP, "resume", "--last").returncode == 0
+    settle(desk.project)
+    (record,) = (desk.project.home / ".codex" / "sessions").rglob("rollout-*.jsonl")
+    assert desk.project.mem("extract", str(record)).code == 0
+    (waiting,) = json.loads(desk.project.mem("inbox", "--json").out)["proposals"]
+    assert "pnpm" not in (desk.project.root / "MEMORY.md").read_text()
+    program = Path(sys.executable).with_name("mem")  # its login shell has its own PATH
+    keep = {"cmd": f"{program} keep {waiting['id']}"}
+    desk.model.replies = [Call("exec_command", keep), "Ok."]
+    done = desk.codex("Yes, please. MAIN")
+    assert done.returncode == 0, done.stderr
+    told = desk.model.said(-1)
+    assert "said last time, not kept" in told
+    assert f"mem keep {waiting['id']}" in told
+    assert "pnpm" in (desk.project.root / "MEMORY.md").read_text()
+    settle(desk.project)
+    assert desk.codex("Go on elsewhere. MAIN").returncode == 0
     assert "said last time, not kept" not in desk.model.said(-1)
 
 
