@@ -21,7 +21,7 @@ _mem_files() {
 
 _mem() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
-    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= extract_global= learn= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
+    local keys="query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team="
     COMPREPLY=()
     if [[ $cur == = ]]; then # --level=<tab>: bash splits words at =
         cur=""
@@ -42,39 +42,37 @@ _mem() {
         case $prev in
         --limit | --max-tokens | --session | --project | --agent | --at | --job | --task | --tag | --since | --until) : ;;
         --format) _mem_words "auto text prompt json" ;;
-        --detail) _mem_words "auto none high" ;;
-        --out | --path) _mem_files -f ;;
         --history) _mem_words "auto only off" ;;
         --level) _mem_words "global project job task" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --store) _mem_words "memory institutional proxy archive" ;;
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
+        --path) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --max-tokens --format --explain --ranked --detail --session --out --no-refresh --history --exit-code --shared --project --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --max-tokens --format --explain --ranked --session --history --check --shared --project --agent --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     add)
         case $prev in
         --level) _mem_words "global project job task" ;;
-        --job | --task | --command | --title | --tag | --importance | --path | --step | --outcome | --domain | --rests-on) : ;;
+        --job | --task | --command | --title | --tag | --path | --step | --domain | --rests-on) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
-        --priority) _mem_words "permanent critical high pin medium normal" ;;
+        --importance) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--level --job --task --command --kind --type --title --tag --importance --path --priority --step --outcome --domain --again --rests-on --beside --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--level --job --task --command --kind --type --title --tag --importance --path --step --domain --again --rests-on --beside --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     edit)
         case $prev in
-        --title | --body | --add-path | --remove-path | --importance | --domain | --rests-on | --task) : ;;
+        --title | --body | --path | --importance | --domain | --rests-on | --task) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
-        --guard) _mem_words "ask deny off" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --add-path --remove-path --kind --importance --domain --confirm --guard --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--title --body --path --kind --importance --domain --confirm --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     show)
@@ -95,7 +93,7 @@ _mem() {
         --path) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--limit --explain --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --explain --at --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     browse)
@@ -109,7 +107,7 @@ _mem() {
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--out --print --history --serve --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --no-global --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--out --history --serve --level --job --task --type --kind --store --tag --scope --path --since --until --proxy --archived --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     retire)
@@ -168,11 +166,12 @@ _mem() {
     extract)
         case $prev in
         --scope) _mem_words "observations escalation intent-alignment team session project global prospective in-flight corrective episode interventions" ;;
-        --moment | --job | --format | --premortem | --checkpoint | --recommend | --task) : ;;
         --engine) _mem_words "auto llm rules" ;;
+        --job | --format | --premortem | --checkpoint | --task) : ;;
+        --show) _mem_words "sessions turns prompt" ;;
         --assume | --set) _mem_words "$keys" ;;
         --root) _mem_files -d ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--scope --moment --engine --all --finished --again --job --format --show-prompt --list --show-turns --no-reinforce --premortem --checkpoint --assume --recommend --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--scope --engine --all --finished --again --job --format --show --premortem --checkpoint --assume --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     inbox)
@@ -208,21 +207,19 @@ _mem() {
         ;;
     reinforce)
         case $prev in
-        --session | --rate | --success | --failed | --task) : ;;
-        --transcript | --ids) _mem_files -f ;;
+        --session | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--session --transcript --ids --rate --success --failed --explicit --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--session --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     compact)
         case $prev in
-        --contradictions) _mem_words "flag decay resolve" ;;
         --level) _mem_words "global project job task" ;;
         --job | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--due --stale --promote --contradictions --consolidate --promote-global --semantic --adopt --check --allow-loss --level --job --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--due --stale --promote --adopt --check --allow-loss --level --job --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_files -f; fi ;;
         esac
         ;;
     retire-stage)
@@ -236,10 +233,9 @@ _mem() {
     health)
         case $prev in
         --out) _mem_files -f ;;
-        --min) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--history --out --min --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--history --out --check --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     doctor)
@@ -252,17 +248,16 @@ _mem() {
     guard)
         case $prev in
         --command | --path | --unless | --try | --task) : ;;
-        --try-file) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--ask --off --command --path --unless --suggest --try --try-file --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--ask --off --command --path --unless --suggest --try --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     sync)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)
@@ -276,11 +271,10 @@ _mem() {
         ;;
     export)
         case $prev in
-        --target) _mem_words "claude agents-md json" ;;
         --out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--target --out --raw --remove --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "claude claude-rules agents-md json --out --raw --remove --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     diff)
@@ -288,15 +282,15 @@ _mem() {
         --format) _mem_words "text markdown json" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--format --exit-code --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--format --check --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     init)
         case $prev in
         --from | --learn-with) : ;;
-        --git-dir | --root) _mem_files -d ;;
+        --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --git-dir --home-git --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--from --git --ci --claude --codex --gemini --opencode --agents --history --all --learn-with --user --shared --remove --trust --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     index)
@@ -304,7 +298,7 @@ _mem() {
         --from) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--check --rebuild --trust --push --archived --from --history --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--check --rebuild --trust --shared --archived --from --history --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     completion)

@@ -27,6 +27,7 @@ from memcli.cli.progress import Progress
 from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
 from memcli.index.view import Filters
+from memcli.project import keys
 from memcli.views import everyday as view
 from memcli.views import json, text
 from memcli.views.text import count_problems, put, say
@@ -53,22 +54,11 @@ def recall(
     format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
     explain: bool = flag("--explain", "Show the factors of every score."),
     ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
-    detail: str = option(
-        "WHEN", "Details of episodes: auto, none or high.", default="auto"
-    ),
     session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
-    ids_out: str = option(
-        "FILE", "Write the shown ids, one a line.", "--out", panel=SCRIPTS
-    ),
-    no_refresh: bool = flag(
-        "--no-refresh", "Answer from the index as it is.", panel=SCRIPTS
-    ),
     history: str = option(
         "TIER", "Said and committed: auto, only or off.", default="auto"
     ),
-    exit_code: bool = flag(
-        "--exit-code", "Exit 1 when nothing is ranked.", panel=SCRIPTS
-    ),
+    check: bool = flag("--check", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
     project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
     agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
@@ -85,8 +75,6 @@ def recall(
         task=boundary.read_words(words),
         filters=filters,
         ranked_only=ranked,
-        refresh=not no_refresh,
-        detail=detail,
         session=session,
         explain=explain,
         shared=shared or bool(project),
@@ -94,7 +82,7 @@ def recall(
         history=history,
         agents=tuple(agent),
     )
-    output = fast.Output(form=format, ids_out=ids_out, exit_code=exit_code, at=at)
+    output = fast.Output(form=format, check=check, at=at)
     options = options._replace(sets=(*options.sets, *sets))
     return fast.recall(options, request, output)
 
@@ -113,13 +101,11 @@ def add(
     type: str = option("TYPE", "By kind when not given."),
     title: str = option("TEXT", "A title, instead of the first line."),
     tag: Names = many("TAG", "A tag; may be given more than once."),
-    importance: float | None = number("--importance", "0 to 1.", 0, 1),
-    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
-    priority: str = option(
-        "PRIORITY", "permanent, critical, high, pin, medium, normal."
+    importance: str = option(
+        "PRIORITY", "0 to 1, or permanent, critical, high, pin, medium, normal."
     ),
+    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
     step: Names = many("TEXT", "A step of a workflow, in order."),
-    outcome: str = option("TEXT", "How it ended (episodes)."),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
     again: bool = flag("--again", "Write it although it was taken back."),
     rests_on: Names = many("FILE:A-B", "Lines of code it rests on.", "--rests-on"),
@@ -127,7 +113,10 @@ def add(
 ) -> None:
     """Write down what was learned. What is known already is reinforced instead."""
     from memcli.commands.add import AddRequest, add
+    from memcli.memory.values import PRIORITIES
 
+    weigh = boundary.checked("--importance", keys.number(0, 1))
+    is_named = not importance or importance in PRIORITIES
     if not level:
         level = "job" if job else "project"
         level = "task" if task_name else level
@@ -142,10 +131,9 @@ def add(
         tags=tuple(",".join(tag).split(",")),
         paths=tuple(path),
         commands=tuple(about),
-        importance=importance,
-        priority=priority,
+        importance=None if is_named else weigh(importance),
+        priority=importance if is_named else "",
         steps=tuple(step),
-        outcome=outcome,
         domain=domain,
         again=again,
         rests_on=tuple(rests_on or ()),
@@ -166,13 +154,11 @@ def edit(
     id: str = ID,
     title: str = option("TEXT", "Another title."),
     body: str = option("TEXT", "Another text; - reads it from stdin."),
-    add_path: Names = many("GLOB", "A file more that it is about."),
-    remove_path: Names = many("GLOB", "A file that it is no longer about."),
+    path: Names = many("GLOB", "A file more that it is about; '!GLOB': no longer."),
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
     confirm: bool = flag("--confirm", "It still holds: as true as on its first day."),
-    guard: str = option("BINDING", "Let it bind: ask, deny or off."),
     rests_on: Names = many("FILE:A-B", "Lines of code it rests on.", "--rests-on"),
 ) -> None:
     """Change an entry in $VISUAL or $EDITOR, or by an option without one.
@@ -185,13 +171,12 @@ def edit(
         id=id,
         title=title,
         body=boundary.read_entry([body]) if body else None,
-        paths=tuple(add_path),
+        paths=tuple(glob for glob in path if glob[:1] != "!"),
         kind=kind,
         importance=importance,
-        without=tuple(remove_path),
+        without=tuple(glob[1:] for glob in path if glob[:1] == "!"),
         domain=domain,
         confirm=confirm,
-        guard=guard,
         rests_on=tuple(rests_on or ()),
     )
     report = edit(mem, request, dry_run=mem.options.dry_run)
@@ -288,13 +273,12 @@ def browse(
     progress: Progress,
     filters: Filters,
     out: str = option("FILE", "Write the page there; it is not opened."),
-    path_only: bool = flag("--print", "Print the page's path; it is not opened."),
     history: bool = flag("--history", "What was said and committed, too."),
     serve: bool = flag(
         "--serve", "With buttons that edit, retire, restore, merge and undo."
     ),
 ) -> None:
-    """Look at memory in the browser.
+    """Look at memory in the browser; in a pipe it is only named.
 
     One page holds everything and reaches nothing; it lies in your cache folder, for you
     alone. With --serve it is on loopback until it is closed for a minute; its address
@@ -308,22 +292,18 @@ def browse(
     with progress:
         report = gather(mem)
     if serve:
-        _serve(mem, report, gather, opens=not path_only)
+        _serve(mem, report, gather)
     elif mem.options.json:
         show(mem, report, str)
     else:
         place = page.write(mem.project, report, out)
         put(str(place))
-        if not (out or path_only):
+        if not out:
             _open(mem, place)
 
 
 def _serve(
-    mem: App,
-    report: "BrowseReport",
-    gather: Callable[[App], "BrowseReport"],
-    *,
-    opens: bool,
+    mem: App, report: "BrowseReport", gather: Callable[[App], "BrowseReport"]
 ) -> None:
     from memcli.cli.serve import PageServer
     from memcli.views import page
@@ -332,8 +312,7 @@ def _serve(
     put(server.address)
     sys.stdout.flush()
     door = page.doorway(server.address)
-    if opens:
-        _open(mem, door)
+    _open(mem, door)
     try:
         server.run()
     finally:
@@ -341,9 +320,10 @@ def _serve(
 
 
 def _open(mem: App, place: Path) -> None:
+    """Show a page to the person at a terminal."""
     from memcli.views import page
 
-    if not page.shown(place.as_uri()):
+    if text.columns(sys.stdout) and not page.shown(place.as_uri()):
         say("mem: no browser to open it in", quiet=mem.options.quiet)
 
 

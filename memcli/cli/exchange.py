@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import boundary
-from memcli.cli.options import argument, command, flag, option, wrote
+from memcli.cli.options import argument, command, flag, option, say_changes, wrote
 from memcli.errors import DataError, UsageError, one_of
 from memcli.memory.values import Problem
 from memcli.memory.words import count
@@ -31,7 +31,7 @@ def diff(
         "[BASE..HEAD]", "Without: where this branch began, and the files.", ""
     ),
     format: str = option("FORMAT", "text, markdown or json.", default="text"),
-    exit_code: bool = flag("--exit-code", "Exit 1 when something changes."),
+    check: bool = flag("--check", "Exit 1 when something changes."),
 ) -> int:
     """Say what a branch adds to and takes from memory."""
     from memcli.exchange.branch_diff import diff
@@ -44,23 +44,33 @@ def diff(
         put(json.of(report))
     else:
         put(safe(forms[format](report)))
-    if exit_code and not report.empty:
+    if check and not report.empty:
         return code or 1
     return code
 
 
 @command("sync", dry=True)
-def sync_(mem: App) -> None:
+def sync_(
+    mem: App,
+    git: bool = flag("--git", "Begin: make your own memory a repository."),
+    url: str = argument("[URL]", "With --git: where your other machines find it.", ""),
+    remove: bool = flag("--remove", "Move that repository aside."),
+) -> None:
     """Bring your own memory in step with your other machines.
 
-    ~/MEMORY.md and ~/institutional.md, after mem init --home-git. Commits, fetches,
+    ~/MEMORY.md and ~/institutional.md, after mem sync --git. Commits, fetches,
     merges by entry, and pushes; a secret is refused. sync = "session" in the user's
     file does it by itself."""
     from memcli.commands.sync import HomeRepository
 
-    report = HomeRepository(mem.project).sync(
-        dry_run=mem.options.dry_run, taken_back=mem.taken_back()
-    )
+    repository = HomeRepository(mem.project)
+    if url and not git:
+        raise UsageError(f"{url}: one word too many", "mem sync --git URL")
+    if git or remove:
+        changes = repository.set_up(url, remove=remove, dry_run=mem.options.dry_run)
+        say_changes(mem, changes, remove=remove)
+        return
+    report = repository.sync(dry_run=mem.options.dry_run, taken_back=mem.taken_back())
     wrote(mem, report, view.sync_text)
 
 
@@ -91,7 +101,7 @@ def import_(
 @command("export")
 def export(
     mem: App,
-    target: str = option("TARGET", "claude, claude-rules, agents-md or json."),
+    target: str = argument("[TARGET]", "claude, claude-rules, agents-md or json.", ""),
     out: str = option(
         "FILE",
         "Write there; of a file that exists only our section changes. For claude-rules"
@@ -115,7 +125,7 @@ def export(
         _take_out(mem, out, rules=target == RULES_TARGET)
         return
     if not target:
-        hint = f"mem export --target {' | '.join(TARGETS)}"
+        hint = f"mem export {' | '.join(TARGETS)}"
         raise UsageError("export: no target is named", hint)
     quiet = mem.options.quiet
     report = export(mem, target)

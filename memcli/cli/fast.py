@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """How a recall is answered: its form, a file for ids, if no hit is exit code 1, and
-    of when."""
+    """How a recall is answered: its form, if no hit is exit code 1, and of when."""
 
     form: str = "auto"
-    ids_out: str = ""
-    exit_code: bool = False
+    check: bool = False
     at: str = ""
 
 
@@ -42,20 +40,17 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
     """Answer, print, and return the exit code. A lone `-` as the task is standard
     input."""
     one_of("--format", output.form, ("auto", "text", "prompt", "json"))
-    one_of("--detail", request.detail, ("auto", "none", "high"))
     one_of("--history", request.history, ("auto", "only", "off"))
     with opened(options) as mem:
         with _progress(options), _then(mem, output.at) as then:
             report = _answered(then, request)
-        if output.ids_out:
-            command.write_ids(output.ids_out, mem.project.root, report)
         say_notes(mem)
         count_problems(report.problems, quiet=options.quiet)
         _print(report, "json" if options.json else output.form, explain=request.explain)
         if any(hit.layer in ("ranked", "history") for hit in report.hits):
             return 0
         say(_nothing(mem, report), quiet=options.quiet)
-        return 1 if output.exit_code else 0
+        return 1 if output.check else 0
 
 
 def _progress(options: Options) -> AbstractContextManager[object]:

@@ -17,9 +17,8 @@ def guard(
     paths: Names = many("GLOB", "A file whose changes it stops.", "--path"),
     unless: Names = many("PATTERN", "A command or file that it allows.", "--unless"),
     suggest: bool = flag("--suggest", "Name the lessons that could bind."),
-    try_line: str = option("LINE", "Say what would happen to it.", "--try"),
-    try_file: str = option(
-        "FILE", "Say what would happen to its change.", "--try-file"
+    tried: str = option(
+        "LINE", "Say what would happen to a command, or a change of a file.", "--try"
     ),
     replay: bool = flag("--replay", "What guards would have stopped so far."),
     trust: bool = flag("--trust", "Let this repository's guards refuse here."),
@@ -35,8 +34,10 @@ def guard(
         "paths": tuple(paths),
         "unless": tuple(unless),
     }
-    if try_line or try_file:
-        show(mem, command.try_call(mem, try_line, try_file), view.try_text)
+    if tried:
+        # One word may be either: make, or Makefile.
+        path = "" if tried.split()[1:] else tried
+        show(mem, command.try_call(mem, tried, path), view.try_text)
     elif suggest:
         show(mem, command.suggest_guards(mem, id), view.suggest_text)
     elif replay:

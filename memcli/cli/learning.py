@@ -40,22 +40,17 @@ def extract(
         "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", []
     ),
     scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
-    moment: str = option(
-        "MOMENT", "prospective, in-flight, corrective or retrospective."
-    ),
     engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
     all: bool = flag("--all", "Every session not read yet, not only the latest."),
     finished: bool = flag("--finished", "Leave out what was written to just now."),
     again: bool = flag("--again", "Ask the model anew about what left entries."),
     job: str = JOB_NAME,
     format: str = option("FORMAT", "The transcript's format, if it does not tell."),
-    show_prompt: bool = flag("--show-prompt", "Print what a model would be sent."),
-    list_sessions: bool = flag(
-        "--list", "Where sessions are looked for, and what is there."
-    ),
-    show_turns: bool = flag("--show-turns", "Print who said what; learn nothing."),
-    no_reinforce: bool = flag(
-        "--no-reinforce", "Do not strengthen what the sessions recalled."
+    look: str = option(
+        "WHAT",
+        "Learn nothing; show what there is: sessions, turns (who said what) or prompt"
+        " (what a model would be sent).",
+        "--show",
     ),
     premortem: str = option(
         "TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS
@@ -64,10 +59,9 @@ def extract(
         "MILESTONE", "Note assumptions; - reads JSON from stdin.", panel=MOMENTS
     ),
     assume: Names = many(
-        "KEY=VALUE", "An assumption at --checkpoint: scope, ...", panel=MOMENTS
-    ),
-    recommend: str = option(
-        "TEXT", "At --checkpoint: what to do about it.", panel=MOMENTS
+        "KEY=VALUE",
+        "At --checkpoint: complexity, scope, ... or recommendation.",
+        panel=MOMENTS,
     ),
 ) -> int:
     """Learn from finished sessions.
@@ -78,16 +72,16 @@ def extract(
     from memcli.commands.extract import ExtractRequest
 
     # Options that exclude each other, before any work.
-    if (assume or recommend) and not checkpoint:
-        what = "--assume and --recommend belong to a checkpoint"
-        raise UsageError(what, "name it with --checkpoint MILESTONE")
+    if assume and not checkpoint:
+        hint = "name it with --checkpoint MILESTONE"
+        raise UsageError("--assume belongs to a checkpoint", hint)
     if sum(map(bool, (transcripts, premortem, checkpoint))) > 1:
         what = "one at a time: transcripts, --premortem or --checkpoint"
         raise UsageError(what, "mem extract --help")
     named = tuple(transcripts)
     request = ExtractRequest(
         transcripts=named,
-        scopes=(*scope, *_scopes_of(moment)),
+        scopes=tuple(scope),
         engine=engine,
         all=all,
         finished=finished,
@@ -95,24 +89,25 @@ def extract(
         task="".join(mem.options.tasks[-1:]),
         again=again,
         format=format,
-        show_prompt=show_prompt,
+        show_prompt=look == "prompt",
     )
     _require_known(engine, format)
 
     # Looking, noting, or learning.
-    if list_sessions:
+    one_of("--show", look, ("", "sessions", "turns", "prompt"))
+    if look == "sessions":
         return _list_sessions(mem)
-    if show_turns:
+    if look == "turns":
         return _show_turns(mem, named, format)
     if premortem:
         return _premortem(mem, premortem, job, engine)
     if checkpoint:
-        return _checkpoint(mem, _noted(checkpoint, assume, recommend), job)
+        return _checkpoint(mem, _noted(checkpoint, assume), job)
     if "-" in named:
         request = request._replace(text=boundary.read_stdin())
     if finished:
         _require_calm(mem)
-    return _learn(mem, progress, request, strengthen=not no_reinforce)
+    return _learn(mem, progress, request)
 
 
 def _require_known(engine: str, format: str) -> None:
@@ -120,13 +115,6 @@ def _require_known(engine: str, format: str) -> None:
 
     one_of("--engine", engine, ("auto", "llm", "rules"))
     one_of("--format", format, ("", *FORMATS))
-
-
-def _scopes_of(moment: str) -> Sequence[str]:
-    from memcli.extraction.scopes import MOMENTS as scopes_of
-
-    one_of("--moment", moment, ("", *scopes_of))
-    return scopes_of.get(moment, ())
 
 
 def _require_calm(mem: App) -> None:
@@ -138,14 +126,12 @@ def _require_calm(mem: App) -> None:
         )
 
 
-def _learn(
-    mem: App, progress: Progress, request: "ExtractRequest", *, strengthen: bool
-) -> int:
+def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
     from memcli.hooks import pipeline
 
     dry_run = mem.options.dry_run
     with progress:
-        done = pipeline.run(mem, request, dry_run=dry_run, strengthen=strengthen)
+        done = pipeline.run(mem, request, dry_run=dry_run)
     report = done.extract
     code = name_problems(report.problems, hint="")
     any_failed = _name_failures(report)
@@ -181,7 +167,7 @@ def _show_turns(mem: App, transcripts: Sequence[str], format: str) -> int:
 
     if not transcripts:
         raise UsageError(
-            "--show-turns needs a session", "mem extract --show-turns FILE"
+            "--show turns needs a session", "mem extract --show turns FILE"
         )
     sessions: list[Session] = []
     for name in transcripts:
@@ -210,13 +196,12 @@ def _checkpoint(mem: App, noted: "Checkpoint", job: str) -> int:
     return 0
 
 
-def _noted(milestone: str, assume: Sequence[str], recommend: str) -> "Checkpoint":
+def _noted(milestone: str, assume: Sequence[str]) -> "Checkpoint":
     """The checkpoint of the options, or the JSON of standard input."""
     from memcli.extraction import job_files
 
-    if assume or recommend:
-        assumptions = job_files.parse_assumptions(assume)
-        return job_files.Checkpoint(milestone, assumptions, recommend)
+    if assume:
+        return job_files.parse_assumptions(milestone, assume)
     text = boundary.read_stdin().decode("utf-8", "replace")
     return job_files.parse_checkpoint(text, "" if milestone == "-" else milestone)
 

@@ -17,7 +17,7 @@ opens it alone; a `bare` command has its own options only."""
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -29,6 +29,9 @@ from memcli.index.view import Filters
 from memcli.project import keys
 from memcli.views import json, text
 from memcli.views.text import put, say
+
+if TYPE_CHECKING:
+    from memcli.install.targets import Changes
 
 Work = Callable[..., int | None]
 W = TypeVar("W", bound=Work)
@@ -168,7 +171,6 @@ def _filters(
         "--proxy", "The proxy store, too (one person's manner).", panel=FILTER
     ),
     archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
-    no_global: bool = flag("--no-global", "Leave the global level out.", panel=FILTER),
 ) -> Filters:
     for name in scope:
         from memcli.extraction import scopes
@@ -188,7 +190,6 @@ def _filters(
         until=until,
         proxy=proxy,
         archived=archived,
-        no_global=no_global,
     )
 
 
@@ -246,6 +247,21 @@ def show(
         put(json.of(report, **(keys(report) if keys else {})))
     else:
         put(text.safe(words(report)))
+
+
+def say_changes(mem: App, report: "Changes", *, remove: bool) -> None:
+    """What was set up or would be, and what to do next."""
+    done = report.done
+    if not done and remove:
+        done = ("nothing is left to take back",)
+    words = "\n".join(done or ("everything is in place already",))
+    wrote(mem, report, lambda report: words)
+    if mem.options.dry_run:
+        for line in report.done:
+            say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
+    elif not mem.options.json:
+        for line in report.next:
+            say(f"next: {line}", quiet=mem.options.quiet)
 
 
 def wrote(

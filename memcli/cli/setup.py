@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import fast
-from memcli.cli.options import argument, command, flag, option, show, wrote
+from memcli.cli.options import argument, command, flag, option, say_changes, show
 from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
 from memcli.views import json
@@ -14,10 +14,7 @@ from memcli.views.text import in_one_line, put, say
 
 if TYPE_CHECKING:
     from memcli.commands.index import IndexReport
-    from memcli.install.targets import Changes
     from memcli.postgres.push import PushReport
-
-OWN = "Further"
 
 
 @command("init", dry=True)
@@ -46,26 +43,13 @@ def init(
     remove: bool = flag(
         "--remove", "Take back what mem init did, or only what is named with it."
     ),
-    git_dir: str = option(
-        "DIR", "The repository, where .git names a strange one.", panel=OWN
-    ),
-    home_git: bool = flag(
-        "--home-git", "A repository for your own memory: mem sync.", panel=OWN
-    ),
-    url: str = argument(
-        "[URL]", "With --home-git: where your other machines find it.", ""
-    ),
+    trust: bool = flag("--trust", "Although .git names a repository elsewhere."),
 ) -> None:
     """Make a repository ready.
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory
     files; and on request lets git, agents and CI call mem by themselves."""
     dry_run = mem.options.dry_run
-    if url and not home_git:
-        raise UsageError(f"{url}: one word too many", "mem init --home-git URL")
-    if home_git:
-        _home_repository(mem, url, remove=remove)
-        return
     from memcli.commands.init import InitRequest, run
 
     asks = not (dry_run or remove)
@@ -80,22 +64,13 @@ def init(
         remove=remove,
         source=source,
         everything=everything,
-        git_dir=git_dir,
+        trust=trust,
         learn_with=_learner(mem, learn_with, asks=asks),
     )
-    _say_report(mem, run(mem, request, dry_run=dry_run), remove=remove)
+    say_changes(mem, run(mem, request, dry_run=dry_run), remove=remove)
     wants = history or everything
     if asks and (wants or _wants_history(mem)):
         add_history(mem, progress)
-
-
-def _home_repository(mem: App, url: str, *, remove: bool) -> None:
-    """Make the home folder's memory a repository of its own, or take that back."""
-    from memcli.commands.sync import HomeRepository
-
-    dry_run = mem.options.dry_run
-    report = HomeRepository(mem.project).set_up(url, remove=remove, dry_run=dry_run)
-    _say_report(mem, report, remove=remove)
 
 
 def _learner(mem: App, named: str, *, asks: bool) -> str:
@@ -103,22 +78,6 @@ def _learner(mem: App, named: str, *, asks: bool) -> str:
     if named or not asks:
         return named
     return _wanted_learner(mem)
-
-
-def _say_report(mem: App, report: "Changes", *, remove: bool) -> None:
-    """What was done or would be, and what to do next."""
-    dry_run = mem.options.dry_run
-    done = report.done
-    if not done and remove:
-        done = ("nothing is left to take back",)
-    text = "\n".join(done or ("everything is in place already",))
-    wrote(mem, report, lambda report: text)
-    if dry_run:
-        for line in report.done:
-            say(f"mem: dry run, not done: {line}", quiet=mem.options.quiet)
-    elif not mem.options.json:
-        for line in report.next:
-            say(f"next: {line}", quiet=mem.options.quiet)
 
 
 def _wants_history(mem: App) -> bool:
@@ -169,22 +128,22 @@ def index(
     trust: bool = flag(
         "--trust", "Take over the vectors of an index that you did not make."
     ),
-    push: bool = flag("--push", "Send what changed to the shared index, too."),
-    archived: bool = flag("--archived", "With --push: the archives, too."),
+    shared: bool = flag("--shared", "Send what changed to the shared index, too."),
+    archived: bool = flag("--archived", "With --shared: the archives, too."),
     key: str = option(
         "KEY", "With --history: take over a moved repository's.", "--from"
     ),
     history: bool = flag("--history", "Add all that agents' sessions and commits say."),
 ) -> int:
     """Bring the index to the state of the memory files."""
-    _check_flags(check=check, writes=push or trust, unsent=archived and not push)
+    _check_flags(check=check, writes=shared or trust, unsent=archived and not shared)
     if history or key:
         return add_history(mem, progress, key)
     if trust:
         _take_over_vectors(mem)
     report = _indexed(mem, progress, check=check, rebuild=rebuild)
     code = fast.name_index_problems(mem, report)
-    sent = _push(mem, progress, archived=archived) if push else None
+    sent = _push(mem, progress, archived=archived) if shared else None
     if mem.options.json:
         put(json.of(report, **view.index_keys(report, sent)))
     elif check:
@@ -199,7 +158,9 @@ def index(
 def _check_flags(*, check: bool, writes: bool, unsent: bool) -> None:
     """Raise UsageError for flags of mem index that do not go together."""
     if unsent or (check and writes):
-        what = "--archived goes with --push, --check with neither --push nor --trust"
+        what = (
+            "--archived goes with --shared, --check with neither --shared nor --trust"
+        )
         raise UsageError(what, "mem index --help")
 
 

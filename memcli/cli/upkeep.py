@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from memcli.app import App
 from memcli.cli import boundary
@@ -13,14 +14,12 @@ from memcli.cli.options import (
     argument,
     command,
     flag,
-    many,
-    number,
     option,
     show,
     wrote,
 )
 from memcli.cli.progress import Progress
-from memcli.errors import DataError, UsageError, one_of
+from memcli.errors import DataError, UsageError
 from memcli.index.view import Filters
 from memcli.views import entries
 from memcli.views import upkeep as view
@@ -36,36 +35,28 @@ from memcli.views.text import (
 @command("reinforce", dry=True, trees=True)
 def reinforce_(
     mem: App,
-    ids: Names = argument("[ID]...", "Entries that were used.", []),
-    session: str = option("ID", "What that session was shown; once per session."),
-    transcript: str = option("FILE", "The session, for aligned and rated."),
-    ids_file: str = option("FILE", "Ids, one a line; - is stdin.", "--ids"),
-    rate: Names = many("ID=RATING", "again, hard, good or easy (FSRS)."),
-    success: Names = many("ID", "This workflow worked."),
-    failed: Names = many("ID", "This workflow failed."),
-    explicit: bool = flag(
-        "--explicit", '"Remember this": reset the decay clock, without a count.'
+    ids: Names = argument("[ID[=HOW]]...", "Entries that were used; - is stdin.", []),
+    session: str = option(
+        "SESSION", "What that session was shown; its id, or its file."
     ),
 ) -> int:
-    """Strengthen what was used.
+    """Strengthen what was used, once per session.
 
-    By id, from a file of ids, or what a session was shown (once per session)."""
+    HOW is again, hard, good or easy for how well it helped (FSRS), worked or failed for
+    a workflow, or remember, which resets the decay clock without a count. On standard
+    input ids stand one a line."""
     from memcli.compaction.reinforce import ReinforceRequest, reinforce
     from memcli.sessions.reader import spoken
 
-    if not any((ids, session, ids_file, rate, success, failed)):
-        raise UsageError(
-            "there is nothing to reinforce", "name ids, --ids FILE, or --session ID"
-        )
+    if not (ids or session):
+        raise UsageError("there is nothing to reinforce", "name ids, or --session ID")
+    is_file = bool(session) and Path(session).is_file()
     request = ReinforceRequest(
-        ids=tuple(ids),
-        listed=_listed_ids(ids_file),
-        session=session,
-        spoken=boundary.opened_file(transcript, spoken) if transcript else None,
-        rates=dict(_parse_rating(text) for text in rate),
-        succeeded=tuple(success),
-        failed=tuple(failed),
-        explicit=explicit,
+        ids=tuple(name for name in ids if "=" not in name and name != "-"),
+        listed=_listed_ids() if "-" in ids else (),
+        session=Path(session).stem if is_file else session,
+        spoken=boundary.opened_file(session, spoken) if is_file else None,
+        judged=dict(_judgement(name) for name in ids if "=" in name),
     )
     report = reinforce(mem, request, dry_run=mem.options.dry_run)
     _name_unknown(mem, report.typed_unknown)
@@ -74,20 +65,16 @@ def reinforce_(
     return DataError.code if report.typed_unknown else code
 
 
-def _listed_ids(path: str) -> tuple[str, ...]:
-    """The ids of a file, one a line, each once."""
-    lines = boundary.read_file(path).splitlines() if path else []
-    names = [line.strip() for line in lines]
-    return tuple(dict.fromkeys(filter(None, names)))
+def _listed_ids() -> tuple[str, ...]:
+    """The ids on standard input, one a line, each once."""
+    return tuple(dict.fromkeys(boundary.read_words(["-"]).split()))
 
 
-def _parse_rating(text: str) -> tuple[str, str]:
-    entry_id, mark, rating = text.partition("=")
-    if not (entry_id and mark):
-        raise UsageError(
-            f"--rate {text}: needs an id and a rating", "write --rate ID=good"
-        )
-    return entry_id, rating
+def _judgement(text: str) -> tuple[str, str]:
+    entry_id, _, verdict = text.partition("=")
+    if not entry_id:
+        raise UsageError(f"{text}: needs an id", "mem reinforce ID=good")
+    return entry_id, verdict
 
 
 def _name_unknown(mem: App, ids: Sequence[str]) -> None:
@@ -109,20 +96,6 @@ def compact(
     promote: bool = flag(
         "--promote", "Copy what recurs in 3 jobs or sessions up to the project."
     ),
-    contradictions: str = option(
-        "HOW",
-        "flag (name them), decay (weaken both) or resolve (ask the model).",
-        default="flag",
-    ),
-    consolidate: bool = flag(
-        "--consolidate", "Let the model make facts of new episodes."
-    ),
-    promote_global: bool = flag(
-        "--promote-global", "Copy to ~/MEMORY.md what the model calls generic."
-    ),
-    semantic: bool = flag(
-        "--semantic", "Merge what says the same in other words, too."
-    ),
     adopt: bool = flag("--adopt", "Make prose entries; FILE#HEADING: one section."),
     check: bool = flag("--check", "Write nothing; exit 1 when there is work."),
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
@@ -136,31 +109,26 @@ def compact(
     it is counted, too."""
     from memcli.commands.compact import CompactRequest, run, run_due
 
-    one_of("--contradictions", contradictions, ("flag", "decay", "resolve"))
     dry_run = mem.options.dry_run or check
     mem.options = mem.options._replace(dry_run=dry_run)
-    request = CompactRequest(
+    asked = CompactRequest(
         files=tuple(files),
         levels=tuple(level),
         jobs=tuple(job),
         tasks=mem.options.tasks,
         stale=stale,
         promote=promote,
-        contradictions=contradictions,
         adopt=adopt,
         allow_loss=allow_loss,
-        consolidate=consolidate,
-        promote_global=promote_global,
         check=check,
-        semantic=semantic,
     )
-    if due and request != CompactRequest(check=check, allow_loss=allow_loss):
+    if due and asked != CompactRequest(check=check, allow_loss=allow_loss):
         raise UsageError(
             "--due looks itself for what is due", "leave the other options out"
         )
-    request = request._replace(uses=not check)
+    asked = asked._replace(uses=not check)
     with progress:
-        report = (run_due if due else run)(mem, request, dry_run=dry_run)
+        report = (run_due if due else run)(mem, asked, dry_run=dry_run)
     code = name_problems(report.skipped, done=bool(report.patches))
     if not mem.options.json:
         for line in view.event_lines(report.found):
@@ -216,7 +184,7 @@ def health(
     progress: Progress,
     history: bool = flag("--history", "Draw the score by day."),
     html: str = option("FILE", "Write one self-contained page, too.", "--out"),
-    least: float | None = number("--min", "Exit 1 when the score is below N.", 0, 100),
+    check: bool = flag("--check", "Exit 1 when the score is below health_min (60)."),
 ) -> int:
     """Say how good the memory is, in five metrics, and what would make it better."""
     from memcli.diagnostics.health import health
@@ -238,9 +206,10 @@ def health(
     say(f"mem: wrote {html}" if html else "", quiet=quiet)
     say("" if report.found else boundary.beginning(mem, report.problems), quiet=quiet)
     score = report.health.score
-    if least is None or score >= least:
+    least = mem.project.config.health_min
+    if not check or score >= least:
         return 0
-    say(f"mem: the score {score:g} is below {least:g}", quiet=quiet)
+    say(f"mem: the score {score:g} is below {least:g} (health_min)", quiet=quiet)
     return 1
 
 

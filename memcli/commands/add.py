@@ -84,7 +84,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     one_of("--level", level, allowed.LEVELS)
     one_of("--type", request.type, ("", *allowed.TYPES))
     one_of("--kind", request.kind, ("", *allowed.KINDS))
-    one_of("--priority", request.priority, ("", *allowed.PRIORITIES))
+    one_of("--importance", request.priority, ("", *allowed.PRIORITIES))
     one_of("--domain", request.domain, ("", *allowed.DOMAINS))
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(

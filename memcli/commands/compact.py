@@ -22,6 +22,13 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
         if units:
             files = tuple(name for name, _, _ in parts)
             request = request._replace(files=files, units=units)
+    config = app.project.config
+    request = request._replace(
+        contradictions=config.contradictions,
+        consolidate=request.consolidate or config.consolidate,
+        promote_global=config.promote_global,
+        semantic=config.semantic,
+    )
     return compact(app, request, dry_run=dry_run)
 
 

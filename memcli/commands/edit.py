@@ -13,7 +13,6 @@ from memcli.app import App
 from memcli.commands.add import cited, cited_anew, globs_below
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.extraction.drafts import confirmed
-from memcli.guard.setting import guard_values
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -51,7 +50,6 @@ class EditRequest(NamedTuple):
     without: tuple[str, ...] = ()
     domain: str = ""
     confirm: bool = False
-    guard: str = ""
     rests_on: tuple[str, ...] = ()
 
 
@@ -108,7 +106,6 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
     meanwhile."""
     one_of("--kind", request.kind, ("", *KINDS))
     one_of("--domain", request.domain, ("", *DOMAINS))
-    one_of("--guard", request.guard, ("", "ask", "deny", "off"))
     refresh_found(app)
     if request != EditRequest(request.id):
         return app.write(lambda: _by_options(app, request), "edit", dry_run=dry_run)
@@ -196,9 +193,6 @@ def _new_values(app: App, entry: Entry, request: EditRequest) -> dict[str, Any]:
         values["rests_on"] = list(cited(app.project, request.rests_on))
     if request.paths or request.without:
         values["paths"] = _new_paths(app, entry, request) or None
-    if request.guard:
-        known = entry._replace(extra={**entry.extra, **values})
-        values |= guard_values(known, request.guard)
     return values
 
 
@@ -217,7 +211,7 @@ def _new_paths(app: App, entry: Entry, request: EditRequest) -> list[str]:
         if path not in paths:
             none = f"it has none: mem show {request.id}"
             hint = f"it has {', '.join(paths)}" if paths else none
-            what = f"--remove-path {path}: {request.id} has no such path"
+            what = f"--path !{path}: {request.id} has no such path"
             raise UsageError(what, hint)
     left = [path for path in paths if path not in request.without]
     return list(dict.fromkeys(left))

@@ -273,7 +273,7 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
             f"git's history has {names}: git filter-repo --replace-text FILE, then push"
             " --force; other clones fetch it anew"
         )
-    yield "a shared index that was pushed: mem index --push"
+    yield "a shared index that was pushed: mem index --shared"
 
 
 def _other_entries(

@@ -209,18 +209,19 @@ def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
 
 def try_call(app: App, line: str, path: str) -> TryReport:
     """What would happen to a shell line, or to a change of a file, and why."""
+    call = line or path
     if not app.project.listing.files:
-        return TryReport(decision=None, call=line or path)
+        return TryReport(decision=None, call=call)
     refresh_found(app)
     use = _use(app, line, [path] if path else [])
     trusted = _trusted(app)
     verdict = app.guarded(lambda: strictest(app, use, trusted))
     if verdict is None:
-        return TryReport(decision=None, call=line or path)
+        return TryReport(decision=None, call=call)
     guard = verdict.guard
     return TryReport(
         decision=verdict.mode or None,
-        call=line or path,
+        call=call,
         id=guard.entry,
         title=guard.title,
         place=guard.place,

@@ -39,7 +39,7 @@ class InitRequest(NamedTuple):
     remove: bool = False
     source: str = ""
     everything: bool = False
-    git_dir: str = ""
+    trust: bool = False
     learn_with: str = ""
 
     @property
@@ -80,8 +80,8 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if not dry_run:
         _finish_killed_run(app)
     top = git.work_tree(root) if root is not None else None
-    if top is not None:
-        _check_git_dir(top, request.git_dir)
+    if top is not None and not request.trust:
+        _check_git_dir(top)
     notes: list[str] = []
     targets = _targets(app.project, request, top, notes)
     if not request.remove:
@@ -126,18 +126,15 @@ def _finish_killed_run(app: App) -> None:
     sweep([state_dir() / "init", state_dir() / "indexes"])
 
 
-def _check_git_dir(top: Path, named: str) -> None:
-    """Check that the repository of a work tree points back to it, or was named by
-    the person. Raises RefusedError."""
+def _check_git_dir(top: Path) -> None:
+    """Check that the repository of a work tree points back to it. Raises
+    RefusedError."""
     if git.points_back(top):
         return
     folder = git.common_dir(top)
-    known = os.path.realpath(folder) if folder is not None else None
-    if named and os.path.realpath(named) == known:
-        return
     raise RefusedError(
         f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
-        f"nothing was changed; if it is yours: mem init --git-dir {folder}",
+        "nothing was changed; if that repository is yours: mem init --trust",
     )
 
 

@@ -43,7 +43,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
                 raise
             hint = f" ({error.hint})" if error.hint else ""
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
-    if listing.files and request.refresh and request.history != "only":
+    if listing.files and project.config.refresh and request.history != "only":
         # before anything looks at the index: it may have to be built anew
         app.refresh()
     history = _history(app, request)
@@ -94,7 +94,7 @@ def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
     from memcli.recall import history_layer
 
     try:
-        if request.refresh:
+        if project.config.refresh:
             history_layer.with_new_commits(path, root, project.config.history_commits)
         gone = None
         if project.listing.files and app.kept.exists:
@@ -122,7 +122,7 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         vectors = lane_of(index, config, lambda: app.providers.embedder, app.notes)
         search = Search.of(index, vectors, project)
         ranked = search.ranked(request.task, config.limit)
-        showing = Showing(search, detail=request.detail, explain=request.explain)
+        showing = Showing(search, detail=config.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(config, pools)
     return RecallReport(
@@ -134,21 +134,6 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         matched=len(ranked),
         found=bool(index.projects),
     )
-
-
-def write_ids(path: str, root: Path | None, report: RecallReport) -> None:
-    """The shown ids, one a line, best first: ranked, workflows, then the unconditional
-    layers."""
-    from memcli.storage.durable import write_output
-
-    order = ("ranked", "workflows", "baseline", "episodes")
-    ids = [
-        hit.id
-        for layer in order
-        for hit in report.hits
-        if hit.layer == layer and hit.id
-    ]
-    write_output(Path(path), "".join(f"{i}\n" for i in dict.fromkeys(ids)), root=root)
 
 
 def is_empty(app: App) -> bool:
@@ -194,7 +179,7 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
 
 def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float, Hit]]:
     """The hits of one root, each with how much of the task it meets."""
-    if request.refresh:
+    if app.project.config.refresh:
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
     layers = Layers(_own(app), request)

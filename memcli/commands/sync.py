@@ -54,7 +54,7 @@ _LOCKS = [
 ]
 # What another address has not, and the last one had, is forgotten.
 _FETCH = ("fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules")
-_ELSEWHERE = "name a repository that holds nothing else: mem init --home-git URL"
+_ELSEWHERE = "name a repository that holds nothing else: mem sync --git URL"
 _AGAIN = "see what git says of it, then: mem sync"
 _HINTS = {
     "commit": "a hook of that repository may refuse it: mend that, then: mem sync",
@@ -98,7 +98,7 @@ class HomeRepository:
             return self._moved_aside(dry_run=dry_run)
         if url.startswith("-"):
             what = f"{url}: no address of a repository"
-            raise UsageError(what, "mem init --home-git URL")
+            raise UsageError(what, "mem sync --git URL")
         local = self.project.cwd / url
         if url and local.exists():
             url = os.path.realpath(local)
@@ -139,7 +139,7 @@ class HomeRepository:
         retired. Raises MemError; what was committed stays."""
         if not (self.folder / "info" / "attributes").is_file():
             what = "your own memory has no repository"
-            raise UsageError(what, "mem init --home-git [URL]")
+            raise UsageError(what, "mem sync --git [URL]")
         with self.lock.taken("sync", wait=10.0):  # git's processes hold it to their end
             discard(self.folder / name for name in _LOCKS)
             head = self._commit(MAIN) if dry_run else self._settled()

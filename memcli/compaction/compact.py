@@ -134,7 +134,7 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     embedder = app.providers.embedder
     if embedder is None:
         hint = f"{distribution.hint('local')}, or set embedder in your configuration"
-        raise UsageError("--semantic needs an embedder and there is none", hint)
+        raise UsageError("semantic needs an embedder and there is none", hint)
     entries = [
         (entry.title, entry.body)
         for source in read_files(app.project, request).sources

@@ -76,9 +76,9 @@ class CompactRequest(NamedTuple):
     def asks(self) -> str:
         """The first option that needs a language model, "" for none."""
         options = {
-            "--consolidate": self.consolidate,
-            "--contradictions resolve": self.contradictions == "resolve",
-            "--promote-global": self.promote_global,
+            "consolidate": self.consolidate,
+            "contradictions = resolve": self.contradictions == "resolve",
+            "promote_global": self.promote_global,
         }
         return next((name for name, on in options.items() if on and not self.check), "")
 

@@ -29,8 +29,8 @@ Use = tuple[str, str]  # A session, and the id of an entry that it used
 
 
 class ReinforceRequest(NamedTuple):
-    """Ids that were typed, of a list, or of the recall log of `session`, and ratings by
-    id.
+    """Ids that were typed, of a list, or of the recall log of `session`, and verdicts
+    by id.
 
     `spoken` is the text of the session (modes aligned and rated)."""
 
@@ -38,15 +38,12 @@ class ReinforceRequest(NamedTuple):
     listed: tuple[str, ...] = ()
     session: str = ""
     spoken: str | None = None
-    rates: Mapping[str, str] = {}
-    succeeded: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
-    explicit: bool = False
+    judged: Mapping[str, str] = {}
     mode: str = ""
 
     @property
     def typed(self) -> tuple[str, ...]:
-        return (*self.ids, *self.rates, *self.succeeded, *self.failed)
+        return (*self.ids, *self.judged)
 
 
 class ReinforceReport(NamedTuple):
@@ -111,14 +108,14 @@ def reinforce(
 
 
 def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
-    for entry, rating in request.rates.items():
-        one_of(f"--rate {entry}", rating, tuple(RATINGS))
+    for entry, verdict in request.judged.items():
+        one_of(f"{entry}=", verdict, (*RATINGS, "worked", "failed", "remember"))
     mode = request.mode or app.project.config.reinforce_mode
     if not request.mode and request.spoken is not None and mode != "rated":
         mode = "aligned"  # a session's words make use of themselves
     if mode in ("aligned", "rated") and request.spoken is None:
         raise UsageError(
-            f"mode {mode} needs the session", "name it with --transcript FILE"
+            f"mode {mode} needs the session", "name its file: --session FILE"
         )
     return request._replace(mode=mode)
 
@@ -205,11 +202,10 @@ class _Reinforcement:
                 )
             return prefix
 
-        named = (request.ids, request.listed, request.succeeded, request.failed)
-        typed_ids, listed, good, bad = (tuple(map(whole, names)) for names in named)
-        rates = {whole(name): rating for name, rating in request.rates.items()}
         return request._replace(
-            ids=typed_ids, listed=listed, succeeded=good, failed=bad, rates=rates
+            ids=tuple(map(whole, request.ids)),
+            listed=tuple(map(whole, request.listed)),
+            judged={whole(name): said for name, said in request.judged.items()},
         )
 
     def _judge(self, asked: str, place: Located) -> None:
@@ -252,18 +248,22 @@ class _Reinforcement:
         request = self.request
         if entry.status == "retired":
             return "retired", {}
-        for key in keys & request.rates.keys():
-            return "rated", reviewed(entry, request.rates[key], self.now)
-        if keys & {*request.succeeded, *request.failed}:
-            return self._workflow(entry, success=bool(keys & set(request.succeeded)))
-        if request.explicit:
-            return "reinforced", {"last_reinforced": self.changes.today}
+        for key in keys & request.judged.keys():
+            return self._judged(entry, request.judged[key])
         if request.mode == "rated":
             return self._rated(entry)
         if request.mode == "aligned" and not is_used(entry, request.spoken or ""):
             less = entry.reinforcement_count - 1
             return "weakened", {"reinforcement_count": less} if less >= 0 else {}
         return "reinforced", stronger(entry, self.changes.today)
+
+    def _judged(self, entry: Entry, verdict: str) -> tuple[str, dict[str, Any]]:
+        """What a person's verdict makes of an entry."""
+        if verdict in RATINGS:
+            return "rated", reviewed(entry, verdict, self.now)
+        if verdict == "remember":
+            return "reinforced", {"last_reinforced": self.changes.today}
+        return self._workflow(entry, success=verdict == "worked")
 
     def _rated(self, entry: Entry) -> tuple[str, dict[str, Any]]:
         """Rate an entry as the model did; one that it has not seen yet is queued for
@@ -277,7 +277,7 @@ class _Reinforcement:
 
     def _workflow(self, entry: Entry, *, success: bool) -> tuple[str, dict[str, Any]]:
         if entry.kind != "workflow":
-            hint = "--success and --failed are for kind workflow"
+            hint = "worked and failed are said of kind workflow"
             raise UsageError(f"{entry.id}: is no workflow", hint)
         count = int(entry.extra.get("success_count", 0))
         if success:

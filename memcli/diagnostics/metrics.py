@@ -34,7 +34,7 @@ count."""
 FOUND_AT = 3
 LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
-CONFIRM = "mem reinforce --explicit ID..."
+CONFIRM = "mem reinforce ID=remember"
 LEARN = "mem extract"
 GROWTH = (BEGIN, CONFIRM, LEARN)
 """What raises a metric in time. Other advice names work that is there to be done."""

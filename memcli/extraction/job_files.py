@@ -31,16 +31,18 @@ class Checkpoint(NamedTuple):
     recommendation: str = ""
 
 
-def parse_assumptions(given: Sequence[str]) -> dict[str, str]:
+def parse_assumptions(milestone: str, given: Sequence[str]) -> Checkpoint:
     """`--assume KEY=VALUE` items. Raises UsageError for a key that is not known."""
-    found = {}
+    allowed = (*ASSUMPTIONS, "recommendation")
+    assumed = {}
     for item in given:
         key, _, value = (part.strip() for part in item.partition("="))
-        if key not in ASSUMPTIONS or not value:
-            hint = f"KEY=VALUE, KEY one of {', '.join(ASSUMPTIONS)}"
+        if key not in allowed or not value:
+            hint = f"KEY=VALUE, KEY one of {', '.join(allowed)}"
             raise UsageError(f"--assume {line(item, 60)}: not an assumption", hint)
-        found[key] = value
-    return found
+        assumed[key] = value
+    recommendation = assumed.pop("recommendation", "")
+    return Checkpoint(milestone, assumed, recommendation)
 
 
 def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:

@@ -34,12 +34,6 @@ TEXTS: Mapping[str, Any] = tomllib.loads(table("extraction/prompts.toml"))
 SCOPES = tuple(ExtractionScope(**row) for row in TEXTS["scope"])
 BY_NAME: Mapping[str, ExtractionScope] = {scope.name: scope for scope in SCOPES}
 NAMES = tuple(BY_NAME)
-MOMENTS: dict[str, tuple[str, ...]] = {
-    n: (n,) for n in ("prospective", "in-flight")
-} | {"corrective": ("corrective", "interventions")}
-MOMENTS["retrospective"] = tuple(
-    n for n in NAMES if n not in {*sum(MOMENTS.values(), ())}
-)
 FILES = (
     "INTENT.md",
     ".premortem.md",

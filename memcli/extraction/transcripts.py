@@ -127,7 +127,7 @@ class Transcripts:
         nothing_said = not any(session.turns for session in found)
         # A file may just be in the making, standard input is not.
         if path == "-" and nothing_said and any(each.skipped for each in found):
-            hint = "mem extract --show-turns FILE shows what is understood of a file"
+            hint = "mem extract --show turns FILE shows what is understood of a file"
             raise DataError("-: nothing in it can be understood", hint)
         return found
 

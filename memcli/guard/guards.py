@@ -268,7 +268,6 @@ LIFTING = tuple(
     for text in (
         "mem guard * --off*",
         "mem guard * --trust*",
-        "mem edit * --guard*",
         "mem undo*",
     )
 )

@@ -23,9 +23,7 @@ from memcli.project.context import write_blocker
 T = TypeVar("T")
 
 
-def run(
-    app: App, request: ExtractRequest, *, dry_run: bool = False, strengthen: bool = True
-) -> AfterSession:
+def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> AfterSession:
     """Move stages on, extract, reinforce what the sessions recalled, do all that is
     due.
 
@@ -37,11 +35,11 @@ def run(
         )
     if dry_run:
         with Rehearsal(app) as rehearsal:
-            done = _Run(rehearsal, request, strengthen=strengthen).done()
+            done = _Run(rehearsal, request).done()
             return done._replace(patches=rehearsal.project.patches)
     # What a killed run wrote is not learned again, so not finished.
     _tried(app, app.workspace.recover)
-    done = _Run(app, request, strengthen=strengthen).done()
+    done = _Run(app, request).done()
     note_sessions(app, request.transcripts, done.extract.read)
     return done
 
@@ -49,10 +47,9 @@ def run(
 class _Run:
     """One run over the sessions asked for; each step writes by itself."""
 
-    def __init__(self, app: App, request: ExtractRequest, *, strengthen: bool) -> None:
+    def __init__(self, app: App, request: ExtractRequest) -> None:
         self.app = app
         self.request = request
-        self.strengthen = strengthen
         self.compacts = app.project.config.compact_after_extract
         self.due: CompactRequest | None = None
 
@@ -63,7 +60,7 @@ class _Run:
         )
         if isinstance(self.app, Rehearsal):
             self.app.project.take(report.patches)
-        used = self._reinforced(report) if self.strengthen else []
+        used = self._reinforced(report)
         return AfterSession(
             extract=report,
             reinforced=tuple(used),
@@ -86,6 +83,8 @@ class _Run:
 
     def _reinforced(self, report: ExtractReport) -> list[str]:
         app = self.app
+        if app.project.config.reinforce_mode == "off":
+            return []
         used: list[str] = []
         for learned in report.sessions:
             used += _tried(app, partial(_reinforce, app, report, learned)) or ()
@@ -137,7 +136,8 @@ def _reinforce(app: App, report: ExtractReport, learned: Learned) -> tuple[str, 
     copies = app.index.entries.copies(recalled) if worked else ()
     flows = tuple(sorted({copy.entry for copy in copies if copy.kind == "workflow"}))
     said = spoken if mode != "retrieved" else None
+    judged = dict.fromkeys(flows, "worked")
     done = reinforce(
-        app, ReinforceRequest(session=session, mode=mode, spoken=said, succeeded=flows)
+        app, ReinforceRequest(session=session, mode=mode, spoken=said, judged=judged)
     )
     return (*done.reinforced, *done.rated)

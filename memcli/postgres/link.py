@@ -189,13 +189,13 @@ def require(found: int) -> None:
     if found == VERSION:
         return
     if not found:
-        hint = "make its tables by a first push, by a role that may: mem index --push"
+        hint = "make its tables by a first push, by a role that may: mem index --shared"
         raise ProviderError("the server has no shared index yet", hint)
     side = "newer"
     hint = "use a newer mem"
     if found < VERSION:
         side = "older"
-        steps = "DROP SCHEMA mem CASCADE, as the owner, then mem index --push"
+        steps = "DROP SCHEMA mem CASCADE, as the owner, then mem index --shared"
         hint = f"{steps} in each project"
     what = f"the shared index is of version {found}, {side} than {VERSION}"
     raise ProviderError(what, hint)

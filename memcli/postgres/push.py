@@ -1,4 +1,4 @@
-"""mem index --push: send what changed in this project to the shared index, in one
+"""mem index --shared: send what changed in this project to the shared index, in one
 transaction."""
 
 import json

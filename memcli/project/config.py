@@ -42,6 +42,8 @@ class Config(NamedTuple):
     mmr_lambda: float = 0.95
     limit: int = 10
     max_tokens: int = 800
+    detail: str = "auto"
+    refresh: bool = True
     max_tokens_by_type: Mapping[str, int] = {}
     level_weights: Mapping[str, float] = LEVEL_WEIGHTS
     kind_weights: Mapping[str, float] = {}
@@ -52,6 +54,11 @@ class Config(NamedTuple):
     reinforce_mode: str = "retrieved"
     compact_after_extract: bool = True
     episodes_keep: int = 20
+    contradictions: str = "flag"
+    semantic: bool = False
+    consolidate: bool = False
+    promote_global: bool = False
+    health_min: float = 60.0
     extract_global: bool = False
     learn: str = "propose"
     hook_proxy: bool = True

@@ -182,6 +182,14 @@ KEYS: Mapping[str, Key] = {
         "size of a whole answer in tokens (characters / 4); 0 is no limit",
         anyone=True,
     ),
+    "detail": Key(
+        _choice("auto", "none", "high"),
+        "whether what happened in an episode is shown: auto shows it of the first hit",
+        anyone=True,
+    ),
+    "refresh": Key(
+        _flag, "whether a search first brings the index to the state of the files"
+    ),
     "max_tokens_by_type": Key(
         _table(TYPES, number(0, 1000000, whole=True)),
         "most tokens that ranked hits of one type may take",
@@ -216,9 +224,9 @@ KEYS: Mapping[str, Key] = {
         anyone=True,
     ),
     "reinforce_mode": Key(
-        _choice("retrieved", "aligned", "rated"),
-        "what a session strengthens: all that it was shown, what it used, or as a "
-        "language model rates it",
+        _choice("retrieved", "aligned", "rated", "off"),
+        "what a session strengthens: all that it was shown, what it used, as a "
+        "language model rates it, or nothing",
         anyone=True,
     ),
     "compact_after_extract": Key(
@@ -227,6 +235,25 @@ KEYS: Mapping[str, Key] = {
     "episodes_keep": Key(
         number(1, 10000, whole=True),
         "live episodes of a file; older ones go to its archive",
+    ),
+    "contradictions": Key(
+        _choice("flag", "decay", "resolve"),
+        "what mem compact does with entries that contradict each other: name them, "
+        "weaken both, or ask the language model",
+    ),
+    "semantic": Key(
+        _flag, "whether mem compact merges what says the same in other words, too"
+    ),
+    "consolidate": Key(
+        _flag, "whether the language model makes facts of new episodes in mem compact"
+    ),
+    "promote_global": Key(
+        _flag,
+        "whether mem compact copies to ~/MEMORY.md what the language model calls "
+        "generic",
+    ),
+    "health_min": Key(
+        number(0, 100), "the score below which mem health --check says no", anyone=True
     ),
     "extract_global": Key(
         _flag, "whether mem extract may write what holds in any project to ~/MEMORY.md"

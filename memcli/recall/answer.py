@@ -56,8 +56,6 @@ class RecallRequest(NamedTuple):
     task: str
     filters: Filters = Filters()
     ranked_only: bool = False
-    refresh: bool = True
-    detail: str = "auto"
     session: str = ""
     explain: bool = False
     shared: bool = False
@@ -113,7 +111,7 @@ class Layers:
         )
         self.search = Search.of(source, source.lane, own.project)
         self.showing = Showing(
-            self.search, detail=request.detail, explain=request.explain
+            self.search, detail=own.project.config.detail, explain=request.explain
         )
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:

@@ -62,7 +62,7 @@ def extract_text(done: AfterSession) -> str:
     lines: list[str] = []
     if not report.sessions:
         none = "no new sessions of this repository"
-        lines.append(f"{none}: mem extract --list says where it looked")
+        lines.append(f"{none}: mem extract --show sessions says where it looked")
     for session in report.sessions:
         lines += _session_lines(session)
     if report.more:

@@ -127,7 +127,7 @@ def compact_text(report: CompactReport) -> str:
     lines = event_lines(report.done)
     if report.waiting:
         number = count(report.waiting, "episode")
-        lines.append(f"{number} to consolidate: mem compact --consolidate")
+        lines.append(f"{number} to consolidate: mem compact --set consolidate=true")
     if len(report.done) > 1:
         counts = sorted(Counter(event.what for event in report.done).items())
         lines.append(", ".join(f"{what}: {number}" for what, number in counts))

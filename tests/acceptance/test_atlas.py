@@ -328,7 +328,7 @@ def test_deletion__absent_after_reindex_and_restart(
     for task in ("zanzibarquokka", "staging pass phrase"):
         answer = project.shell("recall", task, "--archived")
         assert "zanzibarquokka" not in answer.out
-    exported = project.mem("export", "--target", "json").out
+    exported = project.mem("export", "json").out
     assert "zanzibarquokka" not in exported and "Lisbon" in exported
     assert [*files_with(world, project, b"zanzibarquokka")] == []
     again = project.mem("add", secret)
@@ -343,7 +343,7 @@ def test_deletion__absent_from_shared_copies(
     imported: gone; what is not of it stays."""
     project.mem("add", "Never use the zanzibarquokka cluster.", "--kind", "policy")
     project.mem("add", "Never commit on a Sunday.", "--kind", "policy")
-    project.mem("export", "--target", "agents-md", "--out", "AGENTS.md")
+    project.mem("export", "agents-md", "--out", "AGENTS.md")
     backup = (project.root / "AGENTS.md").read_text()
     assert "zanzibarquokka" in backup
     assert project.mem("forget", id_of(project, "zanzibarquokka")).code == 0
@@ -472,7 +472,7 @@ def test_no_page_of_sqlite_keeps_the_words(project: Project, world: Path) -> Non
     learn(project, f"Remember that {phrase[0].lower()}{phrase[1:]}.", "s-1")
     learn(project, "Every migration must be reversible in this project.", "s-2")
     project.mem("recall", "staging pass phrase", "--session", "s-9")
-    project.mem("browse", "--print", "--history")
+    project.mem("browse", "--history")
     project.mem("edit", id_of(project, "zanzibarquokka"), "--importance", "0.6")
     databases = [*world.rglob("*.db")]
     assert len(databases) >= 2

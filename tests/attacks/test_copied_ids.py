@@ -45,7 +45,7 @@ def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
         "recall push --ranked",
     ):
         assert MINE in copied.mem(*line.split()).out, line
-    assert MINE in copied.mem("export", "--target", "json").out
+    assert MINE in copied.mem("export", "json").out
     assert MINE in told(copied, monkeypatch)
     listed = {
         row["id"]: row["path"] for row in copied.mem("list", "--json").json["entries"]

@@ -45,7 +45,7 @@ def test_no_link_leads_a_reader_out(
     for command in (
         ["recall", "open sesame"],
         ["list"],
-        ["export", "--target", "json"],
+        ["export", "json"],
     ):
         done = project.mem(*command)
         assert SECRET not in done.out + done.err
@@ -145,7 +145,7 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
         ["recall", "x", "--out", "ids"],
         ["health", "--out", "page.html"],
         ["browse", "--out", "browse.html"],
-        ["export", "--target", "json", "--out", "x.json"],
+        ["export", "json", "--out", "x.json"],
     ],
 )
 def test_named_output_is_written_through_no_link(

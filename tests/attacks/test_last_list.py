@@ -97,7 +97,7 @@ def test_an_export_follows_links_inside_the_root_alone(kept: Project):
     kept.write("docs/agents.md", "# Agents\n")
     inside = kept.root / "CLAUDE.md"
     os.symlink("docs/agents.md", inside)
-    words = ("export", "--target", "claude", "--out")
+    words = ("export", "claude", "--out")
     assert kept.mem(*words, "CLAUDE.md").code == 0
     assert inside.is_symlink()
     assert "Cart total" in Path(kept.root / "docs/agents.md").read_text()

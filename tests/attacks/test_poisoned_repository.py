@@ -215,7 +215,7 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
     zebra.write("MEMORY.md", own + zebra.entry("New", "new zebra"))
     more = (
         "diff", "diff HEAD", "add zebra at dawn", "undo", "extract --dry-run", "retire zzzz1111",
-        "export --target claude", "init --dry-run",
+        "export claude", "init --dry-run",
     )  # fmt: skip
     for verb in (*VERBS, *(line.split() for line in more)):
         done = zebra.mem(*verb)

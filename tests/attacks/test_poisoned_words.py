@@ -32,7 +32,7 @@ def test_an_order_in_memory_reaches_no_agent(project: Project, order: str) -> No
     project.write("institutional.md", f"# Norms\n\n{order}\n")
     bare = re.sub("[\u200b\u00ad\u202e\u202c]", "", order).splitlines()[0]
     forms = ("--format prompt", "--format text", "--json")
-    for line in (*(f"recall zebra {form}" for form in forms), "export --target claude"):
+    for line in (*(f"recall zebra {form}" for form in forms), "export claude"):
         done = project.mem(*line.split())
         assert done.code == 0 and bare not in done.out, done.out
 
@@ -58,7 +58,7 @@ def test_no_layout_hides_a_secret(project: Project) -> None:
     entries = [project.entry(f"Layout {i}", each.replace("{}", value))
                for i, each in enumerate(WORDS["secrets"])]  # fmt: skip
     project.write("MEMORY.md", "".join(entries))
-    shown = project.mem("export", "--target", "json").json["entries"]
+    shown = project.mem("export", "json").json["entries"]
     assert [each["text"] for each in shown if value[:12] in each["text"]] == []
 
 
@@ -236,7 +236,7 @@ def test_an_export_imports_nothing(project: Project, hidden: str) -> None:
     )
     project.write("CLAUDE.md", "# Mine\n")
     for _ in range(2):
-        done = project.mem("export", "--target", "claude", "--out", "CLAUDE.md")
+        done = project.mem("export", "claude", "--out", "CLAUDE.md")
         assert done.code == 0, done.err
         text = (project.root / "CLAUDE.md").read_text()
         assert (

@@ -131,8 +131,8 @@ def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> 
     "line",
     [
         "show 7d1f", "show 7d1f --json", "list", "list --json", "retire 7d1f --dry-run",
-        "retire 7d1f --dry-run --json", "retire 7d1f", "export --target json",
-        "export --target claude", "recall zebra --json", "recall zebra --format text", "health --json",
+        "retire 7d1f --dry-run --json", "retire 7d1f", "export json",
+        "export claude", "recall zebra --json", "recall zebra --format text", "health --json",
     ],
 )  # fmt: skip
 def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> None:
@@ -145,5 +145,5 @@ def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> Non
     assert done.code == 0, done
     assert KEY not in done.out + done.err
     assert "Zebra" in done.out or "--json" in line
-    if line in ("show 7d1f", "export --target json"):
+    if line in ("show 7d1f", "export json"):
         assert KEY in project.mem(*line.split(), "--raw").out

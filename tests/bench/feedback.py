@@ -111,10 +111,7 @@ def _shown(
         "MEM_NOW": str(today),
     }
     with App(Options(str(root), ("max_tokens=0", *sets)), environ, root) as app:
-        requests = (
-            RecallRequest(row["query"], ranked_only=True, refresh=not n)
-            for n, row in enumerate(rows)
-        )
+        requests = (RecallRequest(row["query"], ranked_only=True) for row in rows)
         return [
             [str(hit.id) for hit in recall(app, request).hits] for request in requests
         ]

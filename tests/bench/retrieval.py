@@ -101,14 +101,13 @@ def answers(
         apps: dict[str, App] = {}
         for question in data.queries:
             group = question["group"]
-            fresh = group not in apps
-            if fresh:
+            if group not in apps:
                 environ = {"MEM_HOME": str(home), "XDG_CONFIG_HOME": folder}
                 options = Options(str(roots[group]), ("max_tokens=0", *sets))
                 apps[group] = App(options, environ, roots[group])
             report = recall(
                 apps[group],
-                RecallRequest(question["query"], ranked_only=True, refresh=fresh),
+                RecallRequest(question["query"], ranked_only=True),
             )
             yield question, [str(hit.id) for hit in report.hits], report.mode
         for app in apps.values():

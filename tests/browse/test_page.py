@@ -279,7 +279,7 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None
         "MEMORY.archive.md",
         project.entry("Past", "It was so.", archived_because="stale"),
     )
-    done = project.mem("browse", "--print")
+    done = project.mem("browse")
     place = type(project.root)(done.out.strip())
     text = place.read_text("utf-8")
     assert done.code == 0

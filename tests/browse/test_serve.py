@@ -196,7 +196,7 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
 def test_control_c_ends_it(project: Project) -> None:
     """Quietly, and nothing listens any more."""
     project.write("MEMORY.md", project.entry("Herd", "zebra"))
-    words = [sys.executable, "-m", "memcli", "browse", "--serve", "--print"]
+    words = [sys.executable, "-m", "memcli", "browse", "--serve"]
     with subprocess.Popen(
         words, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

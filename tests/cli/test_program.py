@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memcli.cli.program import GROUPS, commands, program
+from memcli.cli.program import GROUPS, MOVED, commands, program
 from tests.conftest import Project
 from tests.terminal import read_terminal
 
@@ -262,19 +263,30 @@ def test_stdout_is_the_answer_and_stderr_is_talk(
 @pytest.mark.parametrize(
     ("line", "now"),
     [
-        (["recall", "carts", "--walk", "1"], "--set walk=VALUE"),
-        (["recall", "carts", "--ids-out=ids"], "--out VALUE"),
-        (["list", "--recent", "2"], "--limit VALUE"),
-        (["retire-stage", "--detect-only"], "--check"),
-        (["health", "--html", "page.html"], "--out VALUE"),
+        (["recall", "carts", "--no-refresh"], "--set refresh=false"),
+        (["reinforce", "--rate=a=good"], "mem reinforce ID=RATING"),
+        (["export", "--target", "claude"], "mem export TARGET"),
     ],
 )
-def test_a_renamed_option_goes_on_and_says_its_new_name(
+def test_the_hint_of_an_option_of_before_says_how_it_is_written_now(
     project: Project, line: list[str], now: str
 ) -> None:
-    """A script with an option of an earlier version works, and its author is told."""
-    project.write("INTENT.md", "---\nstage: design\n---\n")
+    """Nothing is guessed: the exit code is that of any unknown option."""
     got = project.mem(*line)
-    assert got.code == 0
-    assert f"is written {now} now" in got.err
-    assert "is written" not in project.mem(*line, "--quiet").err
+    assert got.code == 2
+    assert f"hint: it is now {now}" in got.err
+
+
+def test_no_option_of_before_is_an_option_of_now() -> None:
+    """The table names only what is gone, and there are no more options than a person
+    reads."""
+    made: Any = program()
+    names = {
+        name
+        for command in made.commands.values()
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("--")
+    }
+    assert not names & MOVED.keys()
+    assert len(names | {"--help", "--version"}) <= 80

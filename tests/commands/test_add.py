@@ -51,7 +51,7 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
 
 
 def test_every_option_is_written(project: Project) -> None:
-    """Without --type and --priority the kind decides."""
+    """Without --type and --importance the kind decides."""
     project.mem(
         "add",
         "Body of it",
@@ -68,8 +68,6 @@ def test_every_option_is_written(project: Project) -> None:
         "--command",
         "git push*",
         "--importance",
-        "0.7",
-        "--priority",
         "high",
         "--type",
         "procedural",
@@ -79,17 +77,12 @@ def test_every_option_is_written(project: Project) -> None:
         "do one",
         "--step",
         "do two",
-        "--outcome",
-        "success",
     )
     entry = last(project)
     assert entry.body == f"## [{TODAY}] A title\nBody of it\n1. do one\n2. do two"
     assert entry.extra["tags"] == ["a", "b", "c"]
     assert entry.extra["paths"] == ["src/**/*.py", "*.sql"]
-    assert (entry.extra["commands"], entry.extra["outcome"]) == (
-        ["git push*"],
-        "success",
-    )
+    assert entry.extra["commands"] == ["git push*"]
     assert (entry.title, entry.type, entry.priority) == (
         "A title",
         "procedural",
@@ -144,7 +137,7 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
         ["--level", "moon"],
         ["--kind", "moon"],
         ["--type", "moon"],
-        ["--priority", "moon"],
+        ["--importance", "moon"],
         ["--importance", "1.5"],
         ["--importance", "nan"],
         ["--importance", "x"],

@@ -97,7 +97,7 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
         assert "say the opposite" in done.err
         assert texts(project) == before
     for _ in range(2):
-        assert project.mem("compact", "--contradictions", "decay").code == 0
+        assert project.mem("compact", "--set", "contradictions=decay").code == 0
         assert [entry.importance for entry in by_id(project).values()] == [0.35, 0.35]
     left = project.entry("y", "Beta.", id="b", contradicts=["a"])
     fill(project, project.entry("x", "Alpha.", id="a"), left)
@@ -122,11 +122,8 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
         "2026-11-21",
         "retired",
     )
-    assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
-    assert (
-        project.mem("recall", "zebra", "--ranked", "--archived", "--exit-code").code
-        == 0
-    )
+    assert project.mem("recall", "zebra", "--ranked", "--check").code == 1
+    assert project.mem("recall", "zebra", "--ranked", "--archived", "--check").code == 0
 
 
 def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(

@@ -14,7 +14,7 @@ from tests.conftest import Project, Result
 
 A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
 B = A.replace("Freeze", "Never freeze")
-RESOLVE = ("compact", "--contradictions", "resolve")
+RESOLVE = ("compact", "--set", "contradictions=resolve")
 
 
 def entries(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
@@ -110,12 +110,17 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
         episodes(project, f".mem/jobs/{job}/")
     project.write("MEMORY.md", project.entry("Gone", "Words.", status="retired"))
     before = texts(project)
-    done = asked(project, "compact", "--consolidate", replies=[facts(fact()), reply])
+    done = asked(
+        project, "compact", "--set", "consolidate=true", replies=[facts(fact()), reply]
+    )
     assert done.code == 4
     assert done.err.startswith("mem: ")
     assert texts(project) == before
     answers = [facts(fact()), facts(fact())]
-    assert asked(project, "compact", "--consolidate", replies=answers).code == 0
+    assert (
+        asked(project, "compact", "--set", "consolidate=true", replies=answers).code
+        == 0
+    )
     assert len(entries(project, ".mem/jobs/one/MEMORY.md")) == 1
     assert entries(project, "MEMORY.archive.md")
 
@@ -148,7 +153,7 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
         fact("reinforce", "right", title="", body="", episodes=["e2", "e3"]),
         fact("invalidate", "wrong", title="", body="", episodes=["e2"]),
     )
-    done = asked(project, "compact", "--consolidate", replies=[reply])
+    done = asked(project, "compact", "--set", "consolidate=true", replies=[reply])
     assert done.code == 0, done.err
     now = entries(project)
     (new,) = now.keys() - {"old", "wrong", "right", "else"}
@@ -180,16 +185,26 @@ def test_the_second_run_asks_nothing_and_changes_nothing(project: Project) -> No
     episodes(project)
     before = texts(project)
     done = asked(
-        project, "compact", "--consolidate", "--dry-run", replies=[facts(fact())]
+        project,
+        "compact",
+        "--set",
+        "consolidate=true",
+        "--dry-run",
+        replies=[facts(fact())],
     )
     assert done.code == 0
     assert "supports" in done.out
     assert texts(project) == before
     project.git("apply", "--check", str(project.write("~/d.diff", done.out)))
-    assert asked(project, "compact", "--consolidate", replies=[facts(fact())]).code == 0
+    assert (
+        asked(
+            project, "compact", "--set", "consolidate=true", replies=[facts(fact())]
+        ).code
+        == 0
+    )
     before = texts(project)
     told = calls(project)
-    assert asked(project, "compact", "--consolidate").code == 0
+    assert asked(project, "compact", "--set", "consolidate=true").code == 0
     assert texts(project) == before
     assert calls(project) == told
 
@@ -207,7 +222,9 @@ def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
     )
     before = texts(project)
     gone = [fact("invalidate", word, title="", body="") for word in words[:2]]
-    done = asked(project, "compact", "--consolidate", replies=[facts(*gone)])
+    done = asked(
+        project, "compact", "--set", "consolidate=true", replies=[facts(*gone)]
+    )
     assert done.code == 5
     assert "2 of 4" in done.err
     assert texts(project) == before
@@ -221,7 +238,7 @@ def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
         ),
         fact("reinforce", "other", title="", body=""),
     ]
-    args = ("compact", "--consolidate", "--allow-loss")
+    args = ("compact", "--set", "consolidate=true", "--allow-loss")
     done = asked(project, *args, replies=[facts(*gone, *rows)])
     kept = entries(project, job)
     (new,) = kept.keys() - set(words)
@@ -305,7 +322,7 @@ def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> No
     )
     project.write("proxy.md", project.entry("Tone", "Short answers.", id="p"))
     reply = agnostic(a="yes", b="no", c="unsure", p="yes", x="yes")
-    done = asked(project, "compact", "--promote-global", replies=[reply])
+    done = asked(project, "compact", "--set", "promote_global=true", replies=[reply])
     assert done.code == 0, done.err
     (copy,) = entries(project, "~/MEMORY.md").values()
     assert copy.extra["promoted_from"] == ["a"]
@@ -314,7 +331,13 @@ def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> No
     assert entries(project)["a"].extra["promoted_to"] == [copy.id]
     before = texts(project)
     assert (
-        asked(project, "compact", "--promote-global", replies=[agnostic(c="no")]).code
+        asked(
+            project,
+            "compact",
+            "--set",
+            "promote_global=true",
+            replies=[agnostic(c="no")],
+        ).code
         == 0
     )
     assert texts(project) == before

@@ -1,4 +1,4 @@
-"""mem compact --semantic: what says the same in other words is merged, by the rules of
+"""mem compact --set semantic=true: what says the same in other words is merged, by the rules of
 every merge."""
 
 import pytest
@@ -47,14 +47,14 @@ def test_other_words_are_merged_with_the_option_alone(
     written(project)
     assert did(project.mem("compact", "--json")) == []
     assert project.mem("compact", "--check").code == 0
-    assert project.mem("compact", "--semantic", "--check").code == 1
-    assert did(project.mem("compact", "--semantic", "--json")) == ["merged"]
+    assert project.mem("compact", "--set", "semantic=true", "--check").code == 1
+    assert did(project.mem("compact", "--set", "semantic=true", "--json")) == ["merged"]
     text = (project.root / "MEMORY.md").read_text()
     assert "id: a" in text
     assert "merged_from" in text
     assert "id: b" not in text
     assert OTHER in (project.root / "MEMORY.archive.md").read_text()
-    assert did(project.mem("compact", "--semantic", "--json")) == []
+    assert did(project.mem("compact", "--set", "semantic=true", "--json")) == []
 
 
 @pytest.mark.parametrize("why", APART)
@@ -63,4 +63,4 @@ def test_what_is_kept_apart_stays_apart(
 ) -> None:
     """However near the vectors are."""
     written(project, APART[why])
-    assert did(project.mem("compact", "--semantic", "--json")) == []
+    assert did(project.mem("compact", "--set", "semantic=true", "--json")) == []

@@ -149,14 +149,14 @@ def test_the_proxy_store_is_never_told(project: Project) -> None:
 
 
 def test_text_and_markdown(project: Project) -> None:
-    """Markdown quotes in code spans alone; with --exit-code changes are exit 1."""
+    """Markdown quotes in code spans alone; with --check changes are exit 1."""
     started(project)
     assert project.mem("diff").out.endswith("nothing changes\n")
-    assert project.mem("diff", "--exit-code").code == 0
+    assert project.mem("diff", "--check").code == 0
     project.write(
         "tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall")
     )
-    assert project.mem("diff", "--exit-code").code == 1
+    assert project.mem("diff", "--check").code == 1
     got = project.mem("diff")
     lines = got.out.splitlines()
     assert got.code == 0

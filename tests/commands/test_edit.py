@@ -95,7 +95,7 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
         "Better",
         "--body",
         "Clearer words.",
-        "--add-path",
+        "--path",
         "src/*.py",
         "--kind",
         "decision",
@@ -110,12 +110,10 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
         assert words in shown, shown
     assert project.mem("edit", "bbbb", "--kind", "nonsense").code == 2
     for away in ("", "../x.py", "/etc/passwd", "~/x", "!x", str(project.home / "x")):
-        assert project.mem("edit", "bbbb", "--add-path", away).code == 2
+        assert project.mem("edit", "bbbb", "--path", away).code == 2
         assert project.mem("add", "Else", "--path", away).code == 2
     assert project.mem("edit", "bbbb", "--title", "Best").out.endswith("): title\n")
-    assert project.mem("edit", "bbbb", "--remove-path", "src/*.py").out.endswith(
-        "): paths\n"
-    )
+    assert project.mem("edit", "bbbb", "--path", "!src/*.py").out.endswith("): paths\n")
 
 
 def test_prose_is_edited_as_it_stands(project: Project) -> None:

@@ -30,7 +30,7 @@ def filled(project: Project) -> None:
 
 
 def export(project: Project, *args: str) -> Result:
-    return project.mem("export", "--target", "claude", *args)
+    return project.mem("export", "claude", *args)
 
 
 def test_section_for_claude(project: Project) -> None:
@@ -64,7 +64,7 @@ def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
     project.write(
         "institutional.md", "\n\n".join(f"Norm {i} of the house." for i in range(500))
     )
-    got = project.mem("export", "--target", "agents-md")
+    got = project.mem("export", "agents-md")
     assert got.out.count("\n") <= 200
     assert len(got.out.encode()) <= 25_000
     shown = got.out.count("- **L")
@@ -172,7 +172,7 @@ def test_json_has_every_live_entry(project: Project) -> None:
         "weight",
     }
     assert keys <= set(tagged)
-    project.mem("export", "--target", "json", "--out", "x.json")
+    project.mem("export", "json", "--out", "x.json")
     assert json.loads((project.root / "x.json").read_text()) == got
 
 
@@ -198,7 +198,7 @@ def with_paths(project: Project) -> None:
 
 
 def export_rules(project: Project, *args: str) -> Result:
-    return project.mem("export", "--target", "claude-rules", "--out", RULES, *args)
+    return project.mem("export", "claude-rules", "--out", RULES, *args)
 
 
 def test_rules_are_bound_to_the_paths_of_their_entries(project: Project) -> None:

@@ -53,7 +53,7 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
     assert "### Detail" in episode.body
     assert (
         project.mem("extract").out
-        == "no new sessions of this repository: mem extract --list says where it looked\n"
+        == "no new sessions of this repository: mem extract --show sessions says where it looked\n"
     )
 
 
@@ -92,7 +92,7 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
         ("x.png", (), 3, "Claude Code"),
         ("nowhere.jsonl", (), 2, "nowhere.jsonl"),
         ("s-1.jsonl", ("--scope", "everything"), 2, "corrective"),
-        ("s-1.jsonl", ("--moment", "later"), 2, "retrospective"),
+        ("s-1.jsonl", ("--scope", "later"), 2, "retrospective"),
         ("s-1.jsonl", ("--job", "none"), 2, "none"),
     ],
 )
@@ -306,7 +306,7 @@ def test_scopes_that_write_to_the_project(project: Project) -> None:
         if file:
             assert {"scope": scope, "why": f"there is no {file}"} in skipped
             project.write(file, content + "\n")
-    shown = learn(project, "s-1", "--show-prompt", env=env).out
+    shown = learn(project, "s-1", "--show", "prompt", env=env).out
     assert learn(project, "s-1", env=env).code == 0
     found = {entry.extra["scope"]: entry for entry in entries(project)}
     for scope, (_, content, type) in PROJECT_SCOPES.items():
@@ -356,7 +356,7 @@ def test_norms_and_patterns_by_level(
         },
     )
     path = saved(project, talk(project, cwd=task))
-    assert reads in project.mem("extract", path, "--show-prompt", env=env).out
+    assert reads in project.mem("extract", path, "--show", "prompt", env=env).out
     project.mem("extract", path, env=env)
     entry = entries(project, f"{folder}MEMORY.md")[-1]
     assert (entry.title, entry.type, entry.importance) == (
@@ -519,7 +519,7 @@ def test_show_prompt_sends_nothing(project: Project) -> None:
     """It prints what would be sent, without <private> parts, and writes nothing."""
     private = "<private>I prefer rooibos in the morning.</private> Fix the build."
     path = saved(project, talk(project).user(private).agent("Done."))
-    got = project.mem("extract", path, "--show-prompt", "--engine", "llm")
+    got = project.mem("extract", path, "--show", "prompt", "--engine", "llm")
     assert got.code == 0
     assert "[1] user: Please make the checkout page" in got.out
     assert "=== system" in got.out
@@ -550,7 +550,7 @@ def test_no_secret_gets_anywhere(project: Project, world: Path) -> None:
     env = script(project, observations=[said], project=[said], corrective=[said])
     replies = (project.home / "replies.jsonl").rename(world / "replies.jsonl")
     env["MEM_LLM_REPLIES"] = str(replies)
-    results = [project.mem("extract", path, "--show-prompt", env=env)]
+    results = [project.mem("extract", path, "--show", "prompt", env=env)]
     results.append(project.mem("extract", path, "--engine", "rules", "--json"))
     (project.root / "tasks" / "episodes.md").unlink()
     results.append(project.mem("extract", path, "--json", env=env))
@@ -571,7 +571,7 @@ def test_no_secret_gets_anywhere(project: Project, world: Path) -> None:
 
 
 def test_recalled_entries_are_reinforced_once(project: Project) -> None:
-    """What the session was shown gets stronger at the end, unless --no-reinforce."""
+    """What the session was shown gets stronger at the end, unless reinforce_mode is off."""
     known = project.entry(
         "Checkout", "The checkout page has slow queries.", id="known-1"
     )
@@ -581,7 +581,7 @@ def test_recalled_entries_are_reinforced_once(project: Project) -> None:
     assert entries(project)[0].reinforcement_count == 1
     assert "reinforced 1 entry" in got.out
     project.mem("recall", "slow checkout page queries", "--session", "s-2")
-    learn(project, "s-2", "--no-reinforce")
+    learn(project, "s-2", "--set", "reinforce_mode=off")
     assert entries(project)[0].reinforcement_count == 1
 
 
@@ -698,8 +698,8 @@ def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(
     assert (second["milestone"], second["recommendation"]) == ("build", "split it")
     assert project.git("status", "--porcelain") == ""
     assert not entries(project)
-    assert learn(project, "s-0", "--moment", "prospective").code == 0
-    learn(project, "s-1", "--moment", "in-flight")
+    assert learn(project, "s-0", "--scope", "prospective").code == 0
+    learn(project, "s-1", "--scope", "in-flight")
     (entry,) = entries(project)
     assert entry.title == "Assumptions moved at build: complexity"
     assert entry.type == "procedural"

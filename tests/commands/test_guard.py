@@ -134,7 +134,7 @@ def test_changes_of_files_are_stopped_and_reads_are_not(project: Project) -> Non
     assert decision(call(project, "rm gen/api.py")) == "deny"
     assert call(project, "cat gen/api.py") == ""
     assert call(project, "make gen > gen/api.py") == ""
-    tried_file = project.mem("guard", "--try-file", "gen/api.py", "--json").json
+    tried_file = project.mem("guard", "--try", "gen/api.py", "--json").json
     assert tried_file["decision"] == "deny"
 
 
@@ -155,7 +155,6 @@ def test_a_tool_does_not_lift_a_guard_by_itself(project: Project) -> None:
         f"mem guard --off {entry[:8]}",
         f"mem guard {entry[:8]} --off",
         "mem guard --trust",
-        f"mem edit {entry[:8]} --guard off",
         f"mem retire {entry[:8]}",
         f"cd /tmp; python -m memcli guard --off {entry[:8]}",
         "sed -i '/guard:/d' MEMORY.md",
@@ -223,7 +222,7 @@ def test_a_stop_is_seen_wherever_one_looks(project: Project) -> None:
     assert f"stopped 1×, last {day}" in project.mem("guard").out
     assert "refused: rm -f src/tax.py" in project.mem("why", "src/tax.py").out
     assert "lifted" not in project.mem("told").out
-    assert project.mem("edit", entry[:8], "--guard", "off").code == 0
+    assert project.mem("guard", entry[:8], "--off").code == 0
     for words in (("told",), ("log", entry[:8]), ("why", "src/tax.py")):
         out = project.mem(*words).out
         assert "rm -f src/tax.py" in out and "lifted since" in out, words
@@ -250,18 +249,6 @@ def test_init_says_the_first_guard(project: Project) -> None:
     project.mem("index")
     assert "1 rule binds agents here" in project.mem("init").out
     assert "binds agents" not in project.mem("init").out
-
-
-def test_an_edit_sets_and_lifts_a_guard(project: Project) -> None:
-    """With the suggested patterns where it has none; another word is refused."""
-    project.mem("add", "--kind", "policy", RULE)
-    entry = project.mem("list", "--json").json["entries"][0]["id"]
-    done = project.mem("edit", entry[:8], "--guard", "deny", "--json")
-    assert set(done.json["changed"]) == {"guard", "commands"}
-    assert tried(project, FORCED).json["decision"] == "deny"
-    assert project.mem("edit", entry[:8], "--guard", "off").code == 0
-    assert tried(project, FORCED).json["decision"] is None
-    assert project.mem("edit", entry[:8], "--guard", "block").code == 2
 
 
 def test_no_guard_comes_from_a_transcript(project: Project) -> None:

@@ -66,7 +66,7 @@ def test_an_empty_store_is_zero(project: Project) -> None:
     assert (found.code, found.json["score"], found.json["band"]) == (0, 0, "red")
     assert "mem add" in found.err
     assert not state_dir().exists()
-    assert project.mem("health", "--min", "1").code == 1
+    assert project.mem("health", "--check", "--set", "health_min=1").code == 1
     store(project, status="retired")
     retired = found_by(project)
     assert retired["score"] == retired["counts"]["live"] == 0

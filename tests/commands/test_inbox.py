@@ -264,5 +264,5 @@ def test_the_page_has_them(project: Project) -> None:
         assert [one["id"] for one in shown] == [one.id for one in before]
         said = perform(app, {"do": "keep", "id": before[0].id})
     assert before[0].title in said and before[0].title in project.mem("list").out
-    page = Path(project.mem("browse", "--print").out.strip()).read_text("utf-8")
+    page = Path(project.mem("browse").out.strip()).read_text("utf-8")
     assert 'id="proposals"' in page and '["Proposals", proposals]' in page

@@ -23,12 +23,12 @@ def counts(project: Project, ids: str) -> list[int]:
 def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
     project: Project,
 ) -> None:
-    """With --explicit the date alone; the rest of the file stays byte for byte."""
+    """As something to remember, the date alone; the rest of the file stays byte for byte."""
     used = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01")
     text = used + project.entry(id="b")
     path = project.write("MEMORY.md", text)
     wanted = text.replace("2026-01-01", "2026-11-21")
-    assert project.mem("reinforce", "a", "--explicit").code == 0
+    assert project.mem("reinforce", "a=remember").code == 0
     assert path.read_text() == wanted
     path.write_text(text)
     assert project.mem("reinforce", "a").code == 0
@@ -88,7 +88,7 @@ def test_ids_that_are_typed_must_be_known(project: Project) -> None:
     listed = "\n".join(
         line.split("\t")[0] for line in project.mem("list").out.splitlines()
     )
-    done = project.mem("reinforce", "--ids", "-", input=f"{listed}\n\nnope\n")
+    done = project.mem("reinforce", "-", input=f"{listed}\n\nnope\n")
     assert done.code == 0
     assert "1 unknown" in done.out
     assert entry_of(project, "abcd1234-x").reinforcement_count == 3
@@ -114,7 +114,7 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
     ]
     lines = "".join(json.dumps({"message": message}) + "\n" for message in messages)
     path = project.write("~/t.jsonl", lines)
-    done = project.mem("reinforce", "u", "i", "z", "--transcript", str(path))
+    done = project.mem("reinforce", "u", "i", "z", "--session", str(path))
     assert done.code == 0, done.err
     assert counts(project, "uiz") == [1, 0, 0]
 
@@ -134,12 +134,12 @@ def test_ratings_follow_fsrs(
     """A review on day 7 gives the golden stabilities; the second one of a day is
     none."""
     project.write("MEMORY.md", project.entry(id="a", created_at="2026-11-14"))
-    assert project.mem("reinforce", "--rate", f"a={rating}").code == 0
+    assert project.mem("reinforce", f"a={rating}").code == 0
     entry = entry_of(project, "a")
     assert entry.extra["stability"] == pytest.approx(stability, rel=1e-3)
     assert (entry.reinforcement_count, entry.last_reinforced) == (count, "2026-11-21")
     before = (project.root / "MEMORY.md").read_bytes()
-    assert project.mem("reinforce", "--rate", "a=easy").code == 0
+    assert project.mem("reinforce", "a=easy").code == 0
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
@@ -149,18 +149,18 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
     project.write(
         "MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a")
     )
-    bad = project.mem("reinforce", "--rate", "a=great")
+    bad = project.mem("reinforce", "a=great")
     assert bad.code == 2
     assert "again, hard, good, easy" in bad.err
     for args in (
         "",
         "a --set reinforce_mode=guess",
         "a --set reinforce_mode=aligned",
-        "--success a",
+        "a=worked",
     ):
         assert project.mem("reinforce", *args.split()).code == 2, args
-    for option, count in (("--success", 1), ("--failed", 0), ("--failed", 0)):
-        project.mem("reinforce", option, "w")
+    for verdict, count in (("worked", 1), ("failed", 0), ("failed", 0)):
+        project.mem("reinforce", f"w={verdict}")
         assert entry_of(project, "w").extra["success_count"] == count
 
 

@@ -33,7 +33,7 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
     ]
     path = project.write("~/replies.jsonl", "\n".join(lines))
     log = project.write(
-        "~/session.jsonl",
+        "~/s.jsonl",
         json.dumps({"role": "user", "content": "We froze the clock."}),
     )
     sets = (
@@ -44,7 +44,7 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
         "--set",
         "reinforce_mode=rated",
     )
-    return project.mem("reinforce", "--transcript", str(log), *sets, *args, env=env)
+    return project.mem("reinforce", "--session", str(log), *sets, *args, env=env)
 
 
 def memory(project: Project, **values: Any) -> None:

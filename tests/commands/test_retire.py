@@ -16,7 +16,7 @@ def test_retire_and_restore_give_the_file_back(project: Project) -> None:
         "retired",
         "the zoo closed",
     )
-    assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 1
+    assert project.mem("recall", "zebra", "--ranked", "--check").code == 1
     assert project.mem("restore", "z").code == 0
     assert path.read_text() == text
 
@@ -33,7 +33,7 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
     assert entry.status == "active"
     assert not [key for key in entry.extra if key.startswith("archived")]
     assert (project.root / "tasks/zoo.archive.md").read_bytes() == archive
-    assert project.mem("recall", "zebra", "--ranked", "--exit-code").code == 0
+    assert project.mem("recall", "zebra", "--ranked", "--check").code == 0
 
 
 def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:

@@ -44,7 +44,7 @@ def remote(project: Project, tmp_path: Path) -> Path:
 def pair(project: Project, remote: Path, tmp_path: Path) -> tuple[Machine, Machine]:
     one, two = (Machine(project, tmp_path / name) for name in ("one", "two"))
     for each in (one, two):
-        assert each.mem("init", "--home-git", str(remote)).code == 0
+        assert each.mem("sync", "--git", str(remote)).code == 0
     return one, two
 
 
@@ -89,7 +89,7 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(
     for name in ("notes.txt", "proxy.md", "MEMORY.archive.md"):
         (one.home / name).write_text("private\n")
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    assert one.mem("init", "--home-git").code == 0
+    assert one.mem("sync", "--git").code == 0
     assert "1 commit sent" in one.mem("sync").out
     named = project.git(
         "--git-dir", str(one.git_dir), "ls-tree", "-r", "--name-only", "main"
@@ -97,7 +97,7 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(
     assert named == "MEMORY.md\n"
     assert not (one.home / ".git").exists()
     assert project.git("--git-dir", str(one.git_dir), "status", "--porcelain") == ""
-    assert one.mem("init", "--home-git", "--remove").code == 0
+    assert one.mem("sync", "--remove").code == 0
     assert not one.git_dir.exists()
     assert one.mem("sync").code == 2
 
@@ -271,7 +271,7 @@ def test_another_address_is_sent_all_there_is(
     new = remote if anew else tmp_path / "new.git"
     project.git("init", "-q", "--bare", "-b", "main", str(new))
     for each in pair:
-        assert each.mem("init", "--home-git", str(new)).code == 0
+        assert each.mem("sync", "--git", str(new)).code == 0
     assert "1 commit sent" in one.mem("sync").out
     in_step(two)
     assert "Tuesdays" in two.text()

@@ -50,9 +50,9 @@ def rows() -> Iterator[Row]:
     risks = Ask(prompts.RISKS, "", schema=prompts.schema(prompts.RISK))
     yield _row("`mem extract --premortem`", "the task, recalled pitfalls", risks, 1_000)
     for name, command, sends, entries in (
-        ("consolidate", "--consolidate`, `--due", "episodes without details, related entries", questions.MOST_EPISODES + consolidate.MOST_RELATED),
-        ("resolve", "--contradictions resolve", "pairs of entries", 2 * consolidate.MOST_ASKED),
-        ("promote", "--promote-global", "entries of the project", consolidate.MOST_ASKED),
+        ("consolidate", "--due`, `consolidate", "episodes without details, related entries", questions.MOST_EPISODES + consolidate.MOST_RELATED),
+        ("resolve", "--set contradictions=resolve", "pairs of entries", 2 * consolidate.MOST_ASKED),
+        ("promote", "--set promote_global=true", "entries of the project", consolidate.MOST_ASKED),
     ):  # fmt: skip
         yield _row(
             f"`mem compact {command}`", sends, _ask(name), entries * ENTRY // 4, 6_000

@@ -17,6 +17,7 @@ import typer
 
 from memcli import errors
 from memcli.cli import program as cli
+from memcli.commands.export import TARGETS
 from memcli.extraction import scopes
 from memcli.memory.values import KINDS, LEVELS, PHASES, PRIORITIES, STORES, TYPES
 from memcli.project import config, keys
@@ -38,14 +39,11 @@ VALUES: Mapping[str, Sequence[str]] = {
     "PRIORITY": PRIORITIES,
     "STAGE": PHASES,
     "FORMAT": ("auto", "text", "prompt", "json"),
-    "WHEN": ("auto", "none", "high"),
     "TIER": ("auto", "only", "off"),
-    "HOW": ("flag", "decay", "resolve"),
-    "MODE": ("retrieved", "aligned", "rated"),
+    "WHAT": ("sessions", "turns", "prompt"),
     "ENGINE": ("auto", "llm", "rules"),
-    "BINDING": ("ask", "deny", "off"),
     "SCOPE": scopes.NAMES,
-    "TARGET": ("claude", "agents-md", "json"),
+    "TARGET": TARGETS,
     "SHELL": ("bash", "zsh", "fish"),
     "COMMAND": tuple(cli.commands()),
     "KEY=VALUE": tuple(f"{key}=" for key in keys.KEYS),
@@ -249,7 +247,7 @@ def allowed(check: Callable[[Any], Any]) -> str:
 
 OTHER_CODES = {
     0: "Done.",
-    1: "The answer is no: findings, `--check`, `--exit-code`.",
+    1: "The answer is no: findings, `--check`.",
     70: "Something that should not happen did.",
     130: "Interrupted (Ctrl-C); the memory files are whole.",
     141: "The reader of a pipe went away (`mem list | head`).",

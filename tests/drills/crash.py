@@ -335,7 +335,7 @@ def _proposed(world: World) -> None:
 
 def _exported(world: World) -> None:
     (world.root / "AGENTS.md").write_text(PROSE, encoding="utf-8")
-    assert world.mem("export", "--target", "agents-md", "--out", "AGENTS.md", "-q") == 0
+    assert world.mem("export", "agents-md", "--out", "AGENTS.md", "-q") == 0
 
 
 def _registered(world: World) -> None:
@@ -359,7 +359,7 @@ VERBS = (
     Verb("undo", ("undo", "-q"), _compacted, takes=True, codes=(0, 1)),
     Verb("extract", ("extract", "--engine", "rules", "-q", "{transcript}"), _ended),
     Verb("import", ("import", "RULES.md", "--from", "agents-md", "-q")),
-    Verb("export", ("export", "--target", "agents-md", "--out", "AGENTS.md", "-q")),
+    Verb("export", ("export", "agents-md", "--out", "AGENTS.md", "-q")),
     Verb("init", ("init", "--all", "-q")),
     Verb("doctor --fix", ("doctor", "--fix", "-q"), _unmarked, codes=(0, 1)),
     Verb(

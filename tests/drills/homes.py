@@ -53,7 +53,7 @@ class Home:
             for who in ("AUTHOR", "COMMITTER")
             for what in ("NAME", "EMAIL")
         }
-        self.mem("init", "--home-git", str(remote))
+        self.mem("sync", "--git", str(remote))
 
     def mem(self, *words: str) -> str:
         command = [sys.executable, "-m", "memcli", *words]

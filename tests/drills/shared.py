@@ -83,7 +83,7 @@ def quality(server: Server, folder: Path) -> dict[str, Any]:
                 continue
             app = apps[question["group"]]
             projects = (question["group"],)
-            request = RecallRequest(question["query"], ranked_only=True, refresh=False)
+            request = RecallRequest(question["query"], ranked_only=True)
             report = recall(app, request._replace(shared=True, projects=projects))
             assert not app.notes, app.notes
             ids = [str(hit.id) for hit in report.hits]

@@ -277,7 +277,7 @@ def test_what_is_exported_as_a_rule_is_not_told_too(shop: Project) -> None:
     """The agent loads it when it reads the file."""
     path = shop.write("src/a.py", "rate = 1\n")
     assert "Round" in tool(shop, "a", file_path=str(path))
-    shop.mem("export", "--target", "claude-rules", "--out", ".claude/rules")
+    shop.mem("export", "claude-rules", "--out", ".claude/rules")
     assert tool(shop, "b", file_path=str(path)) == ""
 
 

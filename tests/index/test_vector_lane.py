@@ -161,11 +161,11 @@ def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
 
 
 def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None:
-    """--no-global leaves the home out of both lanes."""
+    """A level that was not asked for is left out of both lanes."""
     project.write("MEMORY.md", project.entry("Green tea", "Steep it."))
     project.write("~/MEMORY.md", project.entry("Automobile", "The vehicle is parked."))
     assert recalled(project, "car") == ["Automobile"]
-    assert recalled(project, "car", "--no-global") == []
+    assert recalled(project, "car", "--level", "project") == []
 
 
 def test_copies_count_once(project: Project) -> None:

@@ -182,7 +182,7 @@ def test_tables_are_not_made_where_everybody_may_create(
     )
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     project.commit()
-    done = project.mem("index", "--push")
+    done = project.mem("index", "--shared")
     assert done.code == 5, done
     assert f"everybody may create in the schema {schema}" in done.err
     assert f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC" in done.err
@@ -210,7 +210,7 @@ def test_tables_are_not_made_in_the_schema_of_another(
         monkeypatch.setenv("MEM_STORE_URL", as_tenant)
         project.write("MEMORY.md", project.entry("Herds", "zebra"))
         project.commit()
-        done = project.mem("index", "--push")
+        done = project.mem("index", "--shared")
         assert (done.code, "of another role" in done.err) == (5, True), done
     finally:
         shared.do(

@@ -83,7 +83,7 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     pushed.mem("index", env={"MEM_EMBEDDER": "none"})
     embedding.stop.set()
     monkeypatch.setenv("MEM_EMBED_URL", "http://127.0.0.1:9/")
-    done = pushed.mem("index", "--push", "-q")
+    done = pushed.mem("index", "--shared", "-q")
     assert done.code == 4 and len(done.err.strip().split("\n")) <= 2, done.err
     assert shared.dump() == before
     done = pushed.mem("recall", "--shared", "--json", "zebra")

@@ -6,7 +6,7 @@ from tests.conftest import Project
 from tests.postgres.conftest import Shared, found, push
 from tests.postgres.server import Server
 
-COMMANDS = (("index", "--push"), ("recall", "--shared", "zebra"))
+COMMANDS = (("index", "--shared"), ("recall", "--shared", "zebra"))
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def says(
     project: Project, code: int, *words: str, env: dict[str, str] | None = None
 ) -> None:
     """A push ends with `code`, one line and one hint."""
-    done = project.mem("index", "--push", "-q", env=env)
+    done = project.mem("index", "--shared", "-q", env=env)
     lines = done.err.strip().split("\n")
     assert done.code == code and len(lines) == 2 and lines[1].startswith("hint: "), done
     for word in words:
@@ -75,9 +75,9 @@ def test_no_tables_yet(ready: Project, shared: Shared) -> None:
     says so."""
     shared.do("DROP SCHEMA mem CASCADE")
     done = ready.mem("recall", "--shared", "zebra")
-    assert "no shared index yet" in done.err and "mem index --push" in done.err
+    assert "no shared index yet" in done.err and "mem index --shared" in done.err
     ready.commit()
-    pushed = ready.mem("index", "--push")
+    pushed = ready.mem("index", "--shared")
     assert pushed.code == 0 and "tables were made" in pushed.out + pushed.err
     assert found(ready, "zebra") == ["Herds"]
     push(ready)
@@ -95,7 +95,7 @@ def test_another_version_of_the_tables(
     if number:
         says(ready, 4, words)
     else:
-        assert ready.mem("index", "--push").code == 4
+        assert ready.mem("index", "--shared").code == 4
     assert shared.dump() == before
 
 
@@ -110,12 +110,12 @@ def test_tables_that_cannot_be_made_leave_nothing(
             "MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw")
         )
         ready.commit()
-        done = ready.mem("index", "--push")
+        done = ready.mem("index", "--shared")
         assert (done.code, "may not" in done.err) == (4, True), done.err
         # Half-way: something of the same name is in the way of the last table.
         shared.do("CREATE SCHEMA mem", "CREATE TABLE mem.files ()")
         monkeypatch.setenv("MEM_STORE_URL", shared.url)
-        done = ready.mem("index", "--push")
+        done = ready.mem("index", "--shared")
         assert done.code == 4 and "Traceback" not in done.err, done.err
         tables = shared.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'mem'")
         assert tables == [("files",)]

@@ -1,4 +1,4 @@
-"""mem index --push: what is sent, what is not, and what a change costs."""
+"""mem index --shared: what is sent, what is not, and what a change costs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) 
     project.write("MEMORY.md", three(project))
     push(project)
     before = {table: shared.versions(table) for table in TABLES}
-    assert "up to date: 127.0.0.1" in project.mem("index", "--push").out
+    assert "up to date: 127.0.0.1" in project.mem("index", "--shared").out
     assert {table: shared.versions(table) for table in TABLES} == before
 
 
@@ -149,7 +149,7 @@ def test_a_project_is_its_first_commit_and_path(
     project.write("MEMORY.md", project.entry("Top", "zebra"))
     project.write("sub/MEMORY.md", project.entry("Sub", "heron"))
     push(project)
-    done = project.mem("index", "--push", "--root", str(project.root / "sub"))
+    done = project.mem("index", "--shared", "--root", str(project.root / "sub"))
     assert done.code == 0, done.err
     project.git("clone", "-q", str(project.root), str(tmp_path / "elsewhere"))
     clone = Project(tmp_path / "elsewhere", project.home)
@@ -176,7 +176,7 @@ def test_only_what_is_committed_is_sent(
     project.write("MEMORY.md", project.entry("Herds", "changed"))
     if staged:
         project.git("add", "-A")
-    done = project.mem("index", "--push")
+    done = project.mem("index", "--shared")
     assert (done.code, "MEMORY.md differs from what is committed" in done.err) == (
         5,
         True,
@@ -200,7 +200,7 @@ def test_a_shallow_clone_is_refused(
         f"file://{project.root}",
         str(tmp_path / "shallow"),
     )
-    done = Project(tmp_path / "shallow", project.home).mem("index", "--push")
+    done = Project(tmp_path / "shallow", project.home).mem("index", "--shared")
     assert (done.code, "git fetch --unshallow" in done.err) == (2, True)
 
 

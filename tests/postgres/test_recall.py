@@ -142,12 +142,12 @@ def test_projects_are_told_apart(
 
 
 def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
-    """An empty answer is exit 0, or 1 with --exit-code, as locally; hostile tasks are
+    """An empty answer is exit 0, or 1 with --check, as locally; hostile tasks are
     no errors."""
     project.write("MEMORY.md", project.entry("Herds", "zebra"))
     push(project)
     assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
-    assert project.mem("recall", "--shared", "--exit-code", "xylophone").code == 1
+    assert project.mem("recall", "--shared", "--check", "xylophone").code == 1
     for task in (
         "a' | 'b",
         "\\",
