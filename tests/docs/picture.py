@@ -1,14 +1,18 @@
-"""The picture of the README: a session as a terminal shows it, drawn from what the
-program prints.
+"""The picture of the README: one loop as two terminals show it, drawn from what the
+program prints. On Monday a person corrects the agent; on Tuesday another session is
+told before it edits.
 
     python -m tests.docs.picture
 
 writes docs/session.svg."""
 
+import json
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from memcli.views.text import fold_text
 from tests.docs import console
@@ -17,33 +21,88 @@ PICTURE = console.ROOT / "docs" / "session.svg"
 WIDTH = 92
 LINE = 18
 LETTER = 8.0
-COMMANDS = (
-    'mem recall --ranked --limit 1 --format text "why do the cart expiry tests fail around midnight"',
-    "cat > talk.md <<'END'\n"
-    "User: The invoice export is broken since the upgrade. Please fix it.\n"
-    "Assistant: I will run the tests first.\n"
-    "User: No, do not run the whole suite, run only tests/invoice.\n"
-    "END",
-    "mem extract talk.md",
-    "mem recall --ranked --limit 1 --format text 'which tests do I run for invoices'",
+FILE = "src/invoice/export.py"
+ASKED = "The invoice export fails when a number is used twice. Please fix it."
+DONE = "I give the second invoice a new number."
+CORRECTED = "No, never change an invoice number: the ERP owns them."
+SET_UP = (
+    f"git init -q . && mkdir -p src/invoice && echo 'number = 1' > {FILE}"
+    " && git add . && git commit -q -m Export && mem init -q 2> /dev/null"
 )
+LEARNED = "mem extract monday.jsonl 2> /dev/null | head -n 2"
+TOLD = "MEM_NOW=2026-11-17 mem hook pre-tool --harness claude < edit.json"
+LOG = "MEM_NOW=2026-11-17 mem told | sed -E 's/ [0-9]{2}:[0-9]{2} //'"
 
 
 def session(folder: Path) -> list[str]:
-    """The commands and what they print, in a copy of the example, folded to the
-    picture's width."""
-    environ = {
-        **console.world(folder),
-        "MEM_HOME": str(folder / "docs" / "example" / "home"),
+    """What two days look like, with what the program prints, folded to the picture's
+    width."""
+    shop = folder / "shop"
+    shop.mkdir()
+    environ = {**console.world(folder), "MEM_NOW": "2026-11-16"}
+    (folder / "shop" / "monday.jsonl").write_text(_monday(shop), encoding="utf-8")
+    (folder / "shop" / "edit.json").write_text(_edit(shop), encoding="utf-8")
+    commands = (SET_UP, LEARNED, TOLD, LOG)
+    _, learned, answer, log = console.run(commands, shop, environ)
+    told = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
+    lines = [
+        "Monday, in a session with an agent",
+        f"  you    {ASKED}",
+        f"  agent  {DONE} (edits {FILE})",
+        f"  you    {CORRECTED}",
+        "",
+        f"$ {LEARNED.partition(' 2>')[0]}      (a hook does it when the session ends)",
+        *learned.split("\n"),
+        "",
+        f"Tuesday, another session, another agent: about to edit {FILE}, it reads",
+        f"  {told}",
+        "",
+        "$ mem told",
+        *log.split("\n"),
+    ]
+    return [part for line in lines for part in fold_text(line, WIDTH, more=9)]
+
+
+def _monday(root: Path) -> str:
+    """Monday's session, as Claude Code keeps it."""
+    edit = {"file_path": str(root / FILE), "old_string": "= 1", "new_string": "= 2"}
+    call = {"type": "tool_use", "id": "t1", "name": "Edit", "input": edit}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "Updated."}
+    turns: Sequence[tuple[str, Any]] = (
+        ("user", ASKED),
+        ("assistant", [{"type": "text", "text": DONE}, call]),
+        ("user", [result]),
+        ("user", CORRECTED),
+        ("assistant", [{"type": "text", "text": "Reverted."}]),
+    )
+    rows = (_turn(root, at, role, content) for at, (role, content) in enumerate(turns))
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def _turn(root: Path, at: int, role: str, content: object) -> Mapping[str, object]:
+    return {
+        "type": role,
+        "uuid": f"u{at}",
+        "parentUuid": f"u{at - 1}" if at else None,
+        "sessionId": "monday",
+        "cwd": str(root),
+        "timestamp": f"2026-11-16T09:0{at}:00Z",
+        "message": {"role": role, "content": content},
     }
-    shop = folder / "docs" / "example" / "shop"
-    lines = []
-    for command, seen in zip(
-        COMMANDS, console.run(COMMANDS, shop, environ), strict=True
-    ):
-        first, *more = command.split("\n")
-        lines += [f"$ {first}", *(f"> {line}" for line in more), *seen.split("\n"), ""]
-    return [part for line in lines for part in fold_text(line, WIDTH, more=4)]
+
+
+def _edit(root: Path) -> str:
+    """What Claude Code asks its hooks before an edit."""
+    edit = {"file_path": str(root / FILE), "old_string": "= 1", "new_string": "= 3"}
+    return json.dumps(
+        {
+            "session_id": "tuesday",
+            "cwd": str(root),
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Edit",
+            "tool_input": edit,
+        }
+    )
 
 
 def draw(lines: list[str]) -> str:
@@ -61,7 +120,7 @@ def draw(lines: list[str]) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}"'
             ' font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13"'
-            ' xml:space="preserve" fill="#d7dae0" role="img" aria-label="A session with mem">',
+            ' xml:space="preserve" fill="#d7dae0" role="img" aria-label="Corrected on Monday, told before the edit on Tuesday">',
             f'<rect width="{width:.0f}" height="{height}" rx="8" fill="#1b1f27"/>',
             *rows,
             "</svg>\n",
@@ -70,9 +129,9 @@ def draw(lines: list[str]) -> str:
 
 
 def _style(line: str) -> str:
-    if line.startswith(("$ ", "> ")):
+    if line.startswith("$ "):
         return ' fill="#7ee2a8"'
-    return ' font-weight="bold"' if line.startswith((" 1. ", "For this task")) else ""
+    return ' font-weight="bold"' if line.startswith(("Monday", "Tuesday")) else ""
 
 
 def main() -> int:
