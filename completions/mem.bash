@@ -1,5 +1,5 @@
 # bash completion for mem
-# made by python -m tests.docs.generate; static, because starting Python at every tab is slow
+# made by python -m tests.docs.generate; static but for ids, because starting Python is slow
 # To use it: source this file in ~/.bashrc, or copy it to ~/.local/share/bash-completion/completions/mem
 
 _mem_words() {
@@ -17,6 +17,13 @@ _mem_files() {
     COMPREPLY=($(compgen "$1" -- "$cur"))
     compopt -o filenames 2>/dev/null
     return 0
+}
+
+_mem_ids() {
+    local id
+    while read -r id _; do
+        [[ ${#id} -eq 8 && $id == "$cur"* ]] && COMPREPLY+=("$id")
+    done < <(mem $1 --quiet 2>/dev/null)
 }
 
 _mem() {
@@ -72,14 +79,14 @@ _mem() {
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --body --path --kind --importance --domain --confirm --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--title --body --path --kind --importance --domain --confirm --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     show)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--proxy --raw --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--proxy --raw --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     list)
@@ -115,7 +122,7 @@ _mem() {
         --because | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--because --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--because --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     restore)
@@ -123,7 +130,7 @@ _mem() {
         --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--again --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--again --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list --archived"; fi ;;
         esac
         ;;
     undo)
@@ -152,7 +159,7 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     forget)
@@ -160,7 +167,7 @@ _mem() {
         --session | --before) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--session --before --all --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--session --before --all --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     extract)
@@ -188,14 +195,14 @@ _mem() {
         --level) _mem_words "global project job task" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--title --kind --level --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--title --kind --level --dry-run -n --root --set --json --quiet -q --help -h"; else _mem_ids "inbox"; fi ;;
         esac
         ;;
     drop)
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--dry-run -n --root --set --json --quiet -q --help -h"; else _mem_ids "inbox"; fi ;;
         esac
         ;;
     eval)
@@ -210,7 +217,7 @@ _mem() {
         --session | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--session --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--session --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     compact)
@@ -250,7 +257,7 @@ _mem() {
         --command | --path | --unless | --try | --task) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--ask --off --command --path --unless --suggest --try --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h" ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--ask --off --command --path --unless --suggest --try --replay --trust --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     sync)

@@ -1,8 +1,13 @@
 # fish completion for mem
-# made by python -m tests.docs.generate; static, because starting Python at every tab is slow
+# made by python -m tests.docs.generate; static but for ids, because starting Python is slow
 # To use it: copy this file to ~/.config/fish/completions/mem.fish
 
 complete -c mem -f
+
+function __mem_ids
+    mem $argv --quiet 2>/dev/null | cut -f1,5 | string replace -rf '^(\S{8})\s+' '$1'\t
+end
+
 complete -c mem -n __fish_use_subcommand -l version -s V -d 'Print the version'
 complete -c mem -n __fish_use_subcommand -l help -s h -d 'Show this message and exit'
 complete -c mem -n __fish_use_subcommand -a recall -d 'Find what was learned that bears on TASK'
@@ -94,6 +99,7 @@ complete -c mem -n '__fish_seen_subcommand_from add' -l json -d 'Print one JSON 
 complete -c mem -n '__fish_seen_subcommand_from add' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from add' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from edit' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l title -x -d 'Another title'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l body -x -d 'Another text; - reads it from stdin'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l path -x -d 'A file more that it is about; \'!GLOB\': no longer'
@@ -110,6 +116,7 @@ complete -c mem -n '__fish_seen_subcommand_from edit' -l json -d 'Print one JSON
 complete -c mem -n '__fish_seen_subcommand_from edit' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from edit' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from show' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from show' -l proxy -d 'An entry of the proxy store, too'
 complete -c mem -n '__fish_seen_subcommand_from show' -l raw -d 'The bytes of the file, unsafe characters too'
 complete -c mem -n '__fish_seen_subcommand_from show' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
@@ -162,6 +169,7 @@ complete -c mem -n '__fish_seen_subcommand_from browse' -l json -d 'Print one JS
 complete -c mem -n '__fish_seen_subcommand_from browse' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from browse' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from retire' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from retire' -l because -x -d 'Why'
 complete -c mem -n '__fish_seen_subcommand_from retire' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from retire' -l task -x -d 'Write to this task\'s own work tree, too'
@@ -171,6 +179,7 @@ complete -c mem -n '__fish_seen_subcommand_from retire' -l json -d 'Print one JS
 complete -c mem -n '__fish_seen_subcommand_from retire' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from retire' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from restore' -k -a '(__mem_ids list --archived)'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l again -d 'Although another entry of its words is retired'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l task -x -d 'Write to this task\'s own work tree, too'
@@ -200,12 +209,14 @@ complete -c mem -n '__fish_seen_subcommand_from why' -l json -d 'Print one JSON 
 complete -c mem -n '__fish_seen_subcommand_from why' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from why' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from log' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from log' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
 complete -c mem -n '__fish_seen_subcommand_from log' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'A setting for this run'
 complete -c mem -n '__fish_seen_subcommand_from log' -l json -d 'Print one JSON document'
 complete -c mem -n '__fish_seen_subcommand_from log' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from log' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from forget' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from forget' -l session -x -d 'A session (or s:HANDLE) or commit (c:HANDLE)'
 complete -c mem -n '__fish_seen_subcommand_from forget' -l before -x -d 'All from before that day'
 complete -c mem -n '__fish_seen_subcommand_from forget' -l all -d 'All of this repository'
@@ -242,6 +253,7 @@ complete -c mem -n '__fish_seen_subcommand_from inbox' -l json -d 'Print one JSO
 complete -c mem -n '__fish_seen_subcommand_from inbox' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from inbox' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from keep' -k -a '(__mem_ids inbox)'
 complete -c mem -n '__fish_seen_subcommand_from keep' -l title -x -d 'Its title in your words'
 complete -c mem -n '__fish_seen_subcommand_from keep' -l kind -x -a 'policy workflow pitfall architecture decision preference fact episode' -d 'policy, workflow, pitfall, decision, ...'
 complete -c mem -n '__fish_seen_subcommand_from keep' -l level -x -a 'global project job task' -d 'global, project, job or task'
@@ -252,6 +264,7 @@ complete -c mem -n '__fish_seen_subcommand_from keep' -l json -d 'Print one JSON
 complete -c mem -n '__fish_seen_subcommand_from keep' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from keep' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from drop' -k -a '(__mem_ids inbox)'
 complete -c mem -n '__fish_seen_subcommand_from drop' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from drop' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; found by itself without'
 complete -c mem -n '__fish_seen_subcommand_from drop' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'A setting for this run'
@@ -265,6 +278,7 @@ complete -c mem -n '__fish_seen_subcommand_from eval' -l json -d 'Print one JSON
 complete -c mem -n '__fish_seen_subcommand_from eval' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from eval' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from reinforce' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l session -x -d 'What that session was shown; its id, or its file'
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from reinforce' -l task -x -d 'Write to this task\'s own work tree, too'
@@ -323,6 +337,7 @@ complete -c mem -n '__fish_seen_subcommand_from doctor' -l json -d 'Print one JS
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l quiet -s q -d 'Only errors and what was asked for'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from guard' -k -a '(__mem_ids list)'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l ask -d 'Ask the person instead of refusing'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l off -d 'Lift the guard of ID'
 complete -c mem -n '__fish_seen_subcommand_from guard' -l command -x -d 'A command it stops'

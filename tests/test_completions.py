@@ -1,9 +1,12 @@
 """completions/ offers what the program has, no more and no less."""
 
+import contextlib
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +28,7 @@ def test_script_is_up_to_date(path: Path) -> None:
     )
 
 
-def tab(*words: str) -> set[str]:
+def tab(*words: str, env: Mapping[str, str] | None = None) -> set[str]:
     """What bash offers for the last of `words`, the completion loaded into a real
     shell."""
     typed = " ".join(f"'{word}'" for word in words)
@@ -34,7 +37,11 @@ def tab(*words: str) -> set[str]:
         f" && COMP_CWORD={len(words) - 1} && _mem && printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
     done = subprocess.run(
-        ["bash", "--norc", "-c", code], capture_output=True, text=True, check=False
+        ["bash", "--norc", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
     )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
@@ -60,6 +67,27 @@ def test_bash_offers_values() -> None:
     assert tab("mem", "recall", "--level", "=") == {"global", "project", "job", "task"}
     assert tab("mem", "list", "--tag", "") == set()
     assert "decay=" in tab("mem", "recall", "--set", "de")
+
+
+def test_bash_offers_ids(project: Project) -> None:
+    """Of entries, and after keep and drop of proposals; what a file writes as an id
+    is a word like any other."""
+    odd = "$(touch)"
+    project.write(
+        "MEMORY.md",
+        project.entry("Herd", id="9f9f9f9f-x") + project.entry("Cart", id="aaaa0000-x"),
+    )
+    project.write("bin/mem", f'#!/bin/sh\nexec {sys.executable} -m memcli "$@"\n')
+    (project.root / "bin/mem").chmod(0o755)
+    environ = {**os.environ, "PATH": f"{project.root}/bin:{os.environ['PATH']}"}
+    environ["MEM_HOME"] = str(project.home)
+    with contextlib.chdir(project.root):
+        assert tab("mem", "show", "", env=environ) == {"9f9f9f9f", "aaaa0000"}
+        assert tab("mem", "retire", "9", env=environ) == {"9f9f9f9f"}
+        assert tab("mem", "keep", "", env=environ) == set()
+        project.write("MEMORY.md", project.entry("Odd", id=odd))
+        assert tab("mem", "show", "", env=environ) <= {odd}
+        assert "--raw" in tab("mem", "show", "--", env=environ)
 
 
 def names(command: Command) -> set[str]:

@@ -23,6 +23,7 @@ from memcli.cli.options import (
     show,
     wrote,
 )
+from memcli.cli.pager import put_paged
 from memcli.cli.progress import Progress
 from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
@@ -253,8 +254,12 @@ def log(mem: App, id: str = ID) -> None:
     if mem.options.json:
         put(json.of(command.log(mem, id)))
         return
-    for line in view.log_lines(command.follow(mem, id)):
-        put(text.safe(line))
+    lines = map(text.safe, view.log_lines(command.follow(mem, id)))
+    if text.columns(sys.stdout):
+        put_paged("\n".join(lines))
+        return
+    for line in lines:
+        put(line)
 
 
 @command("told")

@@ -93,8 +93,10 @@ def _print(report: RecallReport, form: str, *, explain: bool) -> None:
 
     if form == "json":
         put(view.recall_json(report, explain=explain))
-    else:
-        put(view.recall_text(report))
+        return
+    from memcli.cli.pager import put_paged
+
+    put_paged(view.recall_text(report))
 
 
 def _nothing(mem: App, report: RecallReport) -> str:

@@ -23,6 +23,7 @@ import typer
 
 from memcli.app import App, Options, P, opened
 from memcli.cli import boundary
+from memcli.cli.pager import put_paged
 from memcli.cli.progress import Progress
 from memcli.errors import UsageError, one_of
 from memcli.index.view import Filters
@@ -246,7 +247,7 @@ def show(
     if mem.options.json:
         put(json.of(report, **(keys(report) if keys else {})))
     else:
-        put(text.safe(words(report)))
+        put_paged(text.safe(words(report)))
 
 
 def say_changes(mem: App, report: "Changes", *, remove: bool) -> None:

@@ -210,6 +210,15 @@ def ask(
     return None
 
 
+def global_setting(key: str) -> str | None:
+    """A value of the person's own configuration, not of a repository's; None where it
+    is not set."""
+    with suppress(OSError):
+        done = start(["config", "--global", "--get", key], Path("/"), 5)
+        return done.stdout.rstrip("\n") if done.returncode == 0 else None
+    return None
+
+
 def lacking(top: Path) -> str:
     """The command that brings what a shallow or partial clone lacks; "" where it is
     whole."""

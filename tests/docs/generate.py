@@ -64,6 +64,8 @@ SHARED = {
 """Panels whose options have a section of their own, for all commands that take them."""
 FILES = frozenset(["FILE", "TRANSCRIPT"])
 FOLDERS = frozenset(["DIR"])
+IDS = {"keep": "inbox", "drop": "inbox", "restore": "list --archived"}
+"""The commands that print what ids may be named; of all others `mem list`."""
 
 
 class Option(NamedTuple):
@@ -92,6 +94,12 @@ class Command(NamedTuple):
     @property
     def takes(self) -> frozenset[str]:
         return frozenset(bare(name) for name, _ in self.arguments)
+
+    @property
+    def ids(self) -> str:
+        """The command that prints the ids this one takes; "" for one that takes none."""
+        takes_ids = any(name.startswith("ID") for name in self.takes)
+        return IDS.get(self.name, "list") if takes_ids else ""
 
 
 def bare(metavar: str) -> str:
@@ -301,7 +309,7 @@ def scripts() -> dict[Path, str]:
     return {folder / name: text for name, text in made.items()}
 
 
-HEAD = f"made by {REGENERATE}; static, because starting Python at every tab is slow"
+HEAD = f"made by {REGENERATE}; static but for ids, because starting Python is slow"
 
 
 def _kind(option: Option) -> str:
@@ -339,6 +347,9 @@ def _bash_case(command: Command) -> str:
     names = " ".join(name for option in command.options for name in option.names)
     if command.takes & FILES:
         rest = f'if [[ $cur == -* ]]; then _mem_words "{names}"; else _mem_files -f; fi'
+    elif command.ids:
+        given = f'_mem_ids "{command.ids}"'
+        rest = f'if [[ $cur == -* ]]; then _mem_words "{names}"; else {given}; fi'
     else:
         words = next((VALUES[name] for name in command.takes if name in VALUES), ())
         rest = f'_mem_words "{" ".join((*words, names))}"'
@@ -369,6 +380,8 @@ def _zsh_case(command: Command) -> str:
     specs = [_zsh_option(option) for option in command.options]
     if command.takes & FILES:
         specs.append("'*:file:_files'")
+    elif command.ids:
+        specs.append(f"'*:id:_mem_ids {command.ids}'")
     elif command.takes:
         name = next(iter(command.takes))
         words = f"({' '.join(VALUES[name])})" if name in VALUES else " "
@@ -406,6 +419,12 @@ def fish(found: Sequence[Command]) -> str:
         "# To use it: copy this file to ~/.config/fish/completions/mem.fish",
         "",
         "complete -c mem -f",
+        "",
+        "function __mem_ids",
+        "    mem $argv --quiet 2>/dev/null | cut -f1,5"
+        " | string replace -rf '^(\\S{8})\\s+' '$1'\\t",
+        "end",
+        "",
     ]
     none = "complete -c mem -n __fish_use_subcommand"
     lines += [f"{none}{_fish_option(option)}" for option in own_options()]
@@ -415,6 +434,8 @@ def fish(found: Sequence[Command]) -> str:
         seen = f"complete -c mem -n '__fish_seen_subcommand_from {command.name}'"
         if command.takes & FILES:
             lines.append(f"{seen} -F")
+        if command.ids:
+            lines.append(f"{seen} -k -a '(__mem_ids {command.ids})'")
         words = next((VALUES[name] for name in command.takes if name in VALUES), ())
         if words:
             lines.append(f"{seen} -a '{' '.join(words)}'")

@@ -1,0 +1,67 @@
+"""An answer that is longer than the terminal goes through the person's pager, as git's
+answers do."""
+
+import os
+import shlex
+import signal
+import sys
+
+from memcli.project import git
+from memcli.views.text import put
+
+USUAL = "less"
+LESS = "FRX"
+"""What less is told unless LESS says otherwise: leave when all is seen, keep colours,
+do not clear the screen."""
+
+
+def put_paged(text: str) -> None:
+    """Print an answer; on a terminal that it does not fit, through a pager."""
+    command = _pager() if _is_too_long(text) else []
+    if not command or not _page(command, text):
+        put(text)
+
+
+def _is_too_long(text: str) -> bool:
+    if (
+        sys.stdout is None
+        or not sys.stdout.isatty()
+        or os.environ.get("TERM") == "dumb"
+    ):
+        return False
+    try:
+        height = os.get_terminal_size(sys.stdout.fileno()).lines
+    except (ValueError, OSError):
+        return False
+    return 0 < height <= text.count("\n") + 1
+
+
+def _pager() -> list[str]:
+    """GIT_PAGER, core.pager of the person's own git configuration (a repository may
+    name no program), PAGER, or less; empty for none and for cat."""
+    named = os.environ.get("GIT_PAGER")
+    if named is None:
+        named = git.global_setting("core.pager")
+    if named is None:
+        named = os.environ.get("PAGER")
+    try:
+        words = shlex.split(USUAL if named is None else named)
+    except ValueError:
+        return []
+    return [] if words == ["cat"] else words
+
+
+def _page(command: list[str], text: str) -> bool:
+    """Show a text in a pager; False where it cannot be started."""
+    import subprocess
+
+    environ = {"LESS": LESS, **os.environ}
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's
+    try:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environ) as process:
+            process.communicate(f"{text}\n".encode("utf-8", "replace"))
+    except OSError:
+        return False
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
