@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import boundary
@@ -31,6 +32,9 @@ from memcli.views.text import (
     say,
 )
 
+if TYPE_CHECKING:
+    from memcli.compaction.reinforce import ReinforceRequest
+
 
 @command("reinforce", dry=True, trees=True)
 def reinforce_(
@@ -45,24 +49,31 @@ def reinforce_(
     HOW is again, hard, good or easy for how well it helped (FSRS), worked or failed for
     a workflow, or remember, which resets the decay clock without a count. On standard
     input ids stand one a line."""
-    from memcli.compaction.reinforce import ReinforceRequest, reinforce
-    from memcli.sessions.reader import spoken
+    from memcli.compaction.reinforce import reinforce
 
     if not (ids or session):
         raise UsageError("there is nothing to reinforce", "name ids, or --session ID")
-    is_file = bool(session) and Path(session).is_file()
-    request = ReinforceRequest(
-        ids=tuple(name for name in ids if "=" not in name and name != "-"),
-        listed=_listed_ids() if "-" in ids else (),
-        session=Path(session).stem if is_file else session,
-        spoken=boundary.opened_file(session, spoken) if is_file else None,
-        judged=dict(_judgement(name) for name in ids if "=" in name),
-    )
+    request = _request(ids, session)
     report = reinforce(mem, request, dry_run=mem.options.dry_run)
     _name_unknown(mem, report.typed_unknown)
     code = name_problems(report.skipped, done=bool(report.patches))
     wrote(mem, report, view.reinforce_text)
     return DataError.code if report.typed_unknown else code
+
+
+def _request(words: Sequence[str], session: str) -> "ReinforceRequest":
+    """What was asked for: ids, verdicts (`ID=good`), ids on standard input (`-`)."""
+    from memcli.compaction.reinforce import ReinforceRequest
+    from memcli.sessions.reader import spoken
+
+    is_file = bool(session) and Path(session).is_file()
+    return ReinforceRequest(
+        ids=tuple(name for name in words if "=" not in name and name != "-"),
+        listed=_listed_ids() if "-" in words else (),
+        session=Path(session).stem if is_file else session,
+        spoken=boundary.opened_file(session, spoken) if is_file else None,
+        judged=dict(_judgement(name) for name in words if "=" in name),
+    )
 
 
 def _listed_ids() -> tuple[str, ...]:
