@@ -64,7 +64,7 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
     reinforcement."""
     memory(project)
     reply = ratings(a="again", b="hard", c="good", d="easy")
-    done = rated(project, "a", "b", "c", "d", "--session", "s", replies=[reply])
+    done = rated(project, "a", "b", "c", "d", replies=[reply])
     assert done.code == 0
     assert "rated 4 entries" in done.out
     for entry_id, rating in zip("abcd", ("again", "hard", "good", "easy"), strict=True):
