@@ -247,7 +247,7 @@ def show(
     if mem.options.json:
         put(json.of(report, **(keys(report) if keys else {})))
     else:
-        put_paged(text.safe(words(report)))
+        put_paged("\n".join(text.folded([text.safe(words(report))], more=2)))
 
 
 def say_changes(mem: App, report: "Changes", *, remove: bool) -> None:

@@ -163,6 +163,8 @@ def drop_text(report: DropReport) -> str:
 def eval_text(report: ReplayReport) -> str:
     """How many corrections could have been prevented, and each with what was known
     before."""
+    if not report.sessions:
+        return "no session of an agent is kept here, so nobody was corrected"
     corrections = report.corrections
     replayed = f"{count(report.replayed, 'session')}, {report.corrected} of them"
     number = count(len(corrections), "correction")
