@@ -114,10 +114,8 @@ def add(
 ) -> None:
     """Write down what was learned. What is known already is reinforced instead."""
     from memcli.commands.add import AddRequest, add
-    from memcli.memory.values import PRIORITIES
 
-    weigh = boundary.checked("--importance", keys.number(0, 1))
-    is_named = not importance or importance in PRIORITIES
+    weight, priority = _weighed(importance)
     if not level:
         level = "job" if job else "project"
         level = "task" if task_name else level
@@ -132,8 +130,8 @@ def add(
         tags=tuple(",".join(tag).split(",")),
         paths=tuple(path),
         commands=tuple(about),
-        importance=None if is_named else weigh(importance),
-        priority=importance if is_named else "",
+        importance=weight,
+        priority=priority,
         steps=tuple(step),
         domain=domain,
         again=again,
@@ -147,6 +145,20 @@ def add(
         near = os.path.relpath(project.path_of(report.path), project.cwd)
         report = report._replace(path=near)
     wrote(mem, report, view.add_text, view.add_keys)
+
+
+def _weighed(text: str) -> tuple[float | None, str]:
+    """The importance that was given as a number, or the priority that was named."""
+    from memcli.memory.values import PRIORITIES
+
+    if not text or text in PRIORITIES:
+        return None, text
+    try:
+        return keys.number(0, 1)(text), ""
+    except ValueError as error:
+        hint = f"one of {', '.join(PRIORITIES)} (or {error})"
+        what = f"--importance {text}: cannot be used"
+        raise UsageError(what, hint) from None
 
 
 @command("edit", dry=True, trees=True)

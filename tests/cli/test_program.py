@@ -187,8 +187,7 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(
         (["recall", "x", "--limit"], "a whole number from 1 to 1000"),
         (["recall", "x", "--json", "--max-tokens"], "a whole number from 0 to 1000000"),
         (["list", "--limit"], "a whole number from 1 to 1000000"),
-        (["add", "x", "--importance"], "a number from 0 to 1"),
-        (["health", "--min"], "a number from 0 to 100"),
+        (["edit", "x", "--importance"], "a number from 0 to 1"),
     ],
 )
 @pytest.mark.parametrize("value", ["abc", "-1", "nan"])

@@ -175,7 +175,7 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["", "--title", "--tag", "--step", "--path", "--command", "--outcome"]
+    "option", ["", "--title", "--tag", "--step", "--path", "--command"]
 )
 def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
     """Exit 5 wherever the secret stands; nothing is written, and it is printed

@@ -92,7 +92,6 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
         ("x.png", (), 3, "Claude Code"),
         ("nowhere.jsonl", (), 2, "nowhere.jsonl"),
         ("s-1.jsonl", ("--scope", "everything"), 2, "corrective"),
-        ("s-1.jsonl", ("--scope", "later"), 2, "retrospective"),
         ("s-1.jsonl", ("--job", "none"), 2, "none"),
     ],
 )

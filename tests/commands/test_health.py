@@ -102,12 +102,12 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
     assert measured(project)["coverage"] == 80
 
 
-def test_min_exits_1_below(project: Project) -> None:
+def test_check_exits_1_below_the_least_score(project: Project) -> None:
     """At the score itself it is 0."""
     store(project)
     score = found_by(project)["score"]
-    assert project.mem("health", "--min", str(score)).code == 0
-    low = project.mem("health", "--min", str(score + 0.1))
+    assert project.mem("health", "--check", "--set", f"health_min={score}").code == 0
+    low = project.mem("health", "--check", "--set", f"health_min={score + 0.1}")
     assert low.code == 1
     assert "below" in low.err
     assert low.out
