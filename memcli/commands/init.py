@@ -91,10 +91,15 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     done += dict.fromkeys(notes)
     if not (request.remove or dry_run):
         done += _refreshed(app)
+    return report._replace(done=_with_fault(request, done))
+
+
+def _with_fault(request: InitRequest, done: Sequence[str]) -> tuple[str, ...]:
+    """What was done, and why agents might not find `mem` all the same."""
     fault = request.wired and (harness.path_fault() or harness.desktop_fault())
-    if fault:
-        done = [*(done or ["everything is in place already"]), fault]
-    return report._replace(done=tuple(done))
+    if not fault:
+        return tuple(done)
+    return (*(done or ["everything is in place already"]), fault)
 
 
 def _in_full(request: InitRequest) -> InitRequest:

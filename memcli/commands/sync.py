@@ -151,21 +151,22 @@ class HomeRepository:
             theirs = self._commit(THEIRS)
             taken = self._count(theirs, head)
             texts = self._merged(mine, head, theirs) if taken else mine
-            texts = {
-                name: let_in(text, name, _doors(text, mine.get(name, ""), taken_back))
-                for name, text in texts.items()
-            }
+            texts = _let_in(texts, mine, taken_back)
             patches = self._patches(texts)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
             _refuse_conflicts(texts)
             sent = 0
-            if self._git("config", "remote.origin.url")[0] == 0:
+            if self._has_remote():
                 _require_fetched(failed, why)
                 sent = self._count(head, theirs)
             if sent and not dry_run:
                 self._ask("push", "-q", "origin", f"{head}:{MAIN}")
         return SyncReport(patches=patches, sent=sent, taken=taken)
+
+    def _has_remote(self) -> bool:
+        code, _ = self._git("config", "remote.origin.url")
+        return code == 0
 
     def _patches(self, texts: Texts) -> tuple[Patch, ...]:
         return tuple(
@@ -321,6 +322,15 @@ class HomeRepository:
         self._git("update-ref", "-d", BEFORE)
         self._git("read-tree", commit)
         return commit
+
+
+def _let_in(texts: Texts, mine: Texts, taken_back: TakenBackDoor) -> Texts:
+    """The texts, in which what arrives and was taken back here is retired."""
+    let: dict[str, str] = {}
+    for name, text in texts.items():
+        doors = _doors(text, mine.get(name, ""), taken_back)
+        let[name] = let_in(text, name, doors)
+    return let
 
 
 def _doors(text: str, before: str, taken_back: TakenBackDoor) -> Doors:
