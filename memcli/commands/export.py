@@ -60,7 +60,7 @@ def export(
 ) -> ExportReport:
     """What is live in view, no proxy store; for the repository no global level
     either."""
-    one_of("TARGET", target, TARGETS)
+    one_of("target", target, TARGETS)
     files, problems = _files(app.project, view.Filters(no_global=target != "json"))
     nearest: dict[str, Exported] = {}  # each id once, from the nearest file
     for file, entries in files:

@@ -108,8 +108,8 @@ def reinforce(
 
 
 def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
-    for entry, verdict in request.judged.items():
-        one_of(f"{entry}=", verdict, (*RATINGS, "worked", "failed", "remember"))
+    for verdict in request.judged.values():
+        one_of("verdict", verdict, (*RATINGS, "worked", "failed", "remember"))
     mode = request.mode or app.project.config.reinforce_mode
     if not request.mode and request.spoken is not None and mode != "rated":
         mode = "aligned"  # a session's words make use of themselves
