@@ -239,6 +239,11 @@ def callback(made: Made) -> Callable[..., Any]:
     return run
 
 
+def answer(words: str) -> None:
+    """Print what was asked for: on a terminal folded, and paged where it is long."""
+    put_paged("\n".join(text.folded([text.safe(words)], more=2)))
+
+
 def show(
     mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None
 ) -> None:
@@ -247,7 +252,7 @@ def show(
     if mem.options.json:
         put(json.of(report, **(keys(report) if keys else {})))
     else:
-        put_paged("\n".join(text.folded([text.safe(words(report))], more=2)))
+        answer(words(report))
 
 
 def say_changes(mem: App, report: "Changes", *, remove: bool) -> None:

@@ -12,6 +12,7 @@ from memcli.cli.options import (
     JOB_NAME,
     LEVEL,
     Names,
+    answer,
     argument,
     command,
     flag,
@@ -26,7 +27,6 @@ from memcli.views import entries
 from memcli.views import upkeep as view
 from memcli.views.text import (
     count_problems,
-    folded,
     name_problems,
     put,
     say,
@@ -144,13 +144,12 @@ def compact(
     if not mem.options.json:
         for line in view.event_lines(report.found):
             say(line, quiet=mem.options.quiet)
-    if not check:
-        wrote(mem, report, view.compact_text)
-        return code
-    if mem.options.json:
-        wrote(mem, report, view.compact_text)
+    if check and not mem.options.json:
+        answer(view.compact_text(report))
     else:
-        put("\n".join(folded([view.compact_text(report)], more=2)))
+        wrote(mem, report, view.compact_text)
+    if not check:
+        return code
     return 1 if report.patches or report.waiting else code
 
 
