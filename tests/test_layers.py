@@ -49,6 +49,7 @@ USED_IN = {
         "postgres/source",
     },
     "subprocess": {
+        "cli/pager",
         "commands/edit",
         "commands/sync",
         "project/git",
