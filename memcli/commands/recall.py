@@ -43,7 +43,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
                 raise
             hint = f" ({error.hint})" if error.hint else ""
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
-    if listing.files and project.config.refresh and request.history != "only":
+    if listing.files and app.project.config.refresh and request.history != "only":
         # before anything looks at the index: it may have to be built anew
         app.refresh()
     history = _history(app, request)
