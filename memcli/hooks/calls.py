@@ -244,11 +244,13 @@ def in_time(half: float, work: Callable[[], T], otherwise: Callable[[], T]) -> T
 
 class HookApp(App):
     """What a hook reaches the outside through. `late`: too much of the memory is not
-    indexed; `half`: when half of the time is over; `say` prints an answer."""
+    indexed; `half`, `almost`: when half, and three quarters, of the time are over;
+    `say` prints an answer."""
 
     late = False
     news: tuple[str, ...] = ()
     half = math.inf
+    almost = math.inf
     say: Callable[[Told], Told] = staticmethod(lambda told: told)
     embeds_here = False
     """Vectors are made by mem index, recall and the worker; a hook only uses them."""

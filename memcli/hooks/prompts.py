@@ -18,9 +18,15 @@ from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
     from memcli.history.docs import DocPlace
+    from memcli.providers.embed import Embedder
     from memcli.recall.history_layer import HistoryLayer
 
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
+OF_SESSION = 3
+"""A prompt takes at most this part of what a session may still be told, so that less is
+told the longer it goes on."""
+LEAST_TOKENS = 60  # below which nothing is told, only pointed at
+FEW_TOKENS = 300  # of a session, below which one line points at what is likely
 PROMPT_HITS = 3
 FAILURE_HITS = 2
 ERROR_END = 2_000  # characters of the end of what a command that failed said
@@ -34,6 +40,7 @@ END = 4_000
 pasted."""
 # what is pasted is full of them, and each is looked up
 _NUMBER = r"(?<!\w)\d[\d:.,T+-]*(?!\w)"
+_LINK = r"\]\(([\w./-]+\.md)"
 NUDGE_AFTER = 60
 NUDGE = (
     f"(mem: {NUDGE_AFTER} prompts and nothing was remembered. What is worth keeping"
@@ -83,13 +90,13 @@ def _bearing(
     """What bears on a text, of what the context does not hold; when half of the time is
     over, of memory files and by words alone."""
     known = told.in_context(app, log, call.context)
-    seen = known.told.union(loaded)
-    read = app.instructions(log, call)
-    items = in_time(
-        app.half,
-        lambda: chosen(app, text, seen, Past(), read),
-        lambda: chosen(app, text, seen, None, read),
+    context = Context(
+        seen=frozenset(known.told.union(loaded)),
+        read=app.instructions(log, call),
+        left=told.tokens_left(log, call.context),
     )
+    telling = Telling(app, text, context)
+    items = in_time(app.half, telling.items, telling.items_in_a_hurry)
     return told.marked(items, known.changed)
 
 
@@ -113,69 +120,138 @@ class Past(NamedTuple):
     only: "Callable[[DocPlace], bool] | None" = None
 
 
-def chosen(
-    app: HookApp,
-    text: str,
-    seen: set[str],
-    past: Past | None,
-    read: Instructions | None = None,
+class Context(NamedTuple):
+    """What bounds a telling: what the context has `seen`, what the agent has `read` by
+    itself, and how many tokens are `left`."""
+
+    seen: frozenset[str] = frozenset()
+    read: Instructions | None = None
+    left: int = told.SESSION_TOKENS
+
+    @property
+    def room(self) -> int:
+        """The tokens that texts may take, 0 for pointers alone."""
+        room = min(PROMPT_TOKENS, self.left // OF_SESSION)
+        return room if room >= LEAST_TOKENS else 0
+
+    def fresh(self, items: Iterable[Hit]) -> list[Hit]:
+        """The items that the context has not seen, and the agent has not read."""
+        unseen = [
+            item for item in items if self.seen.isdisjoint((item.key, *item.duplicates))
+        ]
+        if self.read is None:
+            return unseen
+        return [item for item in unseen if not told.is_read(self.read, item)]
+
+
+ALL_TIMES = Past()
+EMPTY = Context()
+"""A context that holds nothing yet."""
+
+
+class Telling:
+    """What a prompt is told in a context. What was found of history is kept, in case
+    the clock stops what comes after."""
+
+    def __init__(
+        self, app: HookApp, text: str, context: Context = EMPTY, past: Past = ALL_TIMES
+    ) -> None:
+        self.app = app
+        self.text = text
+        self.context = context
+        self.past = past
+        self.history: HistoryLayer | None = None
+
+    def items(self) -> list[Hit]:
+        """All that bears on the prompt."""
+        self.history = history_of(self.app, self.text, self.past)
+        return self._chosen(lambda: self.app.providers.embedder)
+
+    def items_in_a_hurry(self) -> list[Hit]:
+        """What bears on it by words alone; history within half of the time that is
+        left."""
+        if self.history is None:
+            self.history = in_time(
+                self.app.almost,
+                lambda: history_of(self.app, self.text, self.past),
+                _none,
+            )
+        return self._chosen(_none)
+
+    def _chosen(self, embedder: "Callable[[], Embedder | None]") -> list[Hit]:
+        context = self.context
+        layer = self.history
+        room = self.app.room(context.room) if context.room else 0
+        found = self._in_memory(embedder)
+        clear = context.fresh(found.clear)
+        decided = _decided(layer, self.text, room, context) if layer else None
+
+        # What was decided takes one place, and its tokens of the room.
+        kept = budget.cost(decided) if decided else 0
+        limit = room - kept + budget.FRAME
+        most = PROMPT_HITS - bool(kept) if room else 0
+        made = budget.compose(Pools(ranked=clear), limit=limit, most=most, share=1.0)
+        items = _direct(made.items, made.items)
+        texts = [item.text for item in items]
+        if layer and decided and not layer.repeats(decided, texts):
+            items.append(decided)
+
+        # What found no room is pointed at, before what is merely likely.
+        likely = clear
+        if context.left > 0:
+            likely = [*clear, *context.fresh(found.likely)]
+        return [*items, *_pointers(items, likely, context)]
+
+    def _in_memory(self, embedder: "Callable[[], Embedder | None]") -> answer.Bearing:
+        """What of the memory files bears on the prompt."""
+        app = self.app
+        own = answer.Own(
+            project=app.project, memory=app.index, embedder=embedder, notes=app.notes
+        )
+        amended = self.history.amended if self.history else ()
+        until = self.past.until
+        return app.guarded(
+            lambda: app.of_one_moment(
+                lambda: answer.told(own, self.text, amended, until)
+            )
+        )
+
+
+def _none() -> None:
+    """Nothing: no vectors, no history."""
+
+
+def _pointers(
+    shown: Sequence[Hit], likely: Sequence[Hit], context: Context
 ) -> list[Hit]:
-    """What a prompt is told, of what a session has not seen and the agent has not read;
-    `past` None: in a hurry, of memory files and by words alone."""
-    room = app.room(PROMPT_TOKENS)
-    layer = history_of(app, text, past) if past else None
-    found = _in_memory(app, text, layer, past)
-    clear = _fresh(found.clear, seen, read)
-    decided = _decided(layer, text, min(HISTORY_TOKENS, room), seen) if layer else None
-
-    # What was decided takes one place, and its tokens of the room.
-    kept = budget.cost(decided) if decided else 0
-    limit = room - kept + budget.FRAME
-    most = PROMPT_HITS - bool(kept)
-    made = budget.compose(Pools(ranked=clear), limit=limit, most=most, share=1.0)
-    items = list(made.items)
-    texts = [item.text for item in items]
-    if layer and decided and not layer.repeats(decided, texts):
-        items.append(decided)
-
-    # What found no room is pointed at, before what is merely likely.
-    shown = {item.key for item in items}
-    left_out = [item for item in clear if item.key not in shown]
-    likely = _fresh(found.likely, seen, read)
-    return [*items, *_pointers([*left_out, *likely], seen)]
+    """Lines that point at the first of the likely items at which none pointed before,
+    and which are neither shown nor lines that lead to what is."""
+    keys = {item.key for item in shown}
+    new = [
+        item
+        for item in likely
+        if item.key not in keys and told.pointer_key(item.key) not in context.seen
+    ]
+    most = POINTERS if context.left > FEW_TOKENS else 1
+    pointers = [budget.pointer(item) for item in new]
+    return _direct(pointers, [*shown, *new])[:most]
 
 
-def _in_memory(
-    app: HookApp, text: str, layer: "HistoryLayer | None", past: Past | None
-) -> answer.Bearing:
-    """What of the memory files bears on a text; by words alone without a `past`."""
-    own = answer.Own(
-        project=app.project,
-        memory=app.index,
-        embedder=lambda: app.providers.embedder if past else None,
-        notes=app.notes,
-    )
-    amended = layer.amended if layer else ()
-    until = past.until if past else ""
-    return app.guarded(
-        lambda: app.of_one_moment(lambda: answer.told(own, text, amended, until))
-    )
+def _direct(items: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:
+    """The items but lines of an index that link to the file of one of the others."""
+    places = [other.made.head.partition(budget.BETWEEN)[2] for other in others]
+    return [item for item in items if not _leads_on(item.text or item.head, places)]
 
 
-def _fresh(
-    items: Iterable[Hit], seen: set[str], read: Instructions | None
-) -> list[Hit]:
-    """The items that a session has not seen, and the agent has not read by itself."""
-    unseen = [item for item in items if seen.isdisjoint((item.key, *item.duplicates))]
-    if read is None:
-        return unseen
-    return [item for item in unseen if not told.is_read(read, item)]
+def _leads_on(text: str, places: Iterable[str]) -> bool:
+    """Whether every line of a text links to the file of one of these places."""
+    files = {file for file in re.findall(_LINK, text) if _is_one_of(file, places)}
+    lines = filter(None, text.splitlines())
+    return all(any(f"]({file}" in line for file in files) for line in lines)
 
 
-def _pointers(items: Sequence[Hit], seen: set[str]) -> list[Hit]:
-    """Lines that point at the first of the items at which none pointed before."""
-    new = [item for item in items if told.pointer_key(item.key) not in seen]
-    return [budget.pointer(item) for item in new[:POINTERS]]
+def _is_one_of(file: str, places: Iterable[str]) -> bool:
+    return any(f"/{file}:" in place for place in places)
 
 
 def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
@@ -192,14 +268,16 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
 
 
-def _decided(layer: "HistoryLayer", text: str, room: int, seen: set[str]) -> Hit | None:
+def _decided(
+    layer: "HistoryLayer", text: str, room: int, context: Context
+) -> Hit | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
     if not layer.strong or room < LEAST_EXCERPT:
         return None
     best = layer.hits[0]
-    if best.doc.handle in seen or layer.gone(best.doc) is not None:
+    if best.doc.handle in context.seen or layer.gone(best.doc) is not None:
         return None
-    item = layer.shown(best, room, short=True)
+    item = layer.shown(best, min(HISTORY_TOKENS, room), short=True)
     # A subject alone must say more than the prompt does.
     return item if item.text or layer.adds(best, text) else None

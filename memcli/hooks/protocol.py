@@ -36,9 +36,9 @@ def main(arguments: Sequence[str]) -> int:
     if os.environ.get(OFF) == "off" and verb != "worker":
         return 0
     seconds = _patience(verb)
-    half = started + seconds / 2
+    clock = started + seconds / 2, started + seconds * 3 / 4
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
-        if outcome := _tried(lambda: _served(verb, rest, half)):
+        if outcome := _tried(lambda: _served(verb, rest, clock)):
             took = (time.monotonic() - started) * 1000
             _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
     return 0
@@ -61,7 +61,7 @@ def _tried(work: Callable[[], str]) -> str:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
-def _served(verb: str, rest: Sequence[str], half: float) -> str:
+def _served(verb: str, rest: Sequence[str], clock: tuple[float, float]) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
     from memcli.hooks.calls import DECISIONS, EVENTS, parse_payload
@@ -76,9 +76,9 @@ def _served(verb: str, rest: Sequence[str], half: float) -> str:
     if call is None:
         return f"{len(data)} bytes that are no call"
     if verb != "session-end" or not hasattr(os, "fork"):
-        return _event(verb, call, agent, half)
+        return _event(verb, call, agent, clock)
     if not os.fork():  # agents end at once, and do not wait
-        _detached(lambda: _event(verb, call, agent, half))
+        _detached(lambda: _event(verb, call, agent, clock))
     return ""
 
 
@@ -174,7 +174,7 @@ def _log(line: str) -> None:
         log_hook(state_dir(), f"{stamp} {line}")
 
 
-def _event(verb: str, call: HookCall, agent: str, half: float) -> str:
+def _event(verb: str, call: HookCall, agent: str, clock: tuple[float, float]) -> str:
     from memcli.app import Options
     from memcli.hooks.calls import HookApp, HookProject, answer, has_memory
 
@@ -193,7 +193,7 @@ def _event(verb: str, call: HookCall, agent: str, half: float) -> str:
     with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
         if not has_memory(app):
             return ""
-        app.half = half
+        app.half, app.almost = clock
         app.say = say
         told = say(_with_state(app, verb, call))
         size = f"{len(told.text)} characters" if told.text else ""

@@ -16,7 +16,7 @@ from memcli.history import record_of
 from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
-from memcli.hooks.prompts import Past, chosen, history_of
+from memcli.hooks.prompts import Past, Telling, history_of
 from memcli.index.view import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
@@ -112,7 +112,7 @@ def _told_in(app: HookApp, docs: Sequence[Doc], past: Past) -> ToldPrompts:
     """What the prompt hook would have told at the first prompts of a session."""
     telling = ToldPrompts()
     for prompt in list(filter(None, map(_prompt, docs)))[:COUNTED]:
-        items = chosen(app, prompt, set(), past) if has_memory(app) else []
+        items = Telling(app, prompt, past=past).items() if has_memory(app) else []
         spent = sum(map(cost, items))
         one = ToldPrompts(prompts=1, answered=int(bool(items)), tokens=spent)
         telling = telling.and_also(one)
@@ -152,7 +152,8 @@ def _told_with(app: HookApp, prompts: Sequence[str], past: Past) -> set[str]:
     """The sources of what prompts would have been told."""
     if not has_memory(app):
         return set()
-    shown = [item for text in prompts for item in chosen(app, text, set(), past)]
+    tellings = [Telling(app, text, past=past) for text in prompts]
+    shown = [item for telling in tellings for item in telling.items()]
     return {_source(item) for item in shown if item.layer != POINTED}
 
 

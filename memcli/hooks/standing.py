@@ -8,7 +8,7 @@ from functools import partial
 
 from memcli.hooks.calls import HookApp, in_time
 from memcli.hooks.instructions import Instructions
-from memcli.hooks.told import is_read
+from memcli.hooks.told import is_read, title_of
 from memcli.index import view
 from memcli.index.filters import GUARD
 from memcli.index.view import Candidate, Filters
@@ -141,12 +141,22 @@ class _Start:
         paths = self._prose()
         rules = [entry for entry, path in paths.items() if FEEDBACK.search(path)]
         newest = [entry for entry in paths if entry not in rules[:UNITS]]
-        wanted = [*rules[:UNITS], *newest[:UNITS]]
         room = UNIT_TOKENS
-        for item in _titles(self.layers.showing.each("units", wanted, short=True)):
+        for item in self._saying(rules, newest):
             room -= budget.tokens(item.head) + 1
             if room >= 0:
                 yield item
+
+    def _saying(self, rules: list[str], newest: list[str]) -> list[Hit]:
+        """The first of the rules, and of the newest sections those whose title says
+        something: one that names a thing tells nothing alone."""
+        showing = self.layers.showing
+        first = _titles(showing.each("units", rules[:UNITS], short=True))
+        others = _titles(showing.each("units", newest[: 4 * UNITS], short=True))
+        saying = [
+            item for item in others if budget.tokens(title_of(item)) >= budget.HEADING
+        ]
+        return [*first, *saying[:UNITS]]
 
     def _prose(self) -> dict[str, str]:
         """The newest sections that the agent has not read, one a title, each with the

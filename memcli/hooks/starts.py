@@ -86,8 +86,10 @@ def _started(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) 
     event = "subagent-start" if call.agent else "session-start"
     occasion = told.Occasion(call.context, event, f"session {kind}")
     more = 0 if call.agent else made.budget.more
+    text = told.block(made.items, more=more)
+    told.note_spent(app, log, occasion, text)
     return Told(
-        text=told.block(made.items, more=more),
+        text=text,
         titles=told.remember(app, log, occasion, made.items),
     )
 

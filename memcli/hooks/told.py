@@ -18,6 +18,10 @@ from memcli.storage.state import SessionLog, State, Telling
 
 WORDS = "words"
 """The event under which it is noted in which words entries were told."""
+SPENT = "spent"
+"""The event under which it is noted how many tokens a telling took."""
+SESSION_TOKENS = 1_200
+"""What a session may be told; when it is used up, what is clear is pointed at."""
 CHANGED = ", changed since it was told"
 UNNAMED = ("institutional", "units")
 """Layers whose items are told by the file, or may be told again."""
@@ -107,6 +111,21 @@ def remember(
     return tuple(titles.values())
 
 
+def tokens_left(log: SessionLog, context: str) -> int:
+    """How many tokens a context may still be told."""
+    tellings = (noted.split() for noted in log.shown(context, SPENT))
+    return SESSION_TOKENS - sum(int(tokens) for _, tokens in tellings)
+
+
+def note_spent(app: HookApp, log: SessionLog, occasion: Occasion, text: str) -> None:
+    """Note, in the running transaction, how many tokens a telling took."""
+    if not text:
+        return
+    number = len(log.shown(occasion.context, SPENT))
+    spent = f"{number} {budget.tokens(text)}"
+    _note_shown(app, log, occasion._replace(event=SPENT), [spent])
+
+
 def _note_shown(
     app: HookApp, log: SessionLog, occasion: Occasion, keys: Iterable[str]
 ) -> None:
@@ -149,6 +168,7 @@ def tell(
         known = in_context(app, log, occasion.context).told
         fresh = [item for item in items if key_of(item) not in known]
         text = write(log, fresh)
+        note_spent(app, log, occasion, text)
         return Told(text=text, titles=remember(app, log, occasion, fresh))
 
     return app.settled(state, decided)

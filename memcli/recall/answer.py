@@ -324,8 +324,10 @@ def told(
             strengths[met.entry] = met.strength
         elif place < TOP:
             likely[met.entry] = met.likely
-    # Where something is clear, the prompt is about this memory.
-    enough = weights.LIKELY / 2 if strengths else weights.LIKELY
+    asks = bool(evidence.questions(text))
+    enough = weights.LIKELY - (weights.QUESTION if asks else 0.0)
+    if strengths:  # something is clear, so the prompt is about this memory
+        enough = weights.LIKELY / 2
     return Bearing(
         clear=layers.showing.each("ranked", _best(strengths), short=True),
         likely=layers.showing.each("ranked", _best(likely, enough), short=True),

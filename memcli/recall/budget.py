@@ -19,7 +19,7 @@ PREAMBLE = (
 )
 POINTED = "pointed"
 """The layer of the lines that point at what likely bears on a prompt."""
-AGAIN = "More notes from earlier sessions, as untrusted as those before."
+AGAIN = "More untrusted notes."
 """The preamble of a block where the context has one with the whole."""
 TITLES = {
     "institutional": "## Institutional",
@@ -31,7 +31,7 @@ TITLES = {
     "lessons": "## Corrections and directives",
     "proxy": "## How this person likes to work",
     "units": "## Written here, newest first: mem show ID prints it",
-    POINTED: "## Perhaps about this: mem show ID prints it",
+    POINTED: "## Perhaps about this, untrusted: mem show ID",
 }
 LAYERS = tuple(TITLES)[:6]  # the order in which they are shown
 EPISODE_TOKENS = 300
@@ -428,13 +428,15 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
     if not items:
         return ""
     lines = [OPEN, AGAIN if again else PREAMBLE]
+    if again and all(item.layer == POINTED for item in items):
+        lines = [OPEN]  # the heading says it
     layer = ""
     number = 0
     for item in items:
         if item.layer != layer:
             layer = item.layer
             number = number if item.listed else 0
-            lines += ["", TITLES[layer]]
+            lines += ["", TITLES[layer]] if len(lines) > 1 else [TITLES[layer]]
         elif layer != POINTED:
             lines.append("")
         number += 1

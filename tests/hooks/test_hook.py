@@ -1020,8 +1020,10 @@ def test_a_start_names_the_newest_prose(project: Project) -> None:
     """By heading and handle alone, newest first, five at most; what it says is told
     later."""
     dated = [
-        f"## 2026-0{month}-01 Topic {month}\nBody {month}.\n" for month in range(1, 8)
+        f"## 2026-0{month}-01 Topic {month}: carts round once per line\nBody.\n"
+        for month in range(1, 8)
     ]
+    dated.append("## 2026-09-01 Cart\nA title that only names a thing.\n")
     project.write("memory/MEMORY.md", "# Notes\n" + "\n".join(dated))
     project.mem("index")
     text = told(call(project, "session-start", source="startup"))

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
+from memcli.hooks.prompts import PROMPT_TOKENS
+from memcli.hooks.told import SESSION_TOKENS
 from memcli.hooks.uses import note_uses
 from memcli.recall.budget import (
     AGAIN,
@@ -396,3 +400,69 @@ def test_a_prompt_is_told_what_the_code_has_outrun(project: Project) -> None:
     told = done.json["hookSpecificOutput"]["additionalContext"]
     assert "gone since" in told
     assert "now src/invoice.py" in told
+
+
+SUBJECTS = {
+    "clock": "Wexford", "cart": "Lisbon", "rounding": "Turku", "invoice": "Gdansk",
+    "cache": "Porto", "parser": "Graz", "archive": "Bergen", "merge": "Utrecht",
+}  # fmt: skip
+
+
+def session_of_prompts(project: Project) -> list[int]:
+    """The tokens that each of some prompts is told, every one of them answered."""
+    entries = []
+    for subject, town in SUBJECTS.items():
+        steps = (f"The {subject} of {town} waits for {town}{n}." for n in range(40))
+        entries.append(project.entry(f"The {subject} of {town}", " ".join(steps)))
+    project.write("MEMORY.md", "".join(entries))
+    project.mem("index")
+    asked = [f"why does the {name} of {town} wait?" for name, town in SUBJECTS.items()]
+    return [tokens(told(call(project, "prompt", prompt=text))) for text in asked]
+
+
+def test_less_is_told_the_longer_a_session_goes_on(project: Project) -> None:
+    """In all hardly more than a session may be told; the last prompts are pointed."""
+    sizes = session_of_prompts(project)
+    assert sizes[0] > 2 * sizes[-1] > 0, sizes
+    assert sum(sizes) < SESSION_TOKENS + PROMPT_TOKENS
+
+
+def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
+    project: Project,
+) -> None:
+    """One pointer for one file."""
+    line = "- [Fog over Wexford](fog.md): how the fog over Wexford is drawn\n"
+    project.write("memory/MEMORY.md", f"# Index\n\n{line}")
+    fog = "# Fog over Wexford\n\nThe fog over Wexford is drawn behind the hills.\n"
+    project.write("memory/fog.md", fog)
+    project.mem("index")
+    text = told(call(project, "prompt", prompt="how is the fog over Wexford drawn?"))
+    assert "behind the hills" in text
+    assert "(fog.md)" not in text, text
+
+
+def test_history_is_told_in_a_hurry(shop: Project) -> None:
+    """When half of the time is over before anything was found, history by words is."""
+    for number in range(30):
+        subject = f"Part {number}: widget number {number} is drawn from its own table"
+        shop.git("commit", "-qm", subject, "--allow-empty")
+    subject = "Webhooks: never retry the payment provider by ourselves"
+    reason = "The provider of payments retries for three days and would charge twice."
+    shop.git("commit", "-qm", f"{subject}\n\n{reason}", "--allow-empty")
+    shop.mem("index", "--history")
+    late = (
+        "import sys, time; from memcli.hooks import prompts, protocol\n"
+        "def slow(*_): time.sleep(60)\n"
+        "prompts.Telling.items = slow\n"
+        "protocol.main(sys.argv[1:])"
+    )
+    asked = {"session_id": "s", "cwd": str(shop.root)}
+    asked["prompt"] = "should webhooks of the payment provider be retried by us?"
+    done = subprocess.run(
+        [sys.executable, "-c", late, "prompt"],
+        input=json.dumps(asked).encode(),
+        capture_output=True,
+        env={**os.environ, "MEM_HOOK_SECONDS": "16"},
+        timeout=50,
+    )
+    assert b"three days" in done.stdout
