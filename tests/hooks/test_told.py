@@ -444,11 +444,11 @@ def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
 def test_history_is_told_in_a_hurry(shop: Project) -> None:
     """When half of the time is over before anything was found, history by words is."""
     for number in range(30):
-        subject = f"Part {number}: widget number {number} is drawn from its own table"
-        shop.git("commit", "-qm", subject, "--allow-empty")
-    subject = "Webhooks: never retry the payment provider by ourselves"
-    reason = "The provider of payments retries for three days and would charge twice."
-    shop.git("commit", "-qm", f"{subject}\n\n{reason}", "--allow-empty")
+        shop.write(f"src/part{number}.py", f"value = {number}\n")
+        shop.commit(
+            f"Part {number}: widget number {number} is drawn from its own table"
+        )
+    shop.commit(WHY)
     shop.mem("index", "--history")
     late = (
         "import sys, time; from memcli.hooks import prompts, protocol\n"
@@ -457,7 +457,7 @@ def test_history_is_told_in_a_hurry(shop: Project) -> None:
         "protocol.main(sys.argv[1:])"
     )
     asked = {"session_id": "s", "cwd": str(shop.root)}
-    asked["prompt"] = "should webhooks of the payment provider be retried by us?"
+    asked["prompt"] = "how do we retry webhooks of the payment provider under load?"
     done = subprocess.run(
         [sys.executable, "-c", late, "prompt"],
         input=json.dumps(asked).encode(),
@@ -465,4 +465,4 @@ def test_history_is_told_in_a_hurry(shop: Project) -> None:
         env={**os.environ, "MEM_HOOK_SECONDS": "16"},
         timeout=50,
     )
-    assert b"three days" in done.stdout
+    assert b"exponential backoff" in done.stdout
