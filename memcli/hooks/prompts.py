@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.history import record_of
-from memcli.hooks import told
+from memcli.hooks import late, told
 from memcli.hooks.calls import HookApp, HookCall, Told, has_memory, in_time
 from memcli.hooks.instructions import Instructions
 from memcli.index.view import Filters
@@ -50,7 +50,7 @@ NUDGE = (
 
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on a prompt, each entry once in a session; now and then a nudge."""
-    text = call.prompt
+    text = "\n".join(filter(None, (late.take(call.session), call.prompt)))
     if len(text) > LONG:
         text = re.sub(_NUMBER, "", f"{text[:END]}\n{text[-END:]}")
     if call.agent or not text.strip() or not app.is_ready():

@@ -37,8 +37,9 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     seconds = _patience(verb)
     clock = started + seconds / 2, started + seconds * 3 / 4
-    with nullcontext() if verb == "worker" else _expiring(seconds, arguments):
-        if outcome := _tried(lambda: _served(verb, rest, clock)):
+    pending: list[HookCall] = []
+    with nullcontext() if verb == "worker" else _expiring(seconds, arguments, pending):
+        if outcome := _tried(lambda: _served(verb, rest, clock, pending)):
             took = (time.monotonic() - started) * 1000
             _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
     return 0
@@ -61,7 +62,12 @@ def _tried(work: Callable[[], str]) -> str:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
-def _served(verb: str, rest: Sequence[str], clock: tuple[float, float]) -> str:
+def _served(
+    verb: str,
+    rest: Sequence[str],
+    clock: tuple[float, float],
+    pending: list[HookCall],
+) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
     from memcli.hooks.calls import DECISIONS, EVENTS, parse_payload
@@ -75,6 +81,8 @@ def _served(verb: str, rest: Sequence[str], clock: tuple[float, float]) -> str:
     call = parse_payload(data)
     if call is None:
         return f"{len(data)} bytes that are no call"
+    if verb == "prompt":
+        pending.append(call)
     if verb != "session-end" or not hasattr(os, "fork"):
         return _event(verb, call, agent, clock)
     if not os.fork():  # agents end at once, and do not wait
@@ -116,22 +124,41 @@ def _detached(work: Callable[[], str]) -> None:
 
 
 def _expire(
-    running: _thread.LockType, seconds: float, arguments: Sequence[str]
+    running: _thread.LockType,
+    seconds: float,
+    arguments: Sequence[str],
+    pending: Sequence[HookCall],
 ) -> None:
     if not running.acquire(timeout=seconds):
-        _thread.start_new_thread(
-            _log, (f"gave up after {seconds:g} s: {' '.join(arguments)}",)
-        )
-        time.sleep(LAST_WORDS)
+        line = f"gave up after {seconds:g} s: {' '.join(arguments)}"
+        spoken = _thread.allocate_lock()
+        spoken.acquire()
+        _thread.start_new_thread(_last_words, (line, pending, spoken))
+        spoken.acquire(timeout=LAST_WORDS)
         os._exit(0)
 
 
+def _last_words(
+    line: str, pending: Sequence[HookCall], spoken: _thread.LockType
+) -> None:
+    _log(line)
+    with suppress(Exception):  # nothing is left to say it with
+        from memcli.hooks import late
+
+        for call in pending:
+            late.keep(call.session, call.prompt)
+    spoken.release()
+
+
 @contextmanager
-def _expiring(seconds: float, arguments: Sequence[str]) -> Iterator[None]:
-    """After so many seconds the process ends with a line in the log."""
+def _expiring(
+    seconds: float, arguments: Sequence[str], pending: Sequence[HookCall] = ()
+) -> Iterator[None]:
+    """After so many seconds the process ends with a line in the log; a prompt that is
+    `pending` is looked up with the next one."""
     running = _thread.allocate_lock()
     running.acquire()
-    _thread.start_new_thread(_expire, (running, seconds, arguments))
+    _thread.start_new_thread(_expire, (running, seconds, arguments, pending))
     try:
         yield
     finally:

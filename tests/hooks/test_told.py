@@ -466,3 +466,27 @@ def test_history_is_told_in_a_hurry(shop: Project) -> None:
         timeout=50,
     )
     assert b"exponential backoff" in done.stdout
+
+
+def test_a_prompt_that_was_given_up_is_answered_with_the_next(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, in its own session."""
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "8")
+    slow = (
+        "import sys, time; from memcli.hooks import prompts, protocol\n"
+        "prompts.prompt = lambda *_: time.sleep(60)\n"
+        "protocol.LAST_WORDS = 30\n"
+        "protocol.main(sys.argv[1:])"
+    )
+    asked = {"session_id": SESSION, "cwd": str(shop.root), **ASKED}
+    command = [sys.executable, "-c", slow, "prompt"]
+    data = json.dumps(asked).encode()
+    done = subprocess.run(command, input=data, capture_output=True, timeout=50)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
+    go_on = {"prompt": "go on"}
+    assert told(call(shop, "prompt", **go_on, session_id="other")) == ""
+    assert "frozen_clock" in told(call(shop, "prompt", **go_on))
+    assert told(call(shop, "prompt", prompt="and now?")) == ""
