@@ -1,5 +1,6 @@
 """A text as the body of an entry: what it may say without ending the entry early."""
 
+import re
 from collections.abc import Sequence
 
 from memcli.memory.grammar import HEADING, MARK, closes, is_inline
@@ -13,28 +14,37 @@ def safe_body(text: str) -> str:
     headings: list[int] = []
     for place, line in enumerate(lines):
         mark = MARK.first.match(line)
-        if mark is None:
-            if not fence and HEADING.first.match(line):
-                headings.append(place)
-        elif mark[1]:
-            lines[place] = "***" if not fence else " ---"
-        elif not fence:
-            fence = "" if is_inline(mark) else mark[2]
-        elif closes(mark, fence):
-            fence = ""
+        if mark is not None:
+            lines[place], fence = _at_mark(line, mark, fence)
+        elif not fence and HEADING.first.match(line):
+            headings.append(place)
     _deepen(lines, headings)
     return "\n".join([*lines, fence] if fence else lines)
+
+
+def _at_mark(line: str, mark: re.Match[str], fence: str) -> tuple[str, str]:
+    """The line of a delimiter or a fence as a body may have it, and the fence that is
+    open behind it."""
+    if mark[1]:
+        return " ---" if fence else "***", fence
+    if fence:
+        return line, "" if closes(mark, fence) else fence
+    return line, "" if is_inline(mark) else mark[2]
 
 
 def _deepen(lines: list[str], headings: Sequence[int]) -> None:
     """Put headings below the rank at which the body's own heading would end it."""
     ranks = {place: len(lines[place].split()[0]) for place in headings}
     own_rank = 2
-    if headings and not "".join(lines[: headings[0]]).strip():
+    above = lines[: headings[0]] if headings else []
+    if headings and not "".join(above).strip():
         own_rank = ranks.pop(headings[0])
-    shift = own_rank + 1 - min(ranks.values(), default=7)
+    lowest = own_rank + 1
+    shift = lowest - min(ranks.values(), default=7)
     if shift <= 0:
         return
     for place, rank in ranks.items():
-        marks = "#" * max(min(rank + shift, 6), own_rank + 1)
-        lines[place] = marks + lines[place].lstrip()[rank:]
+        deeper = min(rank + shift, 6)
+        marks = "#" * max(deeper, lowest)
+        heading = lines[place].lstrip()
+        lines[place] = marks + heading[rank:]

@@ -54,13 +54,19 @@ def unified_diff(patch: Patch, path: str) -> str:
     if patch.after is None:
         parts.append("deleted file mode 100644\n")
     if patch.before or patch.after:
-        # Git ends a bare name with blanks by a tab, so that what follows is no time
-        # stamp.
-        tab = "\t" if " " in path and not old_name.startswith('"') else ""
-        shown_old = "/dev/null" if patch.before is None else old_name + tab
-        shown_new = "/dev/null" if patch.after is None else new_name + tab
+        shown_old = _shown(old_name, patch.before)
+        shown_new = _shown(new_name, patch.after)
         parts.append(f"--- {shown_old}\n+++ {shown_new}\n")
     return "".join([*parts, *_hunks(_lines(patch.before), _lines(patch.after))])
+
+
+def _shown(name: str, text: str | None) -> str:
+    """The name of a side. Git ends a bare one with blanks by a tab, so that what
+    follows is no time stamp."""
+    if text is None:
+        return "/dev/null"
+    is_bare = not name.startswith('"')
+    return f"{name}\t" if is_bare and " " in name else name
 
 
 _ESCAPES = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
@@ -115,16 +121,15 @@ def _grouped(changes: Iterable[_Change]) -> list[list[_Change]]:
 def _changes(old_lines: list[str], new_lines: list[str]) -> Iterator[_Change]:
     """The stretches that differ between lines which stand once in both (patience
     diff)."""
-    remaining = _trimmed(
-        old_lines, new_lines, _Change(0, len(old_lines), 0, len(new_lines))
-    )
-    for line, new_line in [
-        *_anchors(old_lines, new_lines, remaining),
-        (remaining.end, remaining.new_end),
-    ]:
+    whole = _Change(0, len(old_lines), 0, len(new_lines))
+    remaining = _trimmed(old_lines, new_lines, whole)
+    last = (remaining.end, remaining.new_end)
+    for line, new_line in [*_anchors(old_lines, new_lines, remaining), last]:
         gap = remaining._replace(end=line, new_end=new_line)
         change = _trimmed(old_lines, new_lines, gap)
-        if change.start < change.end or change.new_start < change.new_end:
+        is_removed = change.start < change.end
+        is_added = change.new_start < change.new_end
+        if is_removed or is_added:
             yield change
         remaining = remaining._replace(start=line + 1, new_start=new_line + 1)
 

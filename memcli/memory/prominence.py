@@ -88,7 +88,10 @@ def half_life_decay(age: float, half_life: float = 90.0) -> float:
     half-life."""
     if age <= 0 or half_life == math.inf:
         return 1.0
-    return max(FLOOR, 0.5 ** (age / half_life)) if half_life > 0 else FLOOR
+    if half_life <= 0:
+        return FLOOR
+    share: float = 0.5 ** (age / half_life)
+    return max(FLOOR, share)
 
 
 def retrievability(age: float, stability: float) -> float:
@@ -118,15 +121,24 @@ def review(
         after = _forgotten(stability, difficulty, days)
     else:
         after = _recalled(stability, difficulty, days, grade)
-    damped = difficulty + (10 - difficulty) / 9 * -W[6] * (grade - 3)
-    easiest = W[4] - math.exp(W[5] * 3) + 1
-    harder = W[7] * easiest + (1 - W[7]) * damped
+    harder = _difficulty_after(difficulty, grade)
     return _clamp(after, STABILITY_RANGE), _clamp(harder, DIFFICULTY_RANGE)
 
 
+def _difficulty_after(difficulty: float, grade: int) -> float:
+    """Damped towards its highest value, and drawn back to that of an easy first."""
+    room = (10 - difficulty) / 9
+    damped = difficulty - W[6] * (grade - 3) * room
+    easiest = W[4] - math.exp(W[5] * 3) + 1
+    return W[7] * easiest + (1 - W[7]) * damped
+
+
 def _same_day(stability: float, grade: int) -> float:
-    increase = math.exp(W[17] * (grade - 3 + W[18])) * math.pow(stability, -W[19])
-    return stability * (increase if grade == RATINGS["again"] else max(increase, 1.0))
+    by_grade = math.exp(W[17] * (grade - 3 + W[18]))
+    increase = by_grade * math.pow(stability, -W[19])
+    if grade != RATINGS["again"]:
+        increase = max(increase, 1.0)
+    return stability * increase
 
 
 def _forgotten(stability: float, difficulty: float, days: float) -> float:
@@ -145,8 +157,12 @@ def _recalled(stability: float, difficulty: float, days: float, grade: int) -> f
 
 def growth(uses: int, mode: str = "log") -> float:
     """The factor of `n` reinforcements: linear 1 + n, log 1 + log2(n+1)/8, none 1."""
-    count = max(uses, 0) if mode != "none" else 0
-    return 1.0 + count if mode == "linear" else 1 + math.log2(count + 1) / 8
+    if mode == "none":
+        return 1.0
+    count = max(uses, 0)
+    if mode == "linear":
+        return 1.0 + count
+    return 1 + math.log2(count + 1) / 8
 
 
 def age_days(

@@ -67,11 +67,11 @@ def sub_words(text: str) -> str:
     """Words that the tokenizer cannot see: the humps of camelCase, and bigrams in
     scripts without blanks."""
     words = _WORD.findall(text) if _has_joint(text) else ()
-    found = [
-        hump for word in words if _JOINT.search(word) for hump in _HUMP.findall(word)
-    ]
-    runs = () if text.isascii() else re.findall(_SPACELESS, text)
-    return " ".join([*found, *(pair for run in runs for pair in bigrams(run))])
+    jointed = filter(_JOINT.search, words)
+    humps_of_all = chain.from_iterable(map(_HUMP.findall, jointed))
+    runs = [] if text.isascii() else re.findall(_SPACELESS, text)
+    pairs_of_all = chain.from_iterable(map(bigrams, runs))
+    return " ".join([*humps_of_all, *pairs_of_all])
 
 
 def _has_joint(text: str) -> bool:
@@ -105,14 +105,17 @@ def word_forms(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1 << 16)  # texts are many, their words are few
 def _forms(word: str) -> tuple[str, ...]:
-    if not word.isascii() and (runs := re.findall(_SPACELESS, word)):
-        return tuple(
-            pair
-            for run in runs
-            for pair in bigrams(run)
-            if len(pair) == 2 or len(run) == 1
-        )
-    return tuple(part for part in humps(word) or (word,) if len(part) <= LONGEST)
+    runs = [] if word.isascii() else re.findall(_SPACELESS, word)
+    if runs:
+        return tuple(chain.from_iterable(map(_full_pairs, runs)))
+    parts = humps(word) or [word]
+    return tuple(part for part in parts if len(part) <= LONGEST)
+
+
+def _full_pairs(run: str) -> list[str]:
+    """The pairs of a run, without the last character alone where there are others."""
+    pairs = bigrams(run)
+    return pairs if len(pairs) == 1 else pairs[:-1]
 
 
 @lru_cache(maxsize=1 << 15)
@@ -155,19 +158,26 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
     """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is
     empty."""
     shared = len(a & b)
-    return shared / (len(a) + len(b) - shared) if shared else 0.0
+    if not shared:
+        return 0.0
+    return shared / (len(a) + len(b) - shared)
 
 
 def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     """How alike the weights of two texts' words are; 0.0 when they share none."""
     dot = sum(weight * b[word] for word, weight in a.items() if word in b)
-    sizes = sum(x * x for x in a.values()) * sum(x * x for x in b.values())
-    return dot / math.sqrt(sizes) if dot else 0.0
+    if not dot:
+        return 0.0
+    square = sum(weight * weight for weight in a.values())
+    other_square = sum(weight * weight for weight in b.values())
+    return dot / math.sqrt(square * other_square)
 
 
 def count(number: int, singular: str, many: str = "") -> str:
     """`1 file`, `2 files`, `3 entries`."""
-    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
+    if number == 1:
+        return f"1 {singular}"
+    return f"{number:,} {many or singular + 's'}"
 
 
 def each_text(value: object, change: Callable[[str], str]) -> object:
@@ -181,4 +191,6 @@ def each_text(value: object, change: Callable[[str], str]) -> object:
         return {
             change(str(key)): each_text(item, change) for key, item in value.items()
         }
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
