@@ -3,8 +3,8 @@
     python -m tests.bench.all [SECTION...] [--runs 9] [--sizes 1000,10000]
 
 measures the sections of `tests.bench.figures`, all or those named, and writes them to
-docs/figures.json with commit and date; `python -m tests.docs.generate` puts them into
-the pages. Times are of the processor unless a name says otherwise: run it on a quiet
+docs/figures.json with commit and date; `python -m tests.docs.generate` puts them into the
+pages. Times are of the processor unless a name says otherwise: run it on a quiet
 machine."""
 
 import argparse
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.bench import figures, speed
+from tests.bench import figures, speed, speed_rows
 from tests.bench.corpus import texts, write_tree
 from tests.history import test_changes as changes
 from tests.similarity import test_duplicates as duplicates
@@ -36,8 +36,8 @@ BLOCK = 4096  # what a file takes on most disks is a multiple of it
 
 
 def install(_given: argparse.Namespace) -> dict[str, Any]:
-    """Packages of a plain install, and the MB they take on a disk before Python
-    compiles them."""
+    """Packages of a plain install, and the MB they take on a disk before Python compiles
+    them."""
     names = set(_needed("memfiles"))
     paths = [path for name in names - {"memfiles"} for path in _installed(name)]
     paths += (figures.ROOT / "memcli").rglob("*")
@@ -138,8 +138,7 @@ def hooks(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ratios(costs: speed.Costs) -> dict[str, dict[str, dict[str, float]]]:
-    """For each command and arm: times its floor, ms of the processor, MB at its
-    peak."""
+    """For each command and arm: times its floor, ms of the processor, MB at its peak."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for arm_name, arm in ARMS.items():
         for (measured, command), took in costs.items():
@@ -181,11 +180,19 @@ def merged(_given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def rows(given: argparse.Namespace) -> dict[str, Any]:
+    """What took longest, row by row, and how commands grow."""
+    measured = speed_rows.Given(scale=given.scale, runs=1)
+    found = {name: row(measured) for name, row in speed_rows.ROWS.items()}
+    return {"scale": given.scale, **found}
+
+
 MEASURES: Mapping[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "install": install,
     "notes": notes,
     "commands": commands,
     "hooks": hooks,
+    "rows": rows,
     "changes": changed,
     "duplicates": merged,
 }
@@ -196,6 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="default: all")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--sizes", default="1000,10000")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the rows")
     given = parser.parse_args(arguments)
     unknown = set(given.sections) - set(MEASURES)
     if unknown:

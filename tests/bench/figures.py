@@ -1,8 +1,8 @@
 """Figures of the pages: measured by `tests.bench.all`, kept in docs/figures.json.
 
-A figure is true of the code that was measured. So each section of the file has the
-digest of that code, and a page says of a section whose code has changed since that it
-is of an earlier state."""
+A figure is true of the code that was measured. So each section of the file has the digest
+of that code, and a page says of a section whose code has changed since that it is of an
+earlier state."""
 
 import ast
 import datetime
@@ -45,6 +45,9 @@ SECTIONS: Mapping[str, Section] = {
     "notes": Section("A thousand notes, each a file", SEARCH),
     "commands": Section("Commands beside plain SQLite", SEARCH),
     "hooks": Section("Hooks", (*SEARCH, "memcli/hooks/**/*", "memcli/history/**/*")),
+    "rows": Section(
+        "What took longest", ("memcli/**/*.py", "tests/bench/speed_rows.py")
+    ),
     "changes": Section(
         "A later session or commit changes what was decided",
         ("memcli/history/**/*", "memcli/recall/**/*", "tests/history/changes.txt"),
