@@ -85,6 +85,10 @@ class FullText:
 
     def size(self) -> int:
         """How many texts there are, by which a word is rare."""
+        return self.rows()
+
+    def rows(self) -> int:
+        """How many of them stand in this table."""
         return self._number(self._size)
 
     def counts(self, words: Sequence[str]) -> list[int]:
@@ -115,10 +119,11 @@ class FullText:
         among = [json.dumps(self._leaders(counted, passing))] if many else []
         # The plus keeps SQLite from asking FTS5 anew for each row.
         scores = self._scores + f" AND +rowid {ONE_OF}" * many
+        here = self.rows()
         for each in counted:
             own = self.matching(quoted(each.term))
             # FTS5's own idf is floored where a term stands in more than half of all.
-            its_own = math.log(max((total - own + 0.5) / (own + 0.5), 1.0)) or 1e-6
+            its_own = math.log(max((here - own + 0.5) / (own + 0.5), 1.0)) or 1e-6
             factor = each.rarity / its_own
             found = self.db.execute(scores, (quoted(each.term), *among))
             points = [(row, score * factor) for row, score in passing.only(found)]
