@@ -167,7 +167,7 @@ def _write_rules(mem: App, out: str, rules: "Mapping[str, RuleFile]") -> None:
     elif rules:
         put(f"{out} is up to date")
     else:
-        put("no lesson names the files that it is about: mem edit ID --add-path GLOB")
+        put("no lesson names the files that it is about: mem edit ID --path GLOB")
 
 
 def _require_all_read(problems: Sequence[Problem], out: str) -> None:
