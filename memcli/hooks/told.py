@@ -99,16 +99,20 @@ def remember(
     whole = [item for item in named if item.layer != POINTED]
     entries = {key for item in whole for key in (item.key, *item.duplicates)}
     pointers = {key_of(item) for item in named if item.layer == POINTED}
-    spoken = {
-        f"{entry} {checksum}"
-        for entry, checksums in words_of(app, entries).items()
-        for checksum in checksums
-    }
     _note_shown(app, log, occasion, entries | pointers)
-    _note_shown(app, log, occasion._replace(event=WORDS), spoken)
+    _note_shown(app, log, occasion._replace(event=WORDS), _in_words(app, entries))
     titles = {item.key: title_of(item) for item in named}
     _note_told(app, log, occasion, titles)
     return tuple(titles.values())
+
+
+def _in_words(app: HookApp, entries: set[str]) -> list[str]:
+    """How it is noted in which words entries are told: each with a checksum."""
+    return [
+        f"{entry} {checksum}"
+        for entry, checksums in words_of(app, entries).items()
+        for checksum in checksums
+    ]
 
 
 def tokens_left(log: SessionLog, context: str) -> int:
