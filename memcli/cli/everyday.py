@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,7 +92,7 @@ def recall(
 def add(
     mem: App,
     text: list[str] = argument(
-        "TEXT", "What you learned, first line the title; - reads stdin."
+        "TEXT", "What you learned: a title, then more; - is stdin."
     ),
     level: str = option("LEVEL", "project, job, task or global."),
     job: str = option("NAME", "The job to write to."),
@@ -102,11 +102,13 @@ def add(
     type: str = option("TYPE", "By kind when not given."),
     title: str = option("TEXT", "A title, instead of the first line."),
     tag: Names = many("TAG", "A tag; may be given more than once."),
-    importance: str = option(
-        "PRIORITY", "0 to 1, or permanent, critical, high, pin, medium, normal."
+    importance: Names = many(
+        "PRIORITY",
+        "0 to 1, or permanent, critical, high, pin, medium, normal; or both.",
     ),
     path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
     step: Names = many("TEXT", "A step of a workflow, in order."),
+    outcome: str = option("TEXT", "How it ended (episodes)."),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
     again: bool = flag("--again", "Write it although it was taken back."),
     rests_on: Names = many("FILE:A-B", "Lines of code it rests on.", "--rests-on"),
@@ -115,7 +117,7 @@ def add(
     """Write down what was learned. What is known already is reinforced instead."""
     from memcli.commands.add import AddRequest, add
 
-    weight, priority = _weighed(importance)
+    weight, priority = _weighed(importance or ())
     if not level:
         level = "job" if job else "project"
         level = "task" if task_name else level
@@ -133,6 +135,7 @@ def add(
         importance=weight,
         priority=priority,
         steps=tuple(step),
+        outcome=outcome,
         domain=domain,
         again=again,
         rests_on=tuple(rests_on or ()),
@@ -147,18 +150,23 @@ def add(
     wrote(mem, report, view.add_text, view.add_keys)
 
 
-def _weighed(text: str) -> tuple[float | None, str]:
-    """The importance that was given as a number, or the priority that was named."""
+def _weighed(words: Sequence[str]) -> tuple[float | None, str]:
+    """The importance that was given as a number, and the priority that was named."""
     from memcli.memory.values import PRIORITIES
 
-    if not text or text in PRIORITIES:
-        return None, text
-    try:
-        return keys.number(0, 1)(text), ""
-    except ValueError as error:
-        hint = f"one of {', '.join(PRIORITIES)} (or {error})"
-        what = f"--importance {text}: cannot be used"
-        raise UsageError(what, hint) from None
+    weight: float | None = None
+    priority = ""
+    for word in words:
+        if word in PRIORITIES:
+            priority = word
+            continue
+        try:
+            weight = keys.number(0, 1)(word)
+        except ValueError as error:
+            hint = f"one of {', '.join(PRIORITIES)} (or {error})"
+            what = f"--importance {word}: cannot be used"
+            raise UsageError(what, hint) from None
+    return weight, priority
 
 
 @command("edit", dry=True, trees=True)

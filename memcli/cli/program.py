@@ -11,10 +11,10 @@ import typer
 import typer.core
 
 from memcli import __version__
-from memcli.cli import options
+from memcli.cli import options, spellings
 from memcli.cli.boundary import fail, guarded
 from memcli.errors import UsageError
-from memcli.views.text import columns, put
+from memcli.views.text import columns, put, say
 
 GROUPS = {
     "Everyday": "recall add edit show list browse retire restore undo told why log forget",
@@ -27,40 +27,6 @@ GROUPS = {
 }
 """The commands as `mem --help` lists them. A group has a module of its name here, with
 the signatures, and one in `views`, with the words."""
-MOVED = {
-    "--add-path": "--path GLOB",
-    "--consolidate": "--set consolidate=true",
-    "--contradictions": "--set contradictions=HOW",
-    "--detail": "--set detail=WHEN",
-    "--exit-code": "--check",
-    "--explicit": "mem reinforce ID=remember",
-    "--failed": "mem reinforce ID=failed",
-    "--git-dir": "--trust",
-    "--guard": "mem guard ID",
-    "--home-git": "mem sync --git",
-    "--ids": "mem reinforce - < FILE",
-    "--list": "--show sessions",
-    "--min": "--check --set health_min=N",
-    "--moment": "--scope SCOPE",
-    "--no-global": "--level project",
-    "--no-reinforce": "--set reinforce_mode=off",
-    "--no-refresh": "--set refresh=false",
-    "--print": "mem browse | cat",
-    "--priority": "--importance PRIORITY",
-    "--promote-global": "--set promote_global=true",
-    "--push": "--shared",
-    "--rate": "mem reinforce ID=RATING",
-    "--recommend": "--assume recommendation=TEXT",
-    "--remove-path": "--path '!GLOB'",
-    "--semantic": "--set semantic=true",
-    "--show-prompt": "--show prompt",
-    "--show-turns": "--show turns",
-    "--success": "mem reinforce ID=worked",
-    "--target": "mem export TARGET",
-    "--transcript": "--session FILE",
-    "--try-file": "--try FILE",
-}
-"""Options of earlier versions, and what each is written as now."""
 LEAST_HELP = 52  # help is written for this width at least, unless it is told another
 
 
@@ -138,11 +104,25 @@ def run(arguments: Sequence[str]) -> int:
             if type(error).__name__ == "NoArgsIsHelpError":
                 put(error.format_message())
                 return UsageError.code
+            if line := _renewed(error, arguments):
+                return run(line)
             return fail(UsageError.code, *_explained(error, arguments))
         except typer.Abort:
             raise KeyboardInterrupt from None
 
     return guarded(work)
+
+
+def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
+    """The line with an option of an earlier version as it is written now, which is
+    said; empty where no such option is why it failed."""
+    option = getattr(error, "option_name", "")
+    form = spellings.earlier(arguments[0], option)
+    if not form:
+        return []
+    quiet = bool({"-q", "--quiet"} & set(arguments))
+    say(f"mem: {option} is written {form.format('VALUE')} now", quiet=quiet)
+    return spellings.rewritten(arguments, option, form)
 
 
 def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
@@ -153,8 +133,8 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         rest = [word for word in arguments if word != command]
         what = f"{option}: options of a command go behind it"
         return what, shlex.join(["mem", command, *rest])
-    if option in MOVED:
-        return f"no such option: {option}", f"it is now {MOVED[option]}"
+    if now := spellings.MOVED.get(option):
+        return f"no such option: {option}", f"it is now {now}"
     text = error.format_message()
     if option and (near := getattr(error, "possibilities", ())):
         first = get_close_matches(option, near, n=1, cutoff=0)[0]
