@@ -25,9 +25,8 @@ _REPORTED = r"""(?xi)
     | \[…[ ]\d+[ ]pasted[ ]lines | \b(?:error|failed|refused)[ ](?:to|with|when)\b
 """
 TAKEN_BACK = 0.5  # share of words from which a later turn takes a statement back
-# Words about something of the shortest statement, of the shortest without any sign.
+# Words about something of the shortest statement.
 SHORTEST = 2
-SHORTEST_PLAIN = 4
 
 _KINDS = (
     "lasting",
@@ -82,13 +81,14 @@ _LIKELY = {
     "corrects",
     "conceded",
     "chosen",
-    "interrupted",
     "manner",
     "our way",
     "composed",
 }
 _LEFT = frozenset({"asks"})
-_ALSO = {"reason", "lasting", "adverb"}  # what makes a likely one more likely
+# What makes a likely one more likely. That an agent was interrupted says that something
+# was wrong, not what is right.
+_ALSO = {"reason", "lasting", "adverb", "interrupted"}
 
 
 class Statement(NamedTuple):
@@ -132,10 +132,7 @@ class _SaidSentence(NamedTuple):
         about = _length(self.sentence.low)
         if about < SHORTEST or self.sentence.mark == "#" or _is_quoted(self.text):
             return False
-        if is_rule(self.shows) or likeliness(self.shows):
-            return True
-        is_open = "points" in self.shows or self.is_aside
-        return about >= SHORTEST_PLAIN and not is_open
+        return is_rule(self.shows) or likeliness(self.shows) > 0
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -144,8 +141,8 @@ class _SaidSentence(NamedTuple):
 
 
 def stated(turns: Sequence[Turn]) -> list[Statement]:
-    """The rules for good, the likely ones and what is stated without any sign, in
-    order; what the person took back later is left out."""
+    """The rules for good and the likely ones, in order; what the person took back
+    later is left out."""
     statements: list[Statement] = []
     for index, turn in enumerate(turns):
         if not (turn.human and turn.text) or taken_back(turn.text) is not None:
@@ -172,7 +169,7 @@ def is_rule(shows: frozenset[str]) -> bool:
 
 def likeliness(shows: frozenset[str]) -> int:
     """How much speaks for a sentence that is no sure rule; 0 for one without a sign."""
-    if shows & _IDLE or ("tasks" in shows and not shows & {"conceded", "interrupted"}):
+    if shows & _IDLE or ("tasks" in shows and "conceded" not in shows):
         return 0
     signs = shows & _LIKELY
     return len(signs) + len(shows & _ALSO) if signs else 0
