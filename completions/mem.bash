@@ -64,13 +64,13 @@ _mem() {
     add)
         case $prev in
         --level) _mem_words "global project job task" ;;
-        --job | --task | --command | --title | --tag | --path | --step | --domain | --rests-on) : ;;
+        --job | --task | --command | --title | --tag | --path | --step | --outcome | --domain | --rests-on) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --type) _mem_words "declarative procedural directive corrective" ;;
         --importance) _mem_words "permanent critical high pin medium normal" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--level --job --task --command --kind --type --title --tag --importance --path --step --domain --again --rests-on --beside --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--level --job --task --command --kind --type --title --tag --importance --path --step --outcome --domain --again --rests-on --beside --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     edit)

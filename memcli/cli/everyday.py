@@ -303,7 +303,7 @@ def browse(
         "--serve", "With buttons that edit, retire, restore, merge and undo."
     ),
 ) -> None:
-    """Look at memory in the browser; in a pipe it is only named.
+    """Look at memory in the browser; in a pipe the page is written and its path printed.
 
     One page holds everything and reaches nothing; it lies in your cache folder, for you
     alone. With --serve it is on loopback until it is closed for a minute; its address

@@ -245,10 +245,9 @@ def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
 
 @command("eval")
 def eval_(mem: App, progress: Progress) -> int:
-    """Say what memory was worth: replay the sessions in which a person corrected the
-    agent.
+    """Say what memory was worth in the sessions in which a person corrected the agent.
 
-    Was what would have prevented a correction there before that session began, and
+    They are replayed. Was what would have prevented a correction there before that session began, and
     would a hook have told it? Nothing is written."""
     from memcli.hooks import replay
 

@@ -259,7 +259,7 @@ def say_changes(mem: App, report: "Changes", *, remove: bool) -> None:
     """What was set up or would be, and what to do next."""
     done = report.done
     if not done and remove:
-        done = ("nothing is left to take back",)
+        done = ("nothing of this is left to take back",)
     words = "\n".join(done or ("everything is in place already",))
     wrote(mem, report, lambda report: words)
     if mem.options.dry_run:

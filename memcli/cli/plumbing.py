@@ -6,8 +6,8 @@ before Typer is imported, and only their help comes from here."""
 from memcli.cli.options import argument, command, option
 
 EVENTS = (
-    "session-start, prompt, pre-tool, tool-failed, pre-compact or session-end; or git"
-    " post-merge, git post-rewrite, git post-commit."
+    "session-start, subagent-start, prompt, pre-tool, tool-failed, instructions-loaded,"
+    " pre-compact or session-end; or git post-merge, git post-rewrite, git post-commit."
 )
 
 

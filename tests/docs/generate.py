@@ -219,7 +219,9 @@ def _options(command: Command, names: Sequence[str]) -> list[str]:
         left, right = command.records[name]
         text = re.sub(r"\s+\[default: (.+?)\]", r" Default: `\1`.", right)
         text = re.sub(r"\s+\[x>=(\d+)\]", r" From \1.", text)
-        rows.append((f"`{left}`", text + (" Repeatable." if many[name] else "")))
+        if many[name] and "more than once" not in text:
+            text += " Repeatable."
+        rows.append((f"`{left}`", text))
     return _table(("option", "meaning"), rows)
 
 

@@ -66,7 +66,7 @@ BESIDE: Mapping[str, Sequence[str]] = {
         "Node 22, models of 2 GB for meaning",
     ),
     "writes": (
-        "an index beside the notes, which git ignores",
+        "an index beside the notes, which git ignores; `~/.local/state/mem`, `~/.cache/mem`",
         "`~/.claude/projects`",
         "`~/.claude-mem`, `~/.claude`",
         "`~/.memsearch`",
@@ -177,5 +177,6 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _say(table: str, *sections: str) -> None:
     import cog
 
-    lines = ["", table, "", *map(figures.state, sections), ""]
+    states = dict.fromkeys(map(figures.state, sections))
+    lines = ["", table, "", *states, ""]
     cog.outl("\n".join(lines))
