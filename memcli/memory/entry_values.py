@@ -127,7 +127,10 @@ def _choice(allowed: Sequence[str], value: Any, default: str) -> Verdict:
 
 def _id(value: Any, default: str) -> Verdict:
     text = str(value).strip() if type(value) in (str, int) else ""
-    if re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", text) and plain_id(text) == text:
+    # A person copies ids into a shell.
+    if re.fullmatch(r"[^\x00-\x20\x7f`$;&|<>(){}'\"\\]{1,200}", text) and (
+        plain_id(text) == text
+    ):
         return text, ""
     return default, "cannot be an id; one is derived from the place"
 

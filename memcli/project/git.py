@@ -113,12 +113,15 @@ def under_way(tree_top: Path) -> str:
 
 def points_back(tree_top: Path) -> bool:
     """Whether the repository that a `.git` names knows it, by `gitdir` or
-    core.worktree."""
+    core.worktree, and shares its files with no other: `commondir` of a packed folder
+    may name any repository of this machine."""
     dot = tree_top / ".git"
     folder = git_dir(tree_top)
     here = os.path.realpath(tree_top)
-    if folder is None or dot.is_symlink() or dot.is_dir():
-        return folder is not None and not dot.is_symlink()
+    if folder is None or dot.is_symlink() or not _shares_as_git_does(tree_top, folder):
+        return False
+    if dot.is_dir():
+        return True
     named = read_first_line(folder / "gitdir")
     if named and os.path.realpath(folder / named) == os.path.realpath(dot):
         return True
@@ -127,6 +130,15 @@ def points_back(tree_top: Path) -> bool:
     )
     named = process.stdout.rstrip("\n")
     return bool(named) and os.path.realpath(folder / named) == here
+
+
+def _shares_as_git_does(tree_top: Path, folder: Path) -> bool:
+    """Whether a git directory is whole by itself, or lies in `worktrees` of the one
+    whose files it shares."""
+    common = os.path.realpath(common_dir(tree_top) or folder)
+    own = Path(os.path.realpath(folder))
+    is_linked = own.parent.name == "worktrees" and str(own.parent.parent) == common
+    return common == str(own) or is_linked
 
 
 def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:

@@ -114,14 +114,19 @@ def show_text(report: ShowReport) -> str:
     entry = report.entry
     values = {}
     for key, value in _shown_values(report).items():
-        listed = isinstance(value, (list, tuple))
         if value:
-            values[key] = ", ".join(map(str, value)) if listed else value
+            values[key] = " ".join(_joined(value).split())  # no value forges a line
     lines = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
     lines += values_text(values)
     if body := redact_secrets(for_display(body_of(entry.body, entry.title))):
         lines += ["", *folded([body])]
     return "\n".join(lines)
+
+
+def _joined(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return str(value)
 
 
 def _shown_values(report: ShowReport) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,23 @@ def test_a_work_tree_must_be_known_to_its_repository(
     assert (project.root / ".git/config").read_bytes() == before
     assert [path.name for path in packed.iterdir()] == [".git"]
     assert project.mem("init", "--trust", cwd=packed).code == 0
+
+
+def test_a_packed_folder_does_not_share_the_files_of_another_repository(
+    project: Project, tmp_path: Path
+) -> None:
+    """`commondir` in a `.git` that was packed names it: nothing is written there."""
+    project.write("MEMORY.md", "# Memory\n")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "x")
+    packed = tmp_path / "packed"
+    shutil.copytree(project.root / ".git", packed / ".git")
+    (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
+    before = (project.root / ".git/config").read_bytes()
+    done = project.mem("init", "--git", cwd=packed)
+    assert done.code == 5, done.err
+    assert (project.root / ".git/config").read_bytes() == before
+    assert not (project.root / ".git/hooks/post-merge").exists()
 
 
 @pytest.mark.parametrize("name", ["x", "a=b"])

@@ -78,7 +78,7 @@ class Scripted:
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
             self._lines = [json.loads(line) for line in lines if line.strip()]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             what = f"the scripted replies cannot be read: {error} ({path})"
             raise ProviderError(what, "check llm_replies") from None
         self._used: set[int] = set()

@@ -22,7 +22,7 @@ CONTROL: Final = frozenset({
 """Records that may stand before the first one that names the session."""
 NOT_TYPED: Final = (
     "toolUseResult", "tool_use_result", "isMeta", "isSidechain", "isCompactSummary",
-    "isVisibleInTranscriptOnly", "isSynthetic", "parent_tool_use_id",
+    "isVisibleInTranscriptOnly", "isSynthetic", "parent_tool_use_id", "agentId",
 )  # fmt: skip
 """Marks of a user's message that no person typed."""
 
