@@ -217,11 +217,24 @@ def _unsaid(item: Hit, seen: set[str]) -> str:
         is_much = len(bare.split()) >= FEWEST
         if is_much and (bare in seen or bare == title):
             continue
+        leads_in = not is_much and not "".join(kept).strip()
+        if leads_in and _acknowledges(sentence):
+            continue
         if is_much:
             seen.add(bare)
         kept += [sentence, between]
     seen.add(title)
     return "".join(kept).strip()
+
+
+def _acknowledges(sentence: str) -> bool:
+    """Whether a short sentence is a yes, a no or thanks, which tells nobody
+    anything."""
+    if not sentence.rstrip().endswith((".", "!", "。", "！")):
+        return False
+    from memcli.extraction.rules import words
+
+    return words.acknowledges(words.fold(sentence))
 
 
 def _bare(text: str) -> str:

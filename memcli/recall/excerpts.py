@@ -67,7 +67,7 @@ def _recap() -> str:
 def _talk() -> str:
     """The beginning of thanks, plans and offers."""
     return r"""
-        ^ \W* (?: thanks? | thank\ you | great | perfect | ok(?:ay)? | sure | yes
+        ^ \W* (?: no \W* $ | thanks? | thank\ you | great | perfect | ok(?:ay)? | sure | yes
           | no\ problem | sounds\ good | looks\ good | lgtm | ship\ it | done
           | let\ me\b | i['’]?ll\b | i\ will\b | i['’]?m\ going\ to\b
           | now\ (?: let | i )\b | looking\ at | first,?\ (?: let | i )\b
@@ -217,6 +217,8 @@ def _split(text: str) -> Iterator[str]:
 
 def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float:
     words = _words(each.text)
+    if not words or (len(words) == 1 and _talk().match(each.text)):
+        return -1.0  # a yes, a no or thanks
     mean = sum(about.values()) / len(about) if about else 1.0
     score = 0.5 * min(sum(about.get(word, 0.0) for word in words) / mean, 5.0)
     score += 0.7 * min(len(_settles().findall(each.text.lower())), 4)

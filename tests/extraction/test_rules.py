@@ -227,6 +227,36 @@ def test_a_correction_carries_the_file_and_the_command() -> None:
     assert (one.paths, one.commands) == (("b.py",), ())
 
 
+@pytest.mark.parametrize("text", [
+    "No. Never round VAT on the sum.", "Nein. Runde nie die Summe.", "Non. N'arrondis jamais la somme.",
+    "No. Nunca redondees la suma.", "No. Non arrotondare mai la somma.", "Não. Nunca arredonde a soma.",
+    "Нет. Никогда не округляй сумму.", "不对。永远不要在总和上取整。", "違います。合計で丸めることは絶対にしないでください。",
+    "아니요. 합계에서 절대 반올림하지 마세요.", "That's wrong. Never round VAT on the sum.",
+])  # fmt: skip
+def test_a_no_of_its_own_corrects_and_is_not_told(text: str) -> None:
+    """In ten languages: what follows is the correction, with the file it is about."""
+    edit = call("Edit", file_path="/repo/src/tax.py")
+    (one,) = found(human("Add VAT."), edit, agent("Done."), human(text), agent("Ok."))
+    assert (one.scope, one.paths) == ("corrective", ("src/tax.py",))
+    assert text.endswith(one.body) and len(one.body) < len(text)
+
+
+def test_what_says_that_it_is_wrong_corrects() -> None:
+    """As "no" does, in the same sentence."""
+    edit = call("Edit", file_path="/repo/src/tax.py")
+    said = human("That is wrong, never use floats for money.")
+    (one,) = found(human("Add VAT."), edit, agent("Done."), said, agent("Ok."))
+    assert (one.scope, one.paths) == ("corrective", ("src/tax.py",))
+    assert one.title == "Never use floats for money"
+
+
+def test_thanks_are_no_part_of_a_rule() -> None:
+    """Nor is the turn a correction because of them."""
+    said = human("Thanks. We never round on the sum here.")
+    (one,) = found(said, agent("Fine."))
+    assert (one.body, one.scope) == ("We never round on the sum here.", "observations")
+
+
 TWO = ("src/retry.py", "src/http_client.py")
 PLAIN = "No, never wait longer than an hour, because the limit is per hour."
 

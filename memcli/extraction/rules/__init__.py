@@ -37,6 +37,7 @@ _OPENING = r"""(?xi)
     (?: (?: ok(?:ay)? | so | well | btw | also | and | but | please | pls | hey | hi
           | wait | hm+ | oh | ah | yes | yeah | no+ | nope | actually | nvm | sure
           | right | thanks? | cool | nice | great
+          | (?:that | this)(?:['’]?s | [ ]is)[ ]wrong
           | note(?:[ ]that)? | remember(?:[ ]that)?
           | nein | bitte | und | aber | por[ ]favor | vale | да | нет | и | а
           | пожалуйста | 不对 | 不是 | 好的? | 请 )

@@ -280,15 +280,31 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     ]
     if any(one.mark == "#" for one in said):
         return []
+    said, led = _without_lead(said)
     marks = [shown(one) for one in said]
     if marks:
-        marks[0] |= _around(turns, index)
+        marks[0] |= led | _around(turns, index)
     if _is_composed(text):
         marks = [each | {"composed"} if is_rule(each) else _LEFT for each in marks]
     return [
         _SaidSentence(sentence=one, shows=shows)
         for one, shows in zip(said, marks, strict=True)
     ]
+
+
+def _without_lead(
+    said: list[SpokenSentence],
+) -> tuple[list[SpokenSentence], frozenset[str]]:
+    """The sentences of a turn behind a "No." or "Thanks." of their own, and whether
+    that corrects what stood before."""
+    at = 0
+    signs = frozenset[str]()
+    while at + 1 < len(said) and words.acknowledges(said[at].low):
+        signs |= shown(said[at]) & {"corrects"}
+        if words.listed("denies") & set(said[at].low.split()):
+            signs |= {"corrects"}
+        at += 1
+    return said[at:], signs
 
 
 def _is_composed(text: str) -> bool:

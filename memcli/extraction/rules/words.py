@@ -214,6 +214,15 @@ def is_spaceless(text: str) -> bool:
     return not text.isascii() and _SPACELESS.search(text) is not None
 
 
+def acknowledges(low: str) -> bool:
+    """Whether a folded text is a yes, a no or thanks, and says nothing by itself."""
+    said = low.split()
+    corrects = phrases("begins: corrects")
+    if low in corrects or low.strip() in corrects:
+        return True
+    return bool(said) and listed("acknowledges").issuperset(said)
+
+
 def content(low: str) -> frozenset[str]:
     """The words of a folded text that say what it is about; of scripts without spaces,
     pairs."""
