@@ -133,7 +133,7 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         rest = [word for word in arguments if word != command]
         what = f"{option}: options of a command go behind it"
         return what, shlex.join(["mem", command, *rest])
-    if now := spellings.MOVED.get(option):
+    if now := spellings.MOVED.get(command, {}).get(option):
         return f"no such option: {option}", f"it is now {now}"
     text = error.format_message()
     if option and (near := getattr(error, "possibilities", ())):

@@ -47,14 +47,16 @@ EARLIER: dict[str, dict[str, str]] = {
 }
 # Every command that filters.
 _FILTERED = {"--no-global": "--level project --level job --level task"}
-# What a line that cannot be written over is told.
-MOVED = {
-    "--explicit": "mem reinforce ID=remember",
-    "--git-dir": "--trust",
-    "--ids": "mem reinforce - < FILE",
-    "--ids-out": "mem recall --json",
-    "--moment": "--scope SCOPE",
-    "--print": "mem browse | cat",
+# By command, what a line that cannot be written over is told.
+MOVED: dict[str, dict[str, str]] = {
+    "recall": {"--ids-out": "mem recall --json"},
+    "browse": {"--print": "mem browse | cat"},
+    "guard": {"--git-dir": "--trust"},
+    "extract": {"--moment": "--scope SCOPE"},
+    "reinforce": {
+        "--explicit": "mem reinforce ID=remember",
+        "--ids": "mem reinforce - < FILE",
+    },
 }
 
 

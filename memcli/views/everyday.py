@@ -76,7 +76,7 @@ def explained_text(report: ListReport) -> str:
     for row in sorted(report.rows, key=lambda row: row.prominence, reverse=True):
         figures = [f"{getattr(row, factor):.3g}" for factor in factors]
         rows.append((row.id[:8], row.title, *figures, str(row.reinforcement_count)))
-    return table(rows, heads)
+    return table(rows, heads, spare=("uses", "growth", "decay", "importance"))
 
 
 def list_text(report: ListReport) -> str:

@@ -301,7 +301,7 @@ def _drawn(
     for row in rows:
         named = dict(zip(heads, row, strict=True))
         texts = {name: Text(_cut(named[name], size)) for name, size in widths.items()}
-        if "title" in widths and "where" not in widths:
+        if "title" in widths and "where" in named.keys() - widths.keys():
             place = _cut(named["where"], widths["title"])
             texts["title"].append(f"\n{place}", style="dim" if coloured else "")
         drawn.add_row(*texts.values())
@@ -342,8 +342,9 @@ def _fitting(
             del widths[name]
     if title:
         room = _room_for_title(widths, width)
-        # without a column for places they stand below the titles
-        widths["title"] = max(1, min(title, room) if "where" in widths else room)
+        # a place that lost its column stands below the title
+        is_below = "where" in heads and "where" not in widths
+        widths["title"] = max(1, room if is_below else min(title, room))
     return widths
 
 

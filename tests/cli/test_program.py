@@ -301,6 +301,16 @@ def test_an_option_that_cannot_be_written_over_is_named(project: Project) -> Non
     assert "hint: it is now mem recall --json" in got.err
 
 
+def test_the_option_of_another_command_is_no_hint(project: Project) -> None:
+    """What `mem reinforce` or `mem extract` once had says nothing of `mem undo`."""
+    elsewhere = {**EARLIER["extract"], **MOVED["reinforce"], **MOVED["guard"]}
+    for option in elsewhere:
+        got = project.mem("undo", option)
+        assert got.code == 2
+        assert got.err.startswith(f"mem: no such option: {option}"), got
+        assert got.err.endswith("hint: mem undo --help\n"), got
+
+
 def test_no_option_of_before_is_an_option_of_now() -> None:
     """The table names only what is gone, and there are no more options than a person
     reads."""
@@ -312,7 +322,8 @@ def test_no_option_of_before_is_an_option_of_now() -> None:
         for name in (*parameter.opts, *parameter.secondary_opts)
         if name.startswith("--")
     }
-    assert not names & MOVED.keys()
+    for forms in MOVED.values():
+        assert not names & forms.keys()
     for command, forms in EARLIER.items():
         taken = {name for each in made.commands[command].params for name in each.opts}
         assert not taken & forms.keys()
