@@ -173,8 +173,10 @@ def _weighed(words: Sequence[str]) -> tuple[float | None, str]:
 def edit(
     mem: App,
     id: str = ID,
-    title: str = option("TEXT", "Another title."),
-    body: str = option("TEXT", "Another text; - reads it from stdin."),
+    title: str | None = option("TEXT", "Another title.", default=None),
+    body: str | None = option(
+        "TEXT", "Another text; - reads it from stdin.", default=None
+    ),
     path: Names = many("GLOB", "A file more that it is about; '!GLOB': no longer."),
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
@@ -188,10 +190,15 @@ def edit(
     named."""
     from memcli.commands.edit import EditRequest, edit
 
+    text = None if body is None else boundary.read_entry([body])
+    for name, given in (("title", title), ("body", text)):
+        if given is not None and not given.strip():
+            hint = f"give --{name} words, or mem retire {id} takes it out of recall"
+            raise UsageError(f"--{name}: is empty", hint)
     request = EditRequest(
         id=id,
-        title=title,
-        body=boundary.read_entry([body]) if body else None,
+        title=title or "",
+        body=text,
         paths=tuple(glob for glob in path if glob[:1] != "!"),
         kind=kind,
         importance=importance,

@@ -106,6 +106,8 @@ def _nothing(mem: App, report: RecallReport) -> str:
     if report.budget.more and report.matched:
         room = f"{report.budget.limit} tokens"
         return f"mem: nothing ranked found room in {room}: --max-tokens"
+    if report.hits and not report.matched:
+        return "mem: nothing matches this task: what is shown counts for every one"
     what = "nothing else" if report.matched else "nothing"
     return f"mem: {what} remembered matches this task"
 

@@ -255,11 +255,12 @@ def show(
         answer(words(report))
 
 
-def say_changes(mem: App, report: "Changes", *, remove: bool) -> None:
-    """What was set up or would be, and what to do next."""
+def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> None:
+    """What was set up or would be, and what to do next; `of` names whose part alone is
+    taken back."""
     done = report.done
     if not done and remove:
-        done = ("nothing of this is left to take back",)
+        done = (f"nothing {of}is left to take back",)
     words = "\n".join(done or ("everything is in place already",))
     wrote(mem, report, lambda report: words)
     if mem.options.dry_run:

@@ -67,7 +67,10 @@ def init(
         trust=trust,
         learn_with=_learner(mem, learn_with, asks=asks),
     )
-    say_changes(mem, run(mem, request, dry_run=dry_run), remove=remove)
+    parts = {**flags, "git": git, "ci": ci, "agents": agents}
+    named = ", ".join(f"--{name}" for name, given in parts.items() if given)
+    whose = f"of {named} " if named else ""
+    say_changes(mem, run(mem, request, dry_run=dry_run), remove=remove, of=whose)
     wants = history or everything
     if asks and (wants or _wants_history(mem)):
         add_history(mem, progress)

@@ -234,6 +234,9 @@ def doctor(
         "--online", "Ask the configured providers, too: it may cost a little."
     ),
     stale: bool = flag("--stale", "Only entries that name what the code has no more."),
+    everything: bool = flag(
+        "--all", "On a terminal, also each check that passes.", "-v"
+    ),
     files: Names = argument("[FILE]...", "Only the content of these files.", []),
 ) -> int:
     """Say what is broken, and mend it.
@@ -258,6 +261,6 @@ def doctor(
     if dry_run or mem.options.json:
         wrote(mem, report, view.doctor_text, view.doctor_keys)
     else:
-        put(view.doctor_text(report))
+        put(view.doctor_text(report, whole=everything))
     say(view.doctor_summary(report), quiet=quiet)
     return 1 if report.failed else 0

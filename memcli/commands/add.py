@@ -18,8 +18,9 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
+from memcli.memory.tombstones import fold
 from memcli.memory.values import LEVEL_WORDS, Entry, Patch, Place, plain_id
-from memcli.memory.words import clean
+from memcli.memory.words import body_of, clean
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
@@ -186,7 +187,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     today = project.now.isoformat()
     title, body = _worded(request, today)
     near = _near(app, request)
-    if known := _reinforced(app, near, body):
+    if known := _reinforced(app, near, title, body):
         return known
     values = _values(project, request, today)
     if not request.again:
@@ -201,6 +202,10 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     old = _with_another_value(near, request, body)
     if old is not None:
         _supersede(app, changes, old, values["id"])
+    elif namesake := _namesake(near, request, title):
+        name_of_it = plain_id(namesake.id)[:8]
+        what = f"{name_of_it} in {namesake.path} has this title, too"
+        app.notes.append(f"{what}: mem edit {name_of_it} --body TEXT makes one of them")
     texts = changes.texts()
     return AddReport(
         id=values["id"],
@@ -232,14 +237,21 @@ def refuse_taken_back(app: App, body: str) -> None:
         raise RefusedError(f"{refusal}; nothing is written", hint)
 
 
-def retire_echoes(app: App, changes: ChangeSet, gone: Entry) -> None:
-    """Retire the episodes that say what is taken back, so that nobody is told it."""
+def retire_echoes(
+    app: App, changes: ChangeSet, gone: Entry
+) -> list[tuple[str, str, str]]:
+    """Retire the episodes that say what is taken back, so that nobody is told it:
+    (id, path, title) of each."""
+    retired = []
     files = context.read_known(
         app.project, app.project.listing.files, [], to_write=True
     )
     for path, at in echoes(gone, files):
         context.hold(app.project, changes, path)
         changes.set((path, at), status="retired", retired_because=ECHO)
+        episode = changes.original((path, at))
+        retired.append((episode.id, path, episode.title))
+    return retired
 
 
 class _Near(NamedTuple):
@@ -424,9 +436,34 @@ def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
     }
 
 
-def _reinforced(app: App, near: Sequence[_Near], body: str) -> AddReport | None:
+def _namesake(near: Iterable[_Near], request: AddRequest, title: str) -> _Near | None:
+    """The entry that has this title, case and width aside. Episodes share theirs."""
+    if request.kind == "episode":
+        return None
+    mine = fold(title)
+    others = (one for one in near if one.kind != "episode")
+    return next((one for one in others if fold(one.title) == mine), None)
+
+
+def _says_all(known: _Near, title: str, body: str) -> bool:
+    """Whether an entry has the title of another one, and each line of its text."""
+    if known.kind == "episode" or fold(known.title) != fold(title):
+        return False
+    lines = {fold(line) for line in body_of(known.text, known.title).splitlines()}
+    added = {fold(line) for line in body_of(body, title).splitlines()}
+    return added - {""} <= lines
+
+
+def _reinforced(
+    app: App, near: Sequence[_Near], title: str, body: str
+) -> AddReport | None:
     mine = claim(body)
-    same = next((one for one in near if near_duplicate(mine, claim(one.text))), None)
+    alike = (
+        one
+        for one in near
+        if _says_all(one, title, body) or near_duplicate(mine, claim(one.text))
+    )
+    same = next(alike, None)
     if same is None or (file := app.project.found(same.path)) is None:
         return None
     memory = read_target(app.project, file.path, file.name)

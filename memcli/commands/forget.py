@@ -273,7 +273,8 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
             f"git's history has {names}: git filter-repo --replace-text FILE, then push"
             " --force; other clones fetch it anew"
         )
-    yield "a shared index that was pushed: mem index --shared"
+    if app.project.config.store_url or app.project.environ.get("MEM_STORE_URL"):
+        yield "a shared index that was pushed: mem index --shared"
 
 
 def _other_entries(

@@ -46,6 +46,8 @@ class ForgetReport(NamedTuple):
     units: tuple[str, ...]
     entries: tuple[tuple[str, str, str], ...]
     dry_run: bool
+    commits: int = 0
+    """How many of the units are commits."""
 
 
 class Correction(NamedTuple):
@@ -211,11 +213,20 @@ def forget(
     until = datetime.datetime.now(datetime.UTC).isoformat() if all else ""
     with _record(app) as record:
         units = [_session(record, session)] if session else record.units(before=before)
+        committed = record.rows(
+            "SELECT DISTINCT unit FROM docs WHERE source = 'commit'"
+        )
+        commits = {row[0] for row in committed}.intersection(units)
         if not dry_run:
             record.forget(
                 unit=units[0] if session else "", before=before, all_until=until
             )
-    return ForgetReport(tuple(units), tuple(_learned(app, units)), dry_run)
+    return ForgetReport(
+        units=tuple(units),
+        entries=tuple(_learned(app, units)),
+        dry_run=dry_run,
+        commits=len(commits),
+    )
 
 
 def _session(record: HistoryRecord, named: str) -> str:

@@ -18,7 +18,7 @@ from memcli.index.filters import superseded
 from memcli.index.upkeep import the_one
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import plain_id
-from memcli.project import git
+from memcli.project import context, git
 from memcli.project.context import Project, need_root
 from memcli.storage.files import Unreadable, read_text
 
@@ -98,14 +98,36 @@ def follow(app: App, prefix: str) -> LifeStory:
     committed = (row for _, row in _events(app.project, name))
     rows = merge(stopped, committed, key=_day, reverse=True)
     newest = next(rows, None)
-    if newest is None:
-        raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
+    newest = newest or _standing(app, prefix, name)
     return LifeStory(
         id=name,
         title=newest.title,
         rows=chain([newest], rows),
         related=tuple(replacements(app, [name]).get(plain_id(name), ())),
     )
+
+
+def _standing(app: App, prefix: str, name: str) -> LogRow:
+    """What an archive says of an entry that no commit had in a live file. Raises
+    UsageError for what is no entry."""
+    files = app.project.listing.files
+    archives = [file for file in files if file.place.store == "archive"]
+    for file in context.read_known(app.project, archives, []):
+        for entry in file.memory.entries:
+            if entry.id == name:
+                return LogRow(
+                    commit="",
+                    date=str(entry.extra.get("archived_at", "")),
+                    author=f"in {entry.extra.get('archived_from', 'an archive')} before",
+                    what="archived",
+                    detail=str(entry.extra.get("archived_because", "")),
+                    path=file.path,
+                    title=entry.title,
+                )
+    if app.index.entries.ids(name):
+        what = f"{prefix}: is a section of prose, whose life git alone knows"
+        raise UsageError(what, f"mem show {prefix}")
+    raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
 
 
 def _day(row: LogRow) -> str:

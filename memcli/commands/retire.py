@@ -18,13 +18,14 @@ LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
 
 
 class RetireReport(NamedTuple):
-    """The entries changed, as (id, path, title), those that were so already, and the
-    patches."""
+    """The entries changed, as (id, path, title), those that were so already, the
+    patches, and the episodes that said the same and are retired with them."""
 
     verb: str
     changed: tuple[tuple[str, str, str], ...]
     already: tuple[str, ...]
     patches: tuple[Patch, ...]
+    episodes: tuple[tuple[str, str, str], ...] = ()
 
 
 def retire(
@@ -52,6 +53,7 @@ def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:
     changes = ChangeSet(today=app.project.now.isoformat())
     changed: list[tuple[str, str, str]] = []
     already: list[str] = []
+    episodes: list[tuple[str, str, str]] = []
     for prefix in dict.fromkeys(ids):
         key, spot = _spot_of(app, changes, prefix, archived=False)
         entry = changes.original(spot)
@@ -59,13 +61,14 @@ def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:
             already.append(key)
         else:
             changes.set(spot, status="retired", retired_because=reason)
-            retire_echoes(app, changes, entry)
+            episodes += retire_echoes(app, changes, entry)
             changed.append((key, spot[0], entry.title + _extent(entry)))
     return RetireReport(
         verb="retired",
         changed=tuple(changed),
         already=tuple(already),
         patches=patches_of(app.project, changes),
+        episodes=tuple(dict.fromkeys(episodes)),
     )
 
 

@@ -133,13 +133,14 @@ def _shown_values(report: ShowReport) -> dict[str, Any]:
     entry = report.entry
     kinds = (entry.kind, entry.type, f"domain {entry.domain}", f"phase {entry.phase}")
     factors = (f"{key} {value:.3g}" for key, value in report.factors.items())
+    reinforced = count(entry.reinforcement_count, "time")
     return {
         "id": entry.id,
         "where": f"{report.path}:{entry.line} ({report.level}, {report.store})",
         "what": ", ".join(filter(None, kinds)),
         "status": f"{entry.status}, priority {entry.priority}",
         "code": redact_secrets(for_display(report.gone)),
-        "age": f"{report.age_days} days, reinforced {entry.reinforcement_count} times",
+        "age": f"{count(report.age_days, 'day')}, reinforced {reinforced}",
         "standing": " ".join(factors),
         **{key: entry.extra.get(key) for key in ("tags", "paths", "commands")},
         **report.provenance,
@@ -155,13 +156,19 @@ def _shown_values(report: ShowReport) -> dict[str, Any]:
 
 def retire_keys(report: RetireReport) -> Keys:
     """The entries as objects."""
-    return {"changed": entry_objects(report.changed, report.patches)}
+    return {
+        "changed": entry_objects(report.changed, report.patches),
+        "episodes": entry_objects(report.episodes, report.patches),
+    }
 
 
 def retire_text(report: RetireReport) -> str:
-    """One line an entry: retired, restored, or already so."""
+    """One line an entry: retired, restored, or already so; and what went with it."""
     status = "retired" if report.verb == "retired" else "active"
     lines = written_lines(report.verb, report.changed, report.patches)
+    lines += written_lines(
+        "retired with it, since it says the same:", report.episodes, report.patches
+    )
     lines += [f"{name[:8]} is {status} already" for name in report.already]
     return for_display("\n".join(lines))
 
@@ -283,7 +290,10 @@ def forgotten_text(report: ForgottenReport) -> str:
 def forget_text(report: ForgetReport) -> str:
     """What is gone of history, and what was learned from it."""
     units = report.units
-    what = units[0] if len(units) == 1 else f"{len(units)} sessions or commits"
+    sessions = count(len(units) - report.commits, "session")
+    what = f"{sessions} and {count(report.commits, 'commit')}"
+    if len(units) == 1:
+        what = units[0]
     lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
     if report.entries:
         lines.append("learned from it, and still in memory (mem retire ID):")

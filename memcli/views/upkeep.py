@@ -153,15 +153,17 @@ def doctor_summary(report: DoctorReport) -> str:
     return f"mem: {', '.join(failures + warnings) or 'all is well'}"
 
 
-def doctor_text(report: DoctorReport) -> str:
-    """One row a line: aligned on a terminal, with tabs between the cells elsewhere."""
+def doctor_text(report: DoctorReport, *, whole: bool = False) -> str:
+    """One row a line: with tabs between the cells; on a terminal aligned, and unless
+    `whole` those that pass are only counted."""
     width = columns(sys.stdout)
     if not width:
         return table([_check_cells(row) for row in report.checks], ())
-    name_width = max((len(row.name) for row in report.checks), default=0)
+    rows = [row for row in report.checks if whole or row.status != "PASS"]
+    name_width = max((len(row.name) for row in rows), default=0)
     hang = name_width + 8 if width > 2 * name_width + 16 else 6
     lines = []
-    for row in report.checks:
+    for row in rows:
         status, name, where, detail, hint = (
             " ".join(for_display(cell).split()) for cell in _check_cells(row)
         )
@@ -170,6 +172,10 @@ def doctor_text(report: DoctorReport) -> str:
         lines += hung(f"{head}  {place}{detail}", hang)
         if hint:
             lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang)]
+    if passed := len(report.checks) - len(rows):
+        verb = "passes" if passed == 1 else "pass"
+        told = f"{count(passed, 'check')} {verb}: --all names them"
+        lines += hung(f"{styled('PASS', _STATUS_STYLES['PASS'])}  {told}", 6)
     return "\n".join(lines)
 
 

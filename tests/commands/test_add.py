@@ -202,6 +202,27 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
         assert project.mem("add", LOCK.replace(*change)).out.startswith("added to")
 
 
+def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> None:
+    """Nothing more is reinforced, case and width aside; a text or another line of it is
+    added, and who has the title is said; an episode's title is nobody's."""
+    body = "Because others queue behind it.\nAsk the owner of the table first."
+    project.write("MEMORY.md", project.entry(LOCK, body, id="aaaa1111"))
+    for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
+        got = project.mem("add", known)
+        assert got.out.startswith(f"known already, reinforced: {LOCK} ("), got
+    (entry,) = entries(project)
+    assert entry.reinforcement_count == 3
+    got = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")
+    assert got.out.startswith("added to "), got
+    assert (
+        "mem: aaaa1111 in MEMORY.md has this title, too: mem edit aaaa1111" in got.err
+    )
+    got = project.mem("add", LOCK, "--kind", "policy", "--step", "Call the owner")
+    assert got.out.startswith("added to "), got
+    got = project.mem("add", f"{LOCK}\nIt went well.", "--kind", "episode")
+    assert got.out.startswith("added to ") and "title" not in got.err, got
+
+
 def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
     project: Project,
 ) -> None:

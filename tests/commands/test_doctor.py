@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.conftest import Project, Result
+from tests.terminal import read_terminal
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
@@ -95,6 +96,24 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
     done = healthy.mem("doctor", "--fix", "--json")
     assert (done.code, done.json["fixed"], snapshot(healthy)) == (0, [], before)
     assert "since mem init of" in healthy.mem("undo", "--dry-run").err  # no later write
+
+
+def test_on_a_terminal_passes_are_counted(healthy: Project) -> None:
+    """Each row that is not PASS, and one line for those that are; -v has them all."""
+
+    def lines(*options: str) -> list[str]:
+        command = [sys.executable, "-m", "memcli", "doctor", *options]
+        shown = read_terminal(command, healthy.root, env={"NO_COLOR": "1"}, width=200)
+        return shown.splitlines()
+
+    found = rows(healthy.mem("doctor", "--json"))
+    passed = sum(row["status"] == "PASS" for row in found)
+    assert f"PASS  {passed} checks pass: --all names them" in lines()
+    assert sum(line.startswith("PASS") for line in lines()) == 1
+    for whole in ("-v", "--all"):
+        assert sum(line.startswith("PASS") for line in lines(whole)) == passed
+    others = [line for line in lines() if line.startswith(("INFO", "WARN", "FAIL"))]
+    assert len(others) == len(found) - passed
 
 
 def test_a_repository_without_init_gets_one_warning_at_most(project: Project) -> None:

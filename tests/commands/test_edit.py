@@ -116,6 +116,19 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
     assert project.mem("edit", "bbbb", "--path", "!src/*.py").out.endswith("): paths\n")
 
 
+@pytest.mark.parametrize("option", ["--title", "--body"])
+def test_nothing_is_no_title_and_no_text(project: Project, option: str) -> None:
+    """An empty one is refused by name, from stdin too, and no editor is asked for."""
+    text = filled(project)
+    for given, stdin in (("", b""), ("  ", b""), ("-", b"\n")):
+        if (option, given) == ("--title", "-"):
+            continue  # a title of its own
+        got = project.mem("edit", "bbbb", option, given, input=stdin)
+        assert got.code == 2
+        assert got.err.startswith(f"mem: {option}: is empty\nhint: give {option} words")
+    assert (project.root / "MEMORY.md").read_text() == text
+
+
 def test_prose_is_edited_as_it_stands(project: Project) -> None:
     """A section has an id, too; values it has none."""
     filled(project)

@@ -1,6 +1,7 @@
 """History end to end: backfill, recall, show, forget, over the command line."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -166,6 +167,11 @@ def test_what_is_forgotten_stays_forgotten(
     assert "would forget" in said(
         capsys, "forget", "--session", "s:5f0e1a5", "--dry-run"
     )
+    everything = said(capsys, "forget", "--all", "--dry-run").splitlines()[0]
+    counted = re.fullmatch(
+        r"would forget (\d+) sessions? and (\d+) commits?", everything
+    )
+    assert counted and counted[1] == "1" and int(counted[2]) > 0, everything
     assert "exactly 7" in said(capsys, "recall", PROMPT, *ONLY)
     assert "forgot" in said(capsys, "forget", "--session", "s:5f0e1a5")
     said(capsys, "index", "--history")

@@ -47,6 +47,25 @@ def test_log_tells_a_life(project: Project) -> None:
     assert "no entry had that id" in unknown.err
 
 
+def test_log_knows_what_no_commit_had_alive(project: Project) -> None:
+    """An entry that was archived before the first commit, committed or not; prose is
+    told from what is not there."""
+    text = project.entry("Zebra", "zebra", id="zz11aa22", status="retired")
+    project.write("MEMORY.md", "# Notes\n\nBy hand.\n\n" + text)
+    assert project.mem("compact").code == 0
+    for committed in (False, True):
+        if committed:
+            project.commit("archived")
+        (row,) = project.mem("log", "zz11", "--json").json["rows"]
+        assert (row["what"], row["detail"]) == ("archived", "retired")
+        assert row["path"] == "MEMORY.archive.md"
+        assert "archived" in project.mem("log", "zz11").out
+    entries = project.mem("list", "--json").json["entries"]
+    prose = project.mem("log", entries[0]["id"])
+    assert prose.code == 2
+    assert "is a section of prose" in prose.err
+
+
 def test_log_holds_a_commit_against_its_parents(project: Project) -> None:
     """What one branch lacks is not removed and added again; what a merge itself did is
     said to be of the merge; a renamed file is a move."""

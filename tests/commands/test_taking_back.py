@@ -102,6 +102,25 @@ def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None
     assert project.mem("add", "--again", "The database is db-qx71.internal").code == 0
 
 
+def test_retire_names_the_episode_that_goes_with_it(project: Project) -> None:
+    """In words and in JSON; a restore names none."""
+    rule = "Never round VAT on the sum of an invoice, round it once per line"
+    project.write(
+        "MEMORY.md",
+        project.entry(rule, "", id="aaaa1111", kind="policy")
+        + project.entry("An hour of work", f"- {rule}", id="bbbb2222", kind="episode"),
+    )
+    first, second = project.mem("retire", "aaaa").out.splitlines()
+    assert first.startswith(f"retired {rule} (")
+    said = "retired with it, since it says the same: An hour of work (MEMORY.md:"
+    assert second.startswith(said)
+    assert "id bbbb2222" in second
+    project.mem("undo")
+    report = project.mem("retire", "aaaa", "--json").json
+    assert [row["id"] for row in report["episodes"]] == ["bbbb2222"]
+    assert project.mem("restore", "aaaa", "--json").json["episodes"] == []
+
+
 def test_what_is_forgotten_is_in_none_of_our_files(
     project: Project, world: Path
 ) -> None:
@@ -119,6 +138,11 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     done = project.mem("forget", entry[:8])
     assert done.code == 0, done.err
     assert "git filter-repo" in done.out
+    assert "shared index" not in done.out
+    url = {"MEM_STORE_URL": "postgresql://localhost/mem"}
+    other = project.mem("list", "--json").json["entries"][0]["id"]
+    dry = project.mem("forget", other, "--dry-run", "--json", env=url)
+    assert "a shared index that was pushed" in " ".join(dry.json["left"])
     assert titles(project) == ["Deploy on Tuesdays"]
     left = [path for path in files_of(project, world) if has(path, b"zanzibarquokka")]
     assert left == []

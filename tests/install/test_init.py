@@ -175,6 +175,8 @@ def test_one_target_goes_alone(project: Project) -> None:
     """What is named with --remove goes, all else stays."""
     project.mem("init", "--all")
     project.mem("init", "--claude", "--remove")
+    again = project.mem("init", "--claude", "--remove").out
+    assert again == "nothing of --claude is left to take back\n"
     assert not (project.root / ".claude").exists()
     assert (project.root / ".codex/hooks.json").exists()
     assert (project.root / ".git/hooks/post-merge").exists()

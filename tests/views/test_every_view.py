@@ -51,6 +51,7 @@ health --history
 doctor
 doctor --stale
 doctor MEMORY.md
+doctor -v
 guard
 guard --suggest
 guard {id} --command 'git push --force*'
