@@ -22,9 +22,14 @@ from memcli.guard.guards import (
     strictest,
     tool_use,
 )
-from memcli.guard.setting import NOT_GIVEN, guard_values, suggested_values
+from memcli.guard.setting import (
+    NOT_GIVEN,
+    guard_values,
+    patterns_of,
+    suggested_values,
+)
 from memcli.guard.stops import Stop, stops
-from memcli.guard.suggest import Suggestion, suggest
+from memcli.guard.suggest import suggest
 from memcli.history import record_of
 from memcli.history.record import opened
 from memcli.index import view
@@ -273,16 +278,11 @@ def _suggested(
         return None
     text = app.guarded(lambda: app.index.entries.text(candidate))
     past = _lines_of(calls, str(values.get("session_id") or ""))
-    made = suggest(candidate.title, body_of(text, candidate.title), past)
+    body = body_of(text, candidate.title)
+    made = suggest(candidate.title, body, past)
     if not (made.commands or made.paths):
         return None
-    written = Suggestion(
-        commands=_texts(values, "commands"),
-        paths=_texts(values, "paths"),
-        unless=_texts(values, "unless"),
-    )
-    if written.commands or written.paths:
-        made = written  # what the lesson itself names goes before
+    made = patterns_of(candidate.title, body, values, past)
     wanted = {"guard": DENY, **suggested_values(made, {})}
     guard = read_guard(candidate.entry, candidate.title, wanted, place, "")
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]

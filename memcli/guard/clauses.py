@@ -125,7 +125,7 @@ def forbidding() -> str:
              | rather \s than | not | no
              | leave (?= .* \b alone \b ) | hands \s off
              | nie(?:mals)? | nicht | keine? | ne (?= \s \w+ \s (?:pas|jamais) ) | jamais | nunca | jamás | não
-             | mai | non | никогда | нельзя | не ) \b
+             | mai | non | никогда | нельзя | не ) \b (?! [:=]\w )   # not "no:xdist"
       | 不要 | 禁止 | 不能 | 别 | 勿
     """
 

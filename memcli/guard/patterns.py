@@ -94,8 +94,11 @@ def _has_option(options: Sequence[str], wanted: str) -> bool:
 
 
 def _is_option_of(option: str, wanted: str) -> bool:
-    """`--force` is met by `--force=x`, `-f` by `-xf`; a glob by what it covers."""
+    """`--force` is met by `--force=x`, `-f` by `-xf`, `-n` by `-n4`; a glob by what it
+    covers."""
     name = option.partition("=")[0]
+    if len(wanted) == 2 and option[2:].isdigit():
+        name = option[:2]
     return globs.matches(wanted, option) or globs.matches(wanted, name)
 
 

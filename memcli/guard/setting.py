@@ -5,10 +5,11 @@ from types import MappingProxyType
 
 from memcli.errors import UsageError
 from memcli.guard.guards import read_guard
-from memcli.guard.suggest import Suggestion, suggest
+from memcli.guard.suggest import Suggestion, for_entry
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 
+KEYS = ("commands", "paths", "unless")
 NOT_GIVEN: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
@@ -20,20 +21,37 @@ def guard_values(
         return {"guard": None}
     values: dict[str, object] = {"guard": mode}
     values |= {key: list(texts) for key, texts in given.items() if texts}
-    has_patterns = any(
-        values.get(k) or entry.extra.get(k) for k in ("commands", "paths")
-    )
-    if not has_patterns:
-        made = suggest(entry.title, body_of(entry.body, entry.title))
+    if "commands" not in values and "paths" not in values:
+        body = body_of(entry.body, entry.title)
+        made = patterns_of(entry.title, body, entry.extra)
         if not made.commands and not made.paths:
             what = f"{entry.id[:8]}: what it forbids is not clear from its words"
             hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
             raise UsageError(what, hint)
-        values |= suggested_values(made, values)
+        replaced = [key for key in KEYS if key in entry.extra and key not in values]
+        values |= dict.fromkeys(replaced) | suggested_values(made, values)
     checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
     for pattern, reason in checked.faults:
         raise UsageError(f"{pattern}: {reason}", "mem guard --help")
     return values
+
+
+def patterns_of(
+    title: str, body: str, values: Mapping[str, object], past: Sequence[str] = ()
+) -> Suggestion:
+    """The patterns of an entry: those that stand in it, where a session left them its
+    words before them, without any what the words suggest."""
+    written = Suggestion(**{key: _texts(values.get(key)) for key in KEYS})
+    is_learned = bool(values.get("session_id")) and not written.unless
+    if is_learned or not (written.commands or written.paths):
+        return for_entry(title, body, written, past)
+    return written
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
+    return tuple(map(str, given)) if isinstance(given, (list, tuple)) else ()
 
 
 def suggested_values(made: Suggestion, known: dict[str, object]) -> dict[str, object]:

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 
 from memcli.guard.clauses import parts_of, path_like, span
 from memcli.guard.patterns import matches, parse_pattern
@@ -164,6 +165,22 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
     )
 
 
+def for_entry(
+    title: str, body: str, written: Suggestion, past: Sequence[str] = ()
+) -> Suggestion:
+    """The patterns of an entry that was learned: those that its words name go before
+    those `written` of what was at hand, which never stop what the words prescribe."""
+    made = suggest(title, body, past)
+    is_written = bool(written.commands or written.paths)
+    if not is_written or suggest(title, body) != Suggestion():
+        return made
+    parts = parts_of(f"{title}\n{body}")
+    allowed = [each for _, instead in parts for each in _exceptions(instead)]
+    narrowing = [each for each in allowed if _narrows(each, written.commands)]
+    unless = dict.fromkeys((*written.unless, *narrowing))
+    return written._replace(unless=tuple(unless)[:MOST])
+
+
 def _commands(text: str) -> Iterator[str]:
     """The patterns of commands that a clause names."""
     yield from _named_commands(text)
@@ -298,8 +315,10 @@ def _other_names(bare: str) -> Iterator[str]:
 def _cut(words: Sequence[str]) -> list[str]:
     """The words that belong to a command, up to the first that is prose."""
     found = []
-    for word in words:
+    for word, after in pairwise([*words, ""]):
         bare = word.rstrip(".,:;!?)")
+        if bare.lower() == "with" and after.startswith("-"):
+            continue  # "pytest with -n"
         if bare.lower() in STOP:
             break
         found.append(bare)

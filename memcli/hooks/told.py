@@ -210,7 +210,7 @@ def _unsaid(item: Hit, seen: set[str]) -> str:
     if item.layer == "institutional":
         return item.text
     title = _bare(title_of(item))
-    kept = []
+    kept: list[str] = []
     pieces = re.split(r"((?<=[.!?])\s+|\n+)", item.text)
     for sentence, between in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
         bare = _bare(sentence)

@@ -142,7 +142,6 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
 @pytest.mark.parametrize(
     "command",
     [
-        ["recall", "x", "--out", "ids"],
         ["health", "--out", "page.html"],
         ["browse", "--out", "browse.html"],
         ["export", "json", "--out", "x.json"],

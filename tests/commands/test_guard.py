@@ -310,3 +310,41 @@ def test_a_guarded_entry_is_not_merged_away(project: Project) -> None:
     guarded(project, body=body, guard=None, commands=None)
     assert project.mem("compact").code == 0
     assert (project.root / "MEMORY.md").read_text().count(body) == 2
+
+
+LEARNED = {"guard": "", "session_id": "s-1"}
+
+
+def test_words_go_before_what_was_at_hand(project: Project) -> None:
+    """A session left the command that ran and the file that was edited: a guard takes
+    what the sentence names, and lets pass what it prescribes."""
+    rule = "Do not run pytest -n in this repository, use pytest -p no:xdist"
+    name = guarded(project, rule, commands=["pytest*"], **LEARNED)
+    assert project.mem("guard", name[:8]).code == 0
+    assert tried(project, "pytest -n 4 tests").json["decision"] == "deny"
+    assert tried(project, "python -m pytest -n4").json["decision"] == "deny"
+    assert tried(project, "pytest -p no:xdist tests").json["decision"] is None
+    edited = ["src/termui.py"]
+    rule = "Never edit docs/ by hand"
+    name = guarded(project, rule, commands=[], paths=edited, **LEARNED)
+    (one,) = project.mem("guard", "--suggest", "--json").json["guards"]
+    assert (one["id"], one["paths"]) == (name, ["docs/**"])
+
+
+def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(
+    project: Project,
+) -> None:
+    """Where the sentence names nothing that it forbids."""
+    rule = "Nobody runs the tests in parallel here; use pytest -p no:xdist"
+    name = guarded(project, rule, commands=["pytest*"], **LEARNED)
+    assert project.mem("guard", name[:8]).code == 0
+    assert tried(project, "pytest -p no:xdist tests").json["decision"] is None
+    assert tried(project, "pytest -n 4").json["decision"] == "deny"
+
+
+def test_patterns_that_a_person_wrote_stay(project: Project) -> None:
+    """An entry that no session left binds by its own patterns."""
+    name = guarded(project, "Never edit docs/ by hand", commands=["cog *"], guard="")
+    assert project.mem("guard", name[:8]).code == 0
+    assert tried(project, "cog -r docs/a.md").json["decision"] == "deny"
+    assert "docs/**" not in (project.root / "MEMORY.md").read_text()
