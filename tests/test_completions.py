@@ -72,7 +72,7 @@ def test_bash_offers_values() -> None:
 def test_bash_offers_ids(project: Project) -> None:
     """Of entries, and after keep and drop of proposals; what a file writes as an id
     is a word like any other."""
-    odd = "$(touch)"
+    odd = "-touch"
     project.write(
         "MEMORY.md",
         project.entry("Herd", id="9f9f9f9f-x") + project.entry("Cart", id="aaaa0000-x"),

@@ -1,5 +1,4 @@
-"""Memory at two commits: what a branch adds to it and takes from it; and as it was at
-one."""
+"""Memory at two commits, what a branch adds and takes, and memory as of one commit."""
 
 import os
 import re

@@ -200,8 +200,8 @@ def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
     file = app.index.file(found.source)
     place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
     place += CHANGED if found.entry in changed else ""
-    hint = f"{HINT} ({place}): {cut_words(whole, LINE_TOKENS)}"
-    return _item(found.entry, title, escaped(for_prompt(hint)))
+    line = f"{HINT} ({place}): {cut_words(whole, LINE_TOKENS)}"
+    return _item(found.entry, title, escaped(for_prompt(line)))
 
 
 def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
