@@ -327,7 +327,7 @@ def test_words_go_before_what_was_at_hand(project: Project) -> None:
     edited = ["src/termui.py"]
     rule = "Never edit docs/ by hand"
     name = guarded(project, rule, commands=[], paths=edited, **LEARNED)
-    (one,) = project.mem("guard", "--suggest", "--json").json["guards"]
+    (one,) = project.mem("guard", "--suggest", "--json").json["suggestions"]
     assert (one["id"], one["paths"]) == (name, ["docs/**"])
 
 
