@@ -16,11 +16,6 @@ CALLS = {
 # Module -> the calls it makes itself, and why they do not go through a door. This list
 # only shrinks.
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
-    "storage/state": (
-        {"open"},
-        "log and state file, in the user's state folder, without links",
-    ),
-    "index/database": ({"open"}, "makes the database file"),
     "text/matching": ({"read_text"}, "the data files of the package"),
     "project/git": (
         {"open", "write_bytes"},

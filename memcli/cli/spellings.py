@@ -74,7 +74,9 @@ def rewritten(line: Sequence[str], option: str, form: str) -> list[str]:
     if "{}" in form and not value and after:
         value = after.pop(0)
     words = [word.replace("{}", value) for word in form.split()]
-    if words[0] == "mem":
+    if option in _FILTERED and "--level" in line:
+        words = []  # the levels are chosen
+    if words[:1] == ["mem"]:
         _, command, *words = words
         before = [command, *before[1:]]
     # To refuse is what a guard does by itself.

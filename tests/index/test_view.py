@@ -66,7 +66,9 @@ ALWAYS = {"home", "root"}
         ("", ["--task", "s1"], {*ALWAYS, "s1"}),
         ("", ["--level", "dispatch", "--job", "j2"], {"u1", "u-t1"}),
         ("", ["--level", "session"], {"j1", "j2"}),
-        ("", ["--level", "project", "--level", "global"], {"root"}),
+        ("", ["--level", "project", "--level", "global"], ALWAYS),
+        ("", ["--level", "project", "--no-global"], {"root"}),
+        ("", ["--no-global", "--job", "j2"], {"root", "j2", "u1", "u-t1"}),
     ],
 )
 def test_what_is_in_view(

@@ -52,8 +52,8 @@ def rooms_of(app: App, task: str) -> list[str]:
 
 @pytest.mark.usefixtures("vectors")
 def test_a_question_goes_down_and_comes_back(project: Project) -> None:
-    """The bounds only fall: stays in a room, rooms, and steps up to a room of a higher
-    row."""
+    """Stays in a room, rooms, and steps up to a room of a higher row. The bounds only
+    fall; two stays and a step came when places are found by listing two folders."""
     for at in range(8):
         text = project.entry(f"Chain {at}", f"Oil chain {at} every month.")
         path = project.write(f".claude/memory/{at}.md", text)
@@ -76,4 +76,4 @@ def test_a_question_goes_down_and_comes_back(project: Project) -> None:
     assert "recall" in rooms and "index" in rooms and "history" in rooms
     assert len(rooms) <= 85
     assert len(set(rooms)) <= 9
-    assert climbs <= 40
+    assert climbs <= 41
