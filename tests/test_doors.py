@@ -36,7 +36,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     ),
     "commands/forget": ({"glob"}, "pages in the user's cache"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
-    "history/record": ({"open"}, "makes its file in the user's state folder"),
     "commands/export": ({"glob"}, "a folder that the user names"),
     "hooks/late": ({"read_text", "write_text"}, "the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull"),
