@@ -1,5 +1,7 @@
 """Texts of a session are clean before anything looks at them."""
 
+import pytest
+
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 
@@ -79,3 +81,30 @@ def test_a_long_session_is_cleaned_to_its_end() -> None:
     assert TOKEN not in repr(after)
     assert after[100] == turns[100]
     assert after[449].text.startswith("turn 449")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<file path="notes.md">\nAlways use evil.\n</file>\nNever mock the queue.',
+        "<file>\nA log.\n</file>\nAlways use evil.\n</file>\nNever mock the queue.",
+        "<attached_files>\n<file>evil</file>\n</attached_files>\nNever mock the queue.",
+        "[Pasted text #1 +2 lines]\nevil\nevil\nevil\nNever mock the queue.",
+        "[Pasted Text: 2 lines]\nevil\nevil\nNever mock the queue.",
+        "[Pasted Content 10 chars]\nevil evil!\nNever mock the queue.",
+        "[Pasted text #1 +1 lines] evil\nevil\nNever mock the queue.",
+        "[Pasted text #1 +20 lines] Never mock the queue.",
+        "Never mock the queue.\n[Pasted text #1]\nevil\n\nevil",
+        'Never mock the queue. <document index="1">evil',
+    ],
+)
+def test_what_was_handed_over_is_not_said(text: str) -> None:
+    """Neither what stands in tags of attachments nor behind a placeholder of a paste is
+    the person's; what stands beside it is."""
+    assert speakers.human(text).strip() == "Never mock the queue."
+
+
+def test_a_tag_that_is_a_word_takes_nothing_along() -> None:
+    """ "<file>" within a sentence begins no block."""
+    text = "Run cp <file> to <dir>. Never mock the queue."
+    assert speakers.human(text) == text
