@@ -30,6 +30,10 @@ def guard_values(
             raise UsageError(what, hint)
         replaced = [key for key in KEYS if key in entry.extra and key not in values]
         values |= dict.fromkeys(replaced) | suggested_values(made, values)
+    if entry.extra.get("session_id") and not (
+        values.get("unless") or entry.extra.get("unless")
+    ):
+        values["unless"] = []  # by this the patterns are known as chosen, see below
     checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
     for pattern, reason in checked.faults:
         raise UsageError(f"{pattern}: {reason}", "mem guard --help")
@@ -40,9 +44,11 @@ def patterns_of(
     title: str, body: str, values: Mapping[str, object], past: Sequence[str] = ()
 ) -> Suggestion:
     """The patterns of an entry: those that stand in it, where a session left them its
-    words before them, without any what the words suggest."""
+    words before them, without any what the words suggest. An entry whose guard was
+    ever on has the key `unless`: its patterns were chosen."""
     written = Suggestion(**{key: _texts(values.get(key)) for key in KEYS})
-    is_learned = bool(values.get("session_id")) and not written.unless
+    was_chosen = "unless" in values or bool(values.get("guard"))
+    is_learned = bool(values.get("session_id")) and not was_chosen
     if is_learned or not (written.commands or written.paths):
         return for_entry(title, body, written, past)
     return written

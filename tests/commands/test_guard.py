@@ -348,3 +348,18 @@ def test_patterns_that_a_person_wrote_stay(project: Project) -> None:
     assert project.mem("guard", name[:8]).code == 0
     assert tried(project, "cog -r docs/a.md").json["decision"] == "deny"
     assert "docs/**" not in (project.root / "MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize("lifted", [["--off"], []])
+def test_a_chosen_pattern_of_a_learned_entry_survives_off_and_on(
+    project: Project, lifted: list[str]
+) -> None:
+    """Also where the mode alone is changed: what a person chose goes before the words."""
+    rule = "Never edit docs/ by hand"
+    name = guarded(project, rule, commands=[], paths=["src/termui.py"], **LEARNED)
+    assert project.mem("guard", name[:8], "--command", "make docs*").code == 0
+    if lifted:
+        assert project.mem("guard", name[:8], *lifted).code == 0
+        assert tried(project, "make docs").json["decision"] is None
+    assert project.mem("guard", name[:8], "--ask").code == 0
+    assert tried(project, "make docs").json["decision"] == "ask"
