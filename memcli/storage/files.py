@@ -302,13 +302,31 @@ def written_at(path: Path, base: Path) -> Path:
 
 
 def state_dir() -> Path:
-    """The user's state folder; a private one in the cache when others own it or may
-    write to it."""
+    """The user's state folder; a private one in the cache when others own it, may
+    write to it, or own a link that leads there."""
     usual = folder_of("state")
+    if leads_through_others(usual):
+        return cache_dir() / "state"
     with suppress(OSError):  # it is still to be made
         if not is_mine(os.stat(usual), alone=True):
             return cache_dir() / "state"
     return usual
+
+
+def leads_through_others(path: Path, most: int = 40) -> bool:
+    """Whether a part of a path is a link that another user may turn elsewhere, or leads
+    to one."""
+    for part in (path, *path.parents):
+        with suppress(OSError):  # it is still to be made
+            found = os.lstat(part)
+            if not stat.S_ISLNK(found.st_mode):
+                continue
+            is_roots = found.st_uid == 0
+            if not most or not (is_roots or is_mine(found)):
+                return True
+            if leads_through_others(part.parent / os.readlink(part), most - 1):
+                return True
+    return False
 
 
 def cache_dir() -> Path:

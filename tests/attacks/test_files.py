@@ -1,6 +1,7 @@
 """Rules 1 and 2 of docs/security.md: reading and writing go through one door."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,34 @@ def test_a_state_folder_that_others_may_write_is_not_used(
     assert done.code == 0, done.err
     assert "can be written by others" in done.err
     assert list(shared.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a link to another user")
+@pytest.mark.parametrize("part", ["mem", "share", "own"])
+def test_a_state_folder_behind_the_link_of_another_user_is_not_used(
+    project: Project, world: Path, part: str
+) -> None:
+    """Whoever owns the link can turn it elsewhere: the folder itself, one above it, and
+    one that a link of the person's own leads to."""
+    (world / "kept/mem").mkdir(parents=True, mode=0o700)
+    share = world / "share"
+    if part == "mem":
+        share.mkdir()
+        link = share / "mem"
+        link.symlink_to(world / "kept/mem")
+    else:
+        link = share
+        link.symlink_to(world / "kept")
+    if part == "own":
+        (world / "mine").symlink_to(link)
+        share = world / "mine"
+    env = {"XDG_STATE_HOME": str(share)}
+    assert project.mem("add", "Some words to keep", env=env).err == ""
+    assert list((world / "kept/mem").iterdir())
+    shutil.rmtree(world / "kept/mem")
+    (world / "kept/mem").mkdir(mode=0o700)
+    os.lchown(link, 4321, 4321)
+    done = project.mem("add", "Other words to keep", env=env)
+    assert done.code == 0
+    assert "can be written by others" in done.err
+    assert list((world / "kept/mem").iterdir()) == []
