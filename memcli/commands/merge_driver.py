@@ -3,17 +3,21 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from memcli.app import App, Options
+from memcli.compaction.arrivals import without_forgotten
 from memcli.compaction.merge import merge
-from memcli.errors import DataError
+from memcli.errors import DataError, MemError
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import parse
 from memcli.project import git, globs
 from memcli.project.context import Project
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import contradictions
+from memcli.similarity.taken_back import Digests
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 from memcli.text.matching import verbose
@@ -90,7 +94,22 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
             raise DataError(
                 f"has conflict markers ({name}:{line})", "resolve them first"
             )
-    return merge(*texts, path=name, merge_prose=partial(_as_git, size))
+    merge_prose = partial(_as_git, size)
+    text, conflicts = merge(*texts, path=name, merge_prose=merge_prose)
+    if gone := _forgotten():
+        whole = text
+        text = without_forgotten(whole, name, texts[1:], gone)
+        if text != whole:
+            said = f"mem: {name}: left out what was forgotten on this machine"
+            print(strip_controls(said), file=sys.stderr)
+    return text, conflicts
+
+
+def _forgotten() -> Digests:
+    """What was forgotten on this machine; nothing where that cannot be told."""
+    with suppress(OSError, MemError), App(Options(), os.environ, Path.cwd()) as app:
+        return app.forgotten()
+    return ()
 
 
 def _opposed(text: str, sides: Sequence[str]) -> list[str]:

@@ -1,4 +1,5 @@
-"""What a merge brings: nothing of it says what was taken back on this side. Pure."""
+"""What a merge brings: nothing of it says what was taken back on this side, or was
+forgotten on this machine. Pure."""
 
 from collections.abc import Sequence
 
@@ -6,7 +7,7 @@ from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import parse
 from memcli.memory.tombstones import is_tombstone
 from memcli.memory.values import Entry
-from memcli.similarity.taken_back import TakenBackDoor
+from memcli.similarity.taken_back import Digests, TakenBackDoor
 
 Doors = dict[str, TakenBackDoor]
 """By the id of an entry that one side wrote anew, what the other side took back."""
@@ -51,4 +52,19 @@ def let_in(text: str, path: str, doors: Doors) -> str:
             because = f"taken back elsewhere: {refusal.reason}"
             values = {"status": "retired", "retired_because": because}
             changes.append(EntryChange(at=at, values=values))
+    return edited(memory, changes).text if changes else text
+
+
+def without_forgotten(text: str, path: str, sides: Sequence[str], gone: Digests) -> str:
+    """A file merged of two sides, without the entries that one of them alone has and
+    that were forgotten: what the other has changed comes back by no merge, and what
+    both have was written again."""
+    mine, other = ({entry.id for entry in parse(side, "").entries} for side in sides)
+    door = TakenBackDoor((), gone)
+    memory = parse(text, path)
+    changes = [
+        EntryChange(at=at, remove=True)
+        for at, entry in enumerate(memory.entries)
+        if entry.id in mine ^ other and door.of(entry.body, id=entry.id)
+    ]
     return edited(memory, changes).text if changes else text

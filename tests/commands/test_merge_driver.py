@@ -314,3 +314,39 @@ def test_it_starts_without_typer(tmp_path: Path) -> None:
     loaded = set(done.stdout.split())
     assert "memcli.compaction.merge" in loaded
     assert not loaded & {"typer", "rich", "numpy", "anthropic", "memcli.cli.program"}
+
+
+@pytest.mark.parametrize("merging", ["one", "two"])
+def test_what_was_forgotten_comes_back_by_no_merge(repo: Project, merging: str) -> None:
+    """One branch forgets an entry, the other has changed it: it stays forgotten, and
+    all else of both branches is there."""
+
+    def changed(text: str) -> str:
+        text = change(text, "b", body="Another word, and more.")
+        return text + entry("two", "What two has to say.")
+
+    def added(text: str) -> str:
+        return text + entry("one", "What one has to say.")
+
+    branches(repo, "MEMORY.md", added, changed)
+    repo.git("checkout", "-q", "one")
+    assert repo.mem("forget", "b").code == 0
+    repo.commit("forgotten")
+    repo.git("checkout", "-q", merging)
+    other = "two" if merging == "one" else "one"
+    repo.git("merge", "-q", "--no-edit", other)
+    found = [each.id for each in parse(text_of(repo, "MEMORY.md"), "").entries]
+    assert sorted(found) == ["a", "c", "d", "e", "f", "one", "two"]
+
+
+def test_a_change_of_what_the_other_side_removed_stays(repo: Project) -> None:
+    """Removed by hand is not forgotten: the changed entry is kept."""
+    branches(
+        repo,
+        "MEMORY.md",
+        lambda text: change(text, "b", remove=True),
+        lambda text: change(text, "b", body="Another word, and more."),
+    )
+    repo.git("checkout", "-q", "one")
+    repo.git("merge", "-q", "--no-edit", "two")
+    assert "Another word" in text_of(repo, "MEMORY.md")
