@@ -1,0 +1,127 @@
+"""What stands in a person's turn and was not typed by them: blocks of a harness, files
+that were attached, texts that were pasted. All work is linear."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from memcli.text.matching import regex, verbose
+
+_INDENT: Final = 80  # characters before a tag that begins a line
+
+_TAGS = r"""
+    recalled-memory | system[-_]reminder | local-command-[a-z]{3,10}
+  | command-(?: name | message | args | contents | stdout )
+  | bash-(?: input | stdout | stderr )
+  | [a-z-]{0,40}-hook | hook[-_][a-z]{1,20}
+  | user_shell_command | user_instructions | environment_context | environment_details
+  | instructions | permissions[ ]instructions | collaboration_mode | skill
+  | subagent_notification | turn_aborted | task-notification | ide_[a-z_]{1,40}
+  | new-diagnostics | persisted-output | session_context | additional_metadata
+  | user_settings_change | fork-boilerplate | available_skills
+"""
+"""What harnesses put among a person's words: reminders, echoes of commands, output of
+hooks."""
+
+
+_ATTACHED = r"""
+    (?: [a-z]{1,20} [-_:.] ){0,3}
+    (?: files? | documents? | attachments? | attached | past(?:e|ed) | clipboard
+      | selection | snippets? | excerpts? | web-?pages? )
+    (?: [-_:.] [a-z]{1,20} ){0,3}
+"""
+"""What clients and people put around a text that they hand over."""
+
+
+@verbose(ignore_case=True)
+def _tag() -> str:
+    """A tag of a harness, or around a text that was handed over."""
+    return rf"""
+        < (?P<closing> / )? (?P<name> (?P<harness> {_TAGS} ) | {_ATTACHED} )
+        (?P<facts> \s [^<>]{{0,300}} )? >
+    """
+
+
+@verbose(ignore_case=True)
+def _placeholder() -> str:
+    """What a client shows in place of a text that was pasted, and how long that is."""
+    return r"""
+        \[ Pasted \b
+        (?: [^\]\n]{0,40}? (?P<more> \+ )? (?P<count> \d{1,7} ) [ ] (?P<unit> lines? | char )
+        )? [^\]\n]{0,60} \]
+    """
+
+
+@verbose(ignore_case=True)
+def _stray() -> str:
+    """A closing tag that nothing opened."""
+    return rf"</ (?: {_TAGS} ) >"
+
+
+def without_blocks(text: str) -> str:
+    """`text` without what stands in tags of harnesses, or was handed over in tags; a
+    block that is not closed goes to the end."""
+    tags = [*_tag().finditer(text)]
+    ends = _ends_of(tags)
+    remaining = []
+    where = 0
+    for number, tag in enumerate(tags):
+        is_bare = number not in ends and _is_mention(tag)
+        if tag["closing"] or is_bare or tag.start() < where:
+            continue
+        remaining.append(text[where : tag.start()])
+        where = ends.get(number, len(text))
+    return _stray().sub(" ", "".join([*remaining, text[where:]]))
+
+
+def _ends_of(tags: Sequence[re.Match[str]]) -> dict[int, int]:
+    """Where the blocks end whose opening tags have these numbers: what is handed over
+    may hold closing tags, so that the last before the next block counts."""
+    ends: dict[int, int] = {}
+    opened: dict[str, int] = {}
+    for number, tag in enumerate(tags):
+        name = tag["name"].casefold()
+        before = opened.get(name)
+        if tag["closing"]:
+            if before is not None:
+                ends[before] = tag.end()
+        elif before is None or before in ends or _is_mention(tags[before]):
+            opened[name] = number
+    return ends
+
+
+def _is_mention(tag: re.Match[str]) -> bool:
+    """Whether a tag within a line may be a word of the person's: "cp <file> here"."""
+    before = tag.string[max(0, tag.start() - _INDENT) : tag.start()]
+    begins_line = not before.rpartition("\n")[2].strip()
+    return not (tag["harness"] or tag["facts"] or begins_line)
+
+
+def without_pastes(text: str) -> str:
+    """`text` without what was pasted behind placeholders. Text behind one in its line
+    is the person's where fewer lines follow than were pasted."""
+    line_ends = [found.start() for found in regex(r"\n|\Z").finditer(text)]
+    remaining = []
+    where = 0
+    for placeholder in _placeholder().finditer(text):
+        if placeholder.start() >= where:
+            remaining.append(text[where : placeholder.start()])
+            where = _end_of_paste(placeholder, line_ends)
+    return " ".join([*remaining, text[where:]])
+
+
+def _end_of_paste(placeholder: re.Match[str], line_ends: Sequence[int]) -> int:
+    """Where the text ends that a placeholder stands for."""
+    start = placeholder.end()
+    count = int(placeholder["count"] or 0)
+    if placeholder["unit"] == "char":
+        is_there = line_ends[-1] - start >= count
+        return start + count + 1 if is_there else start
+    line = bisect_left(line_ends, start)
+    below = len(line_ends) - 1 - line
+    if placeholder.string[start : line_ends[line]].strip(" \t:"):
+        # Without so many lines below, what was pasted is not there.
+        return line_ends[line + count] if 0 < count <= below else start
+    lines = count + bool(placeholder["more"]) if count else below
+    return line_ends[line + min(lines, below)]
