@@ -25,6 +25,7 @@ OVER = "over the most that one session may leave"
 ODD = "not as asked for"
 UNPLACED = "names no turn that was shown"
 UNQUOTED = "quotes what does not stand in its turn"
+UNRELATED = "quotes a turn that does not speak of it"
 REPLY_TOKENS = 4000
 
 
@@ -206,6 +207,7 @@ def _by_model(
     dropped = {
         UNPLACED: parsed.unplaced,
         UNQUOTED: parsed.unquoted,
+        UNRELATED: parsed.unrelated,
         ODD: len(parsed.odd),
         OVER: len(parsed.more),
     }

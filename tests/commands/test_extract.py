@@ -248,7 +248,7 @@ def test_what_is_about_the_person_stays_private(project: Project, folder: str) -
         observations=[
             item(
                 kind="preference",
-                title="Answers in German",
+                title="Messages in German",
                 text="Answer in German.",
                 person=True,
             ),
@@ -258,7 +258,9 @@ def test_what_is_about_the_person_stays_private(project: Project, folder: str) -
                 text="Write conventional commits.",
             ),
         ],
-        escalation=[item(kind="preference", title="Migrations", text="Ask first.")],
+        escalation=[
+            item(kind="preference", title="Commit of a migration", text="Ask first.")
+        ],
     )
     project.mem("extract", saved(project, talk(project, cwd=inner)), env=env, cwd=inner)
     (proxy,) = entries(project, f"{inner}/proxy.md")
@@ -295,7 +297,8 @@ def test_scopes_that_write_to_the_project(project: Project) -> None:
     """Each has its type and the importance of what a model worded, reads its file, and
     without it is skipped."""
     replies = {
-        name: [item(title=name, text=f"About {name} alone.")] for name in PROJECT_SCOPES
+        name: [item(title=f"{name} of commits", text=f"About {name} alone.")]
+        for name in PROJECT_SCOPES
     }
     env = script(project, **replies)
     skipped = learn(project, "s-1", "--dry-run", "--json", env=env).json["sessions"][0][
@@ -312,7 +315,8 @@ def test_scopes_that_write_to_the_project(project: Project) -> None:
         assert content in shown
         assert f"- {scope}: " in shown
         entry = found[scope]
-        assert (entry.title, entry.type, entry.importance) == (scope, type, 0.7)
+        assert (entry.type, entry.importance) == (type, 0.7)
+        assert entry.title == f"{scope} of commits"
         passing = scope in ("intent-alignment", "prospective", "in-flight")
         assert entry.domain == ("task" if passing else "team")
 
@@ -340,13 +344,13 @@ def test_norms_and_patterns_by_level(
             scope: [
                 item(
                     1,
-                    "Stories first",
+                    "Stories of the page first",
                     "Write the story, then the test.",
                     kind="workflow",
                 ),
                 item(
                     1,
-                    "Two reviewers",
+                    "Two reviewers of a page",
                     "Every change has two reviewers.",
                     kind="policy",
                     norm=True,
@@ -359,7 +363,7 @@ def test_norms_and_patterns_by_level(
     project.mem("extract", path, env=env)
     entry = entries(project, f"{folder}MEMORY.md")[-1]
     assert (entry.title, entry.type, entry.importance) == (
-        "Stories first",
+        "Stories of the page first",
         "procedural",
         0.7,
     )
@@ -375,8 +379,8 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project: Project) 
     place."""
     env = script(
         project,
-        project=[item(title="A convention", norm=True, text="Names are plural.")],
-        session=[item(title="A job's pattern")],
+        project=[item(title="Names in commits", norm=True, text="Names are plural.")],
+        session=[item(title="A pattern of commits")],
     )
     got = learn(project, "s-1", "--json", env=env).json
     skipped = {s["scope"]: s["why"] for s in got["sessions"][0]["skipped"]}
@@ -386,7 +390,7 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project: Project) 
     ).read_text() == "- [2026-11-20] Names are plural.\n"
     in_job(project)
     learn(project, "s-2", "--job", "shop", "--task", "web", env=env)
-    assert entries(project, f"{JOB}/MEMORY.md")[-1].title == "A job's pattern"
+    assert entries(project, f"{JOB}/MEMORY.md")[-1].title == "A pattern of commits"
 
 
 def test_global_is_off_judged_and_nameless(project: Project) -> None:
@@ -453,7 +457,7 @@ def test_a_model_is_not_asked_again_about_what_left_entries(
 ) -> None:
     """Without the state file the entries tell that it was read; --again asks all the
     same."""
-    env = script(project, project=[item(turn=2, title="A pattern")])
+    env = script(project, project=[item(turn=2, title="A pattern of queries")])
     learn(project, env=env)
     (project.root / "tasks" / "episodes.md").unlink()
     (world / "state" / "mem" / "state.db").unlink()
@@ -481,14 +485,15 @@ def test_what_a_model_may_not_say_is_dropped_and_counted(project: Project) -> No
         item(quote=""),
     ]
     env = script(
-        project, corrective=[*found, item(title="Good", kind="pitfall", **globs)]
+        project,
+        corrective=[*found, item(title="Good commits", kind="pitfall", **globs)],
     )
     got = learn(project, env=env)
     assert "reads like a command" in got.out
     assert "3: names no turn that was shown" in got.out
     assert "3: quotes what does not stand in its turn" in got.out
     (entry,) = entries(project)
-    assert entry.title == "Good"
+    assert entry.title == "Good commits"
     assert (entry.extra["paths"], entry.extra["commands"]) == (
         ["src/**/*.py"],
         ["git push*"],
@@ -505,8 +510,10 @@ def test_advice_from_outside_is_declarative(project: Project) -> None:
     env = script(
         project,
         project=[
-            item(10, "Deployments", page, quote="I read the page.", **claimed),
-            item(5, "Told so", "Use it.", **claimed, outside=True),
+            item(
+                10, "Deployments of the page", page, quote="I read the page.", **claimed
+            ),
+            item(5, "Told of commits", "Use it.", **claimed, outside=True),
         ],
     )
     project.mem("extract", saved(project, given), env=env)

@@ -66,7 +66,8 @@ def test_one_call_holds_a_digest_and_leaves_five_lessons(
     texts = ("squash merges", "blue buttons", "slow queries", "old browsers")
     texts += ("signed tags", "paid fonts", "cold caches")
     lessons = [
-        {**LESSON, "title": f"On {text}", "text": f"We need {text}."} for text in texts
+        {**LESSON, "title": f"Commit {text}", "text": f"We need {text}."}
+        for text in texts
     ]
     unquoted = {**LESSON, "quote": "I prefer long commit messages"}
     answers(api, observations=[unquoted, *lessons])
@@ -78,7 +79,7 @@ def test_one_call_holds_a_digest_and_leaves_five_lessons(
     assert "too long for one call" in sent
     assert "too long for one call" in got.out + got.err
     assert [entry.title for entry in entries(project)] == [
-        f"On {text}" for text in texts[:5]
+        f"Commit {text}" for text in texts[:5]
     ]
     assert "1: quotes what does not stand in its turn" in got.out
     assert "2: over the most that one session may leave" in got.out
@@ -118,7 +119,12 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     message or file."""
     planted = credentials()
     path = leaky(project, planted)
-    answers(api, observations=[{**LESSON, "turn": 1, "quote": "Fix the build."}])
+    answers(
+        api,
+        observations=[
+            {**LESSON, "title": "Build first", "turn": 1, "quote": "Fix the build."}
+        ],
+    )
     got = project.mem("extract", path, *LLM)
     assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err
     assert project.mem("extract", path, *LLM, "--json").code == 0
