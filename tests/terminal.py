@@ -10,6 +10,9 @@ import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+_BAR = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h\r\x1b\[1A\x1b\[2K", re.DOTALL)
+"""A bar, from where the cursor is hidden to where it is shown and the line is gone."""
+
 
 def read_terminal(
     command: Sequence[str],
@@ -18,12 +21,13 @@ def read_terminal(
     env: Mapping[str, str],
     width: int = 0,
     talk: bool = True,
+    bars: bool = False,
 ) -> str:
     """What a program prints on a terminal; without `talk`, what it says on stderr is
     left out.
 
-    A line of progress, which a slow machine draws, is left out as it is on the
-    terminal.
+    A bar of progress, which a slow machine draws, is left out as it is on the terminal,
+    unless `bars` are asked for.
 
     With `width` the terminal has so many columns, and COLUMNS says nothing else."""
     main, side = pty.openpty()
@@ -47,4 +51,4 @@ def read_terminal(
             pass
     os.close(main)
     text = b"".join(parts).decode().replace("\r\n", "\n")
-    return re.sub(r"\r[^\r\n]*(?=\r)|\r", "", text)
+    return text if bars else _BAR.sub("", text)

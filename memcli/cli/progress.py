@@ -1,5 +1,4 @@
-"""How far long work is: on a terminal as it goes, from its first second; elsewhere at
-its end."""
+"""How far long work is: on a terminal as it goes, elsewhere at its end."""
 
 import sys
 import threading
@@ -10,18 +9,20 @@ from memcli.views.text import columns, say
 SHOWN_AFTER = 0.5
 EVERY = 0.2
 WORTH_A_WORD = 10.0
-"""Seconds: before the line is drawn, between two drawings, and of work that is told in
+"""Seconds: before the bar is drawn, between two drawings, and of work that is told in
 a pipe."""
 
 
 class Progress:
-    """A line on stderr, drawn by a thread: what is done and for how long; gone at the
-    end."""
+    """A bar on stderr, drawn by a thread: what is done, of how much, and for how long;
+    gone at the end. Where the total is not known, the bar only moves."""
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name = name
         self._quiet = quiet
         self._what = ""
+        self._done = 0
+        self._total = 0
         self._begun = 0.0
         self._ended = threading.Event()
         self._drawer: threading.Thread | None = None
@@ -44,23 +45,43 @@ class Progress:
             say(f"mem: {self._name} took {took:.0f} s", quiet=self._quiet)
 
     def count(self, what: str, done: int, total: int = 0) -> None:
-        """Say how much of something is done."""
-        self._what = f" {what} {done:,}"
-        if total:
-            self._what += f"/{total:,}"
+        """Say how much of something is done; without a total, how much of it there is
+        is not known."""
+        self._what = what
+        self._done = done
+        self._total = total
+
+    def _counted(self) -> str:
+        if not self._what:
+            return ""
+        total = f"/{self._total:,}" if self._total else ""
+        return f"{self._what} {self._done:,}{total}"
 
     def _draw(self) -> None:
-        wait = SHOWN_AFTER
-        width = 0
-        while not self._ended.wait(wait):
-            wait = EVERY
-            took = time.monotonic() - self._begun
-            line = f"mem {self._name}:{self._what} {took:.0f} s"
-            width = max(width, len(line))
-            _print(f"\r{line:<{width}}")
-        if width:
-            _print(f"\r{'':<{width}}\r")
+        if self._ended.wait(SHOWN_AFTER):
+            return  # short work needs no bar, and none of what draws it
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
 
-
-def _print(text: str) -> None:
-    print(text, end="", file=sys.stderr, flush=True)
+        bar = Bar(
+            TextColumn("mem {task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[counted]} {task.fields[seconds]} s"),
+            console=Console(stderr=True),
+            transient=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        with bar:
+            task = bar.add_task(self._name, total=None, counted="", seconds=0)
+            while not self._ended.wait(EVERY):
+                bar.update(
+                    task,
+                    total=self._total or None,
+                    completed=self._done,
+                    counted=self._counted(),
+                    seconds=int(time.monotonic() - self._begun),
+                    refresh=True,
+                )

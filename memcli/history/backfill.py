@@ -256,9 +256,7 @@ def backfill(
             count += added
             sessions[file.format] += bool(added)
     most = config.history_commits
-    new, why = add_commits(
-        record, root, most, progress=lambda n: progress("commits", n, most)
-    )
+    new, why = add_commits(record, root, most, progress=progress)
     if why:
         problems.append(("commits", why))
     if count or new:
@@ -323,59 +321,86 @@ def add_commits(
     most: int,
     *,
     only_few: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = lambda what, done, of: None,
 ) -> tuple[int, str]:
     """Add the new commits of a root's repository; how many, and what could not be done.
     With `only_few`, none when there are more than `FEW`. It goes on where it was broken
     off."""
-    top = git.work_tree(root)
-    head = git.head_of(top) if top is not None else ""
-    if top is None or not head:
+    missing = _missing_commits(record, root)
+    if missing is None:
         return 0, ""
-    shallow = (git.common_dir(top) or top).joinpath("shallow").is_file()
-    deepened = record.note("shallow") and not shallow  # what was missing has come
-    known = "" if deepened else record.note("head")
-    if head == known:
-        return 0, ""
-    rewritten = bool(known) and not _is_ancestor(top, known, head)
-    span = f"{known}..{head}" if known and not rewritten else head
-    if only_few and (rewritten or _many(top, span)):
+    total = _how_many(missing, FEW + 1 if only_few else most)
+    if only_few and (missing.rewritten or total > FEW):
         return 0, "more commits than a recall adds: mem index --history"
     count = 0
     done = 0
-    for commits in _batches(top, span, most):
+    for commits in _batches(missing, most):
         if commits is None:
             return count, "git log failed"
         with transaction(record.db):
             count += record.add(_told(reversed(commits)))
         done += len(commits)
-        progress(done)
-    if rewritten:
-        reachable = _git(top, "rev-list", f"--max-count={most}", head) or ""
+        progress("commits", done, total)
+    if missing.rewritten:
+        limit = f"--max-count={most}"
+        reachable = _git(missing.top, "rev-list", limit, missing.head) or ""
         record.reachable(reachable.split())
-    record.keep("head", head)
-    record.keep("shallow", "yes" if shallow else "")
-    return count, _SHALLOW if shallow else ""
+    record.keep("head", missing.head)
+    record.keep("shallow", "yes" if missing.shallow else "")
+    return count, _SHALLOW if missing.shallow else ""
+
+
+class _Missing(NamedTuple):
+    """The commits that a record does not have: those of `span` in the work tree `top`,
+    whose newest is `head`; `rewritten` where what the record has is no ancestor of it."""
+
+    top: Path
+    head: str
+    span: str
+    rewritten: bool
+    shallow: bool
+
+
+def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
+    """What the record of a root's repository has not read; None where that is nothing,
+    or where there is no commit."""
+    top = git.work_tree(root)
+    head = git.head_of(top) if top is not None else ""
+    if top is None or not head:
+        return None
+    shallow = (git.common_dir(top) or top).joinpath("shallow").is_file()
+    deepened = record.note("shallow") and not shallow  # what was missing has come
+    known = "" if deepened else record.note("head")
+    if head == known:
+        return None
+    goes_on = bool(known) and _is_ancestor(top, known, head)
+    return _Missing(
+        top=top,
+        head=head,
+        span=f"{known}..{head}" if goes_on else head,
+        rewritten=bool(known) and not goes_on,
+        shallow=shallow,
+    )
 
 
 def _is_ancestor(top: Path, known: str, head: str) -> bool:
     return _git(top, "merge-base", "--is-ancestor", known, head) is not None
 
 
-def _many(top: Path, span: str) -> bool:
-    """Whether a span has more commits than `FEW`, or git does not say."""
-    few = "rev-list", "--count", f"--max-count={FEW + 1}", span
-    return int(_git(top, *few) or FEW + 1) > FEW
+def _how_many(missing: _Missing, most: int) -> int:
+    """How many commits are missing, `most` at most; `most` where git does not say."""
+    limit = f"--max-count={most}"
+    return int(_git(missing.top, "rev-list", "--count", limit, missing.span) or most)
 
 
-def _batches(top: Path, span: str, most: int) -> Iterator[list[git.Logged] | None]:
-    """Up to `most` commits of a span, newest first, `BATCH` at a time; None where git
+def _batches(missing: _Missing, most: int) -> Iterator[list[git.Logged] | None]:
+    """Up to `most` missing commits, newest first, `BATCH` at a time; None where git
     gives up."""
+    arguments = ("log", *git.log_format(*_FIELDS), "--no-renames")
     for start in range(0, most, BATCH):
         size = min(BATCH, most - start)
-        bounds = f"--max-count={size}", f"--skip={start}"
-        words = "log", *git.log_format(*_FIELDS), "--no-renames", *bounds, span
-        out = _git(top, *words)
+        bounds = (f"--max-count={size}", f"--skip={start}", missing.span)
+        out = _git(missing.top, *arguments, *bounds)
         if out is None:
             yield None
             return
