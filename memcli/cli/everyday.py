@@ -24,13 +24,13 @@ from memcli.cli.options import (
     wrote,
 )
 from memcli.cli.pager import put_paged
-from memcli.cli.progress import Progress
 from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
 from memcli.index.view import Filters
 from memcli.project import keys
 from memcli.views import everyday as view
 from memcli.views import json, text
+from memcli.views.progress import Progress
 from memcli.views.text import count_problems, put, say
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from memcli.views.text import (
 )
 
 if TYPE_CHECKING:
-    from memcli.cli.progress import Progress
     from memcli.commands.index import IndexReport
+    from memcli.views.progress import Progress
 
 
 class Output(NamedTuple):
@@ -57,7 +57,7 @@ def _progress(options: Options) -> AbstractContextManager[object]:
     """Progress on a terminal: the first recall indexes a repository's files."""
     if options.quiet or not columns(sys.stderr):
         return nullcontext()
-    from memcli.cli.progress import Progress
+    from memcli.views.progress import Progress
 
     return Progress("recall")
 
@@ -117,7 +117,7 @@ def run_index(arguments: Sequence[str]) -> int | None:
     needs Typer."""
     if not set(arguments) <= {"-q", "--quiet"}:
         return None
-    from memcli.cli.progress import Progress
+    from memcli.views.progress import Progress
 
     def work() -> int:
         with opened(Options(quiet=bool(arguments))) as mem:

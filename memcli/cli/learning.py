@@ -17,10 +17,10 @@ from memcli.cli.options import (
     show,
     wrote,
 )
-from memcli.cli.progress import Progress
 from memcli.errors import ProviderError, RefusedError, UsageError, one_of
 from memcli.project.context import need_root, write_blocker
 from memcli.views import learning as view
+from memcli.views.progress import Progress
 from memcli.views.text import name_problems, put, say
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ import typer
 from memcli.app import App, Options, P, opened
 from memcli.cli import boundary
 from memcli.cli.pager import put_paged
-from memcli.cli.progress import Progress
 from memcli.errors import UsageError, one_of
 from memcli.index.view import Filters
 from memcli.project import keys
 from memcli.views import json, text
+from memcli.views.progress import Progress
 from memcli.views.text import put, say
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from memcli.app import App
 from memcli.cli import fast
 from memcli.cli.options import argument, command, flag, option, say_changes, show
-from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
 from memcli.views import json
 from memcli.views import setup as view
+from memcli.views.progress import Progress
 from memcli.views.text import in_one_line, put, say
 
 if TYPE_CHECKING:

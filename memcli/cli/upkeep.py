@@ -20,11 +20,11 @@ from memcli.cli.options import (
     show,
     wrote,
 )
-from memcli.cli.progress import Progress
 from memcli.errors import DataError, UsageError
 from memcli.index.view import Filters
 from memcli.views import entries
 from memcli.views import upkeep as view
+from memcli.views.progress import Progress
 from memcli.views.text import (
     count_problems,
     name_problems,

@@ -10,7 +10,7 @@ from tests.terminal import read_terminal
 
 WORK = """
 import sys, time
-from memcli.cli import progress
+from memcli.views import progress
 
 with progress.Progress("index") as bar:
     bar.count("commits", 1500, 3000)
