@@ -63,8 +63,8 @@ def why(app: App, place: str) -> WhyReport:
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
         raise UsageError(f"{name}: there is no such file", "name it from where you are")
-    lines = _lines(root, path) if line else []
-    if lines and line > len(lines):
+    lines = _lines(root, path) if found else []
+    if lines and not 1 <= line <= len(lines):
         what = f"{name}:{line}: the file has {count(len(lines), 'line')}"
         raise UsageError(what, f"mem why {name} asks about the whole file")
     within = _names_around(lines[:line])

@@ -151,3 +151,4 @@ def test_why_a_file_is_as_it_is(project: Project) -> None:
     assert project.mem("why", "no/such.py").code == 2
     beyond = project.mem("why", "src/cart.py:99999")
     assert beyond.code == 2 and "the file has 3 lines" in beyond.err
+    assert project.mem("why", "src/cart.py:0").code == 2
