@@ -154,6 +154,9 @@ SHORTER = 1e-6  # what a token takes
 
 _ROW = r"[ \t]*\|"
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]"
+# blank lines, and what is nested below an item
+_BELOW_ITEM = r"(?:[ \t]*\n)*(?:[ \t]{2}|\t|\Z)"
+_NOTHING = r"(?!)"
 _BREAK = r"\n(?=[ \t]*\n|[ \t]*(?:[-*+•]|\d{1,3}[.)]|\|)[ \t]|[ \t]{0,3}#{1,6}[ \t])"
 
 
@@ -292,22 +295,30 @@ def _run(
 def _heads(parts: Sequence[str], at: int) -> list[int]:
     """What says what a part is about: the first two rows of its table, or the line
     that leads to its list."""
-    if regex(_ROW).match(parts[at]):
-        first = _first_alike(parts, at, _ROW)
-        return list(range(first, min(first + 2, at)))
-    if regex(_ITEM).match(parts[at]):
-        first = _first_alike(parts, at, _ITEM)
-        above = range(first - 1, -1, -1)
-        lead = next((head for head in above if parts[head].strip()), first)
-        return list(range(lead, first))
-    return []
+    at = next((place for place in range(at, len(parts)) if parts[place].strip()), at)
+    row = _first_alike(parts, at, _ROW, _NOTHING)
+    if row is not None:
+        return list(range(row, min(row + 2, at)))
+    item = _first_alike(parts, at, _ITEM, _BELOW_ITEM)
+    if item is None:
+        return []
+    above = range(item - 1, -1, -1)
+    lead = next((head for head in above if parts[head].strip()), item)
+    return list(range(lead, item))
 
 
-def _first_alike(parts: Sequence[str], at: int, kind: str) -> int:
-    """Where the run of parts of one kind begins in which a part stands."""
-    while at and regex(kind).match(parts[at - 1]):
-        at -= 1
-    return at
+def _first_alike(parts: Sequence[str], at: int, kind: str, between: str) -> int | None:
+    """Where the table or list begins in which a part stands, None where it stands in
+    none; what is `between` its rows or items does not end it."""
+    first = None
+    for place in range(at, -1, -1):
+        if place and not parts[place - 1].endswith("\n"):
+            continue  # a later sentence of its line
+        if regex(kind).match(parts[place]):
+            first = place
+        elif not regex(between).match(parts[place]):
+            break
+    return first
 
 
 def _filled(sizes: Sequence[int], start: int, end: int, room: int) -> tuple[int, int]:

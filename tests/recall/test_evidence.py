@@ -111,6 +111,38 @@ def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead() -> None:
     assert "alpha12" in found
 
 
+@pytest.mark.parametrize(
+    "between", ["\n", "  and what it rests on.\n", "\n  Because.\n\n"]
+)
+def test_an_item_keeps_the_lead_of_a_loose_list(between: str) -> None:
+    """Blank lines, and paragraphs of an item, do not end its list."""
+    items = "".join(
+        f"- step {n}: alpha{n} {'and so on ' * 5}\n{between}" for n in range(30)
+    )
+    found, _ = best(f"Before each release:\n\n{items}", terms({"alpha12": 1.0}), 70)
+    assert found.startswith("Before each release:\n\n")
+    assert "alpha12" in found and "alpha3 " not in found
+
+
+def test_a_sentence_within_an_item_or_a_row_has_the_same_head() -> None:
+    """Items and rows that are longer than the room are shown by their sentences."""
+    filler = "This is so for a reason. " * 12
+    items = "".join(f"- {filler}Then alpha{n} runs. {filler}\n" for n in range(5))
+    found, _ = best(f"Before each release:\n\n{items}", terms({"alpha3": 1.0}), 60)
+    assert found.startswith("Before each release:") and "alpha3" in found
+    rows = "".join(f"| {filler}Then alpha{n} runs. {filler}|\n" for n in range(5))
+    table = f"Ports:\n\n| why |\n| --- |\n{rows}"
+    found, _ = best(table, terms({"alpha3": 1.0}), 60)
+    assert found.startswith("| why |\n| --- |") and "alpha3" in found
+
+
+def test_what_stands_below_a_list_is_none_of_its_items() -> None:
+    """A paragraph after a list is shown without the list's lead."""
+    text = f"Never do:\n\n- one {'x ' * 60}\n- two {'x ' * 60}\n\nUse alpha here.\n"
+    found, _ = best(text, terms({"alpha": 1.0}), 40)
+    assert "Use alpha here." in found and "Never do" not in found
+
+
 def test_text_without_blanks_is_found_by_its_pairs() -> None:
     """A sentence of a Chinese text that has the pairs of the question."""
     text = "\n\n".join(
