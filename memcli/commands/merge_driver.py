@@ -17,7 +17,6 @@ from memcli.project import git, globs
 from memcli.project.context import Project
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import contradictions
-from memcli.similarity.taken_back import Digests
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 from memcli.text.matching import verbose
@@ -95,21 +94,21 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
                 f"has conflict markers ({name}:{line})", "resolve them first"
             )
     merge_prose = partial(_as_git, size)
-    text, conflicts = merge(*texts, path=name, merge_prose=merge_prose)
-    if gone := _forgotten():
-        whole = text
-        text = without_forgotten(whole, name, texts[1:], gone)
-        if text != whole:
+    merged, conflicts = merge(*texts, path=name, merge_prose=merge_prose)
+    return _without_forgotten(merged, name, texts[1:]), conflicts
+
+
+def _without_forgotten(merged: str, name: str, sides: Sequence[str]) -> str:
+    """The merged text without what was forgotten on this machine and one side alone
+    has; a line says so. All of it where what was forgotten cannot be told."""
+    with suppress(OSError, MemError), App(Options(), os.environ, Path.cwd()) as app:
+        text = without_forgotten(merged, name, sides, app.forgotten())
+        if text != merged:
             said = f"mem: {name}: left out what was forgotten on this machine"
             print(strip_controls(said), file=sys.stderr)
-    return text, conflicts
-
-
-def _forgotten() -> Digests:
-    """What was forgotten on this machine; nothing where that cannot be told."""
-    with suppress(OSError, MemError), App(Options(), os.environ, Path.cwd()) as app:
-        return app.forgotten()
-    return ()
+            print("hint: mem add --again writes it all the same", file=sys.stderr)
+        return text
+    return merged
 
 
 def _opposed(text: str, sides: Sequence[str]) -> list[str]:

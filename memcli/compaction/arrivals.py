@@ -59,6 +59,8 @@ def without_forgotten(text: str, path: str, sides: Sequence[str], gone: Digests)
     """A file merged of two sides, without the entries that one of them alone has and
     that were forgotten: what the other has changed comes back by no merge, and what
     both have was written again."""
+    if not gone:
+        return text
     mine, other = ({entry.id for entry in parse(side, "").entries} for side in sides)
     door = TakenBackDoor((), gone)
     memory = parse(text, path)

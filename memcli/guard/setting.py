@@ -22,22 +22,28 @@ def guard_values(
     values: dict[str, object] = {"guard": mode}
     values |= {key: list(texts) for key, texts in given.items() if texts}
     if "commands" not in values and "paths" not in values:
-        body = body_of(entry.body, entry.title)
-        made = patterns_of(entry.title, body, entry.extra)
-        if not made.commands and not made.paths:
-            what = f"{entry.id[:8]}: what it forbids is not clear from its words"
-            hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
-            raise UsageError(what, hint)
-        replaced = [key for key in KEYS if key in entry.extra and key not in values]
-        values |= dict.fromkeys(replaced) | suggested_values(made, values)
-    if entry.extra.get("session_id") and not (
-        values.get("unless") or entry.extra.get("unless")
-    ):
-        values["unless"] = []  # by this the patterns are known as chosen, see below
+        values |= _suggested_for(entry, values)
+    has_exceptions = values.get("unless") or entry.extra.get("unless")
+    if entry.extra.get("session_id") and not has_exceptions:
+        values["unless"] = []  # says that a person chose the patterns: `patterns_of`
     checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
     for pattern, reason in checked.faults:
         raise UsageError(f"{pattern}: {reason}", "mem guard --help")
     return values
+
+
+def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
+    """The patterns to set beside those `given`, from what the entry says. Raises
+    UsageError where it says none."""
+    body = body_of(entry.body, entry.title)
+    made = patterns_of(entry.title, body, entry.extra)
+    if not made.commands and not made.paths:
+        what = f"{entry.id[:8]}: what it forbids is not clear from its words"
+        hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
+        raise UsageError(what, hint)
+    replaced = [key for key in KEYS if key in entry.extra and key not in given]
+    patterns: dict[str, object] = dict.fromkeys(replaced)
+    return patterns | suggested_values(made, given)
 
 
 def patterns_of(
