@@ -24,7 +24,7 @@ P90 = 30
 # Measured where a bound is not met yet; a figure that has shrunk is to be lowered here.
 LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {}
-TWICE: set[str] = {"Context", "Sought", "Telling"}
+TWICE: set[str] = set()
 MANY_METHODS: set[str] = set()
 
 

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.guard.stops import Stop, stops
-from memcli.storage.state import SessionLog, Telling
+from memcli.storage.state import HookTelling, SessionLog
 
 
 class ToldReport(NamedTuple):
     """What was told, in order, what guards stopped, and how many uses no memory file
     counts yet."""
 
-    tellings: tuple[Telling, ...]
+    tellings: tuple[HookTelling, ...]
     stopped: tuple[Stop, ...]
     waiting: int
 

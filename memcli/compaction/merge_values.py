@@ -41,11 +41,11 @@ def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str,
 def _counted_by_both(ours: Values, theirs: Values) -> Values:
     """What both sides already counted before they parted, say because of a squashed
     merge."""
-    return {
-        key: min(_counted(key, ours[key]), _counted(key, theirs[key]))
-        for key in COUNTS
-        if key in ours and key in theirs
-    }
+    counted: dict[str, int] = {}
+    for key in COUNTS:
+        if key in ours and key in theirs:
+            counted[key] = min(_counted(key, ours[key]), _counted(key, theirs[key]))
+    return counted
 
 
 def _reinforced_later(ours: Values, theirs: Values) -> str:
@@ -61,17 +61,18 @@ def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     """The values that explain another, from the side that has it: why an entry is
     retired, and why it was archived then."""
     reasons: dict[str, Any] = {}
-    sides = [side for side in (ours, theirs) if _agrees(side, merged, "status")]
-    if len(sides) == 1:
-        reasons["retired_because"] = sides[0].get("retired_because")
-    sides = [side for side in (ours, theirs) if _agrees(side, merged, "archived_at")]
-    if len(sides) == 1:
-        reasons |= {key: sides[0][key] for key in ARCHIVE_KEYS if key in sides[0]}
+    if (side := _deciding(ours, theirs, merged, "status")) is not None:
+        reasons["retired_because"] = side.get("retired_because")
+    if (side := _deciding(ours, theirs, merged, "archived_at")) is not None:
+        reasons |= {key: side[key] for key in ARCHIVE_KEYS if key in side}
     return reasons
 
 
-def _agrees(side: Values, merged: Values, key: str) -> bool:
-    return same(side.get(key), merged.get(key))
+def _deciding(ours: Values, theirs: Values, merged: Values, key: str) -> Values | None:
+    """The one side whose value of a key stays; None where both have it, or neither."""
+    kept = merged.get(key)
+    sides = [side for side in (ours, theirs) if same(side.get(key), kept)]
+    return sides[0] if len(sides) == 1 else None
 
 
 def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:
@@ -82,8 +83,8 @@ def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) ->
     if same(ours, base):
         return theirs
     if key in COUNTS:
-        parted, mine, other = (_counted(key, value) for value in (base, ours, theirs))
-        return max(0, mine + other - parted)
+        both = _counted(key, ours) + _counted(key, theirs)
+        return max(0, both - _counted(key, base))
     if ours is None or theirs is None:
         return theirs if ours is None else ours
     if same(ours, theirs):
@@ -96,10 +97,11 @@ def _merge_both_changed(key: str, ours: Any, theirs: Any, preferred: str) -> Any
         return max(ours, theirs, key=RANKS[key])
     if key in EARLIER_WINS:
         return min(ours, theirs, key=_early_rank)
-    mine = as_list(key, ours)
-    other = as_list(key, theirs)
-    if mine is not None and other is not None:
-        return [*mine, *(item for item in other if item not in mine)]
+    our_items = as_list(key, ours)
+    their_items = as_list(key, theirs)
+    if our_items is not None and their_items is not None:
+        new_items = [item for item in their_items if item not in our_items]
+        return our_items + new_items
     if {type(ours), type(theirs)} <= {int, float}:
         return max(ours, theirs, key=lambda value: (value == value, value, str(value)))
     if preferred:
@@ -119,7 +121,8 @@ def _date_rank(value: Any) -> tuple[bool, str]:
 
 def _early_rank(value: Any) -> tuple[bool, str]:
     """Days come before values that are no day."""
-    return not is_day(str(value)[:10]), str(value)
+    is_date, text = _date_rank(value)
+    return not is_date, text
 
 
 RANKS: Mapping[str, Callable[[Any], Any]] = {

@@ -7,7 +7,7 @@ from memcli.guard.guards import find_guards
 from memcli.index.filters import has_guards
 from memcli.memory.words import count
 from memcli.named import NamedTuple
-from memcli.storage.state import SessionLog, Spool, State, Telling
+from memcli.storage.state import HookTelling, SessionLog, Spool, State
 
 EVENT = "guard"
 """What a stop is called among the things that a session was told."""
@@ -33,7 +33,7 @@ class Stop(NamedTuple):
 
 def stops(app: App, session: str = "") -> list[Stop]:
     """Every stop that is noted, of one session or of all, the oldest first."""
-    nothing: list[Telling] = []
+    nothing: list[HookTelling] = []
     told = app.from_state(
         lambda state: SessionLog(state).told(session), nothing, make=False
     )
@@ -42,7 +42,7 @@ def stops(app: App, session: str = "") -> list[Stop]:
     return [_stop(each, binding) for each in own]
 
 
-def _stop(telling: Telling, binding: set[str]) -> Stop:
+def _stop(telling: HookTelling, binding: set[str]) -> Stop:
     decision, _, call = telling.why.partition(": ")
     return Stop(
         at=telling.at,

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -46,13 +47,11 @@ def exchanges(session: Session) -> Iterator[Doc]:
 
 
 def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
-    said, about = _cleaned(turns)
-    asked = [text for speaker, text in said if speaker == "person"]
-    if not asked and sum(len(text) for _, text in said) < ERROR:
+    spoken, about = _cleaned(turns)
+    asked = [text for speaker, text in spoken if speaker == "person"]
+    if not asked and sum(len(text) for _, text in spoken) < ERROR:
         return
     first = next((turn for turn in turns if turn.human), turns[0])
-    head = (asked or [said[0][1]])[0][:250]
-    safe = neutralise(head)
     unit = key_of(session.id)
     # The event's own name, so that a fork is not counted twice; a position is one of
     # its session.
@@ -65,41 +64,52 @@ def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
         key=f"s:{event}",
         who=session.format,
         date=first.time or session.started,
-        title=flat(head, 100) if safe == head else line(safe, 100),
-        said=tuple(said),
+        title=_titled(asked[0] if asked else spoken[0][1]),
+        said=tuple(spoken),
         about=about,
     )
+
+
+def _titled(text: str) -> str:
+    """The title of an exchange that begins with this text."""
+    head = text[:250]
+    safe = neutralise(head)
+    return flat(head, 100) if safe == head else line(safe, 100)
 
 
 def _cleaned(
     turns: Sequence[Turn],
 ) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """What was said, and paths and commands, by one look at all."""
-    raw = [*_said(turns), *dict.fromkeys(_about(turns))]
-    said = list[tuple[str, str]]()
+    written = [*_said(turns), *dict.fromkeys(_about(turns))]
+    spoken: list[tuple[str, str]] = []
     about: dict[str, dict[str, None]] = {}
-    texts = clean_texts([text for _, text in raw])
-    for (name, _), text in zip(raw, map(str.strip, texts), strict=True):
+    texts = clean_texts([text for _, text in written])
+    for (name, _), text in zip(written, map(str.strip, texts), strict=True):
         if name in ("paths", "commands"):
             about.setdefault(name, {})[flat(text, ERROR)] = None
         elif text:
-            whole = len(text) <= sum(SAID)
-            said.append(
-                (name, text if whole else f"{text[: SAID[0]]}\n[…]\n{text[-SAID[1] :]}")
-            )
-    return said, {name: list(each)[:_FACETS] for name, each in about.items()}
+            spoken.append((name, _shortened(text)))
+    return spoken, {name: list(facets)[:_FACETS] for name, facets in about.items()}
+
+
+def _shortened(text: str) -> str:
+    """What was said, without the middle of what is very long."""
+    first, last = SAID
+    if len(text) <= first + last:
+        return text
+    return f"{text[:first]}\n[…]\n{text[-last:]}"
 
 
 def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     """(speaker, text) as they stand there, with what one speaker says in a row as one
     text."""
-    spoken = ((speaker, text) for speaker, text in map(_words, turns) if text)
-    runs = groupby(
-        enumerate(spoken), lambda each: (each[1][0], each[1][0] == "error" and each[0])
-    )
-    return (
-        (speaker, "\n".join(text for _, (_, text) in run)) for (speaker, _), run in runs
-    )
+    spoken = [(speaker, text) for speaker, text in map(_words, turns) if text]
+    for speaker, run in groupby(spoken, itemgetter(0)):
+        if speaker == "error":
+            yield from run
+        else:
+            yield speaker, "\n".join(text for _, text in run)
 
 
 def _words(turn: Turn) -> tuple[str, str]:
@@ -115,10 +125,8 @@ def _words(turn: Turn) -> tuple[str, str]:
 def _error_line(text: str) -> str:
     """The line that says what failed, else the first."""
     lines = list(filter(None, map(str.strip, text[:4000].splitlines())))
-    for each in lines:
-        if any(word in each.lower() for word in _ERRORS):
-            return each[:ERROR]
-    return "".join(lines[:1])[:ERROR]
+    failed = (each for each in lines if any(word in each.lower() for word in _ERRORS))
+    return next(chain(failed, lines), "")[:ERROR]
 
 
 def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
@@ -290,19 +298,25 @@ def add_file(
         if file.size > LARGEST:
             raise DataError(f"{path}: larger than {LARGEST >> 30} GB")
         return 0
-    known = record.position(path)
-    goes_on = bool(known and known[2]) and file.format != "opencode"
-    start = Position(*known) if known and goes_on else Position()
+    start = _read_on(record, file)
     sessions = read.get(path, ())
     state = (file.size, file.mtime)
     if not sessions or (sessions[-1].size, sessions[-1].mtime) != state:
         sessions = read_all(path, start=start, folders=[str(root)], brief=2)
     with transaction(record.db):
         added = sum(record.add(exchanges(session)) for session in sessions)
-        ends = (turn.offset for each in sessions for turn in each.turns if turn.human)
-        at = max(ends, default=start.offset), sessions[-1].head
-        record.read_until(path, file.size, file.mtime, *at)
+        turns = chain.from_iterable(session.turns for session in sessions)
+        asked = (turn.offset for turn in turns if turn.human)
+        end = max(asked, default=start.offset)
+        record.read_until(path, file.size, file.mtime, end, sessions[-1].head)
     return added
+
+
+def _read_on(record: HistoryRecord, file: FoundSession) -> Position:
+    """Where to read on in a session file that was read before, else its beginning."""
+    known = record.position(str(file.path))
+    goes_on = bool(known and known[2]) and file.format != "opencode"
+    return Position(*known) if known and goes_on else Position()
 
 
 def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
@@ -313,6 +327,17 @@ def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
             sessions = read.get(str(path)) or read_all(path, brief=2)
             added += sum(record.add(exchanges(each)) for each in sessions)
     return added
+
+
+class _Missing(NamedTuple):
+    """The commits that a record does not have: those of `span` in the work tree `top`,
+    whose newest is `head`; `rewritten` where what the record has is no ancestor of it."""
+
+    top: Path
+    head: str
+    span: str
+    rewritten: bool
+    shallow: bool
 
 
 def add_commits(
@@ -329,7 +354,9 @@ def add_commits(
     missing = _missing_commits(record, root)
     if missing is None:
         return 0, ""
-    total = _how_many(missing, FEW + 1 if only_few else most)
+    limit = f"--max-count={FEW + 1 if only_few else most}"
+    counted = _git(missing.top, "rev-list", "--count", limit, missing.span)
+    total = int(counted or most)
     if only_few and (missing.rewritten or total > FEW):
         return 0, "more commits than a recall adds: mem index --history"
     count = 0
@@ -341,24 +368,19 @@ def add_commits(
             count += record.add(_told(reversed(commits)))
         done += len(commits)
         progress("commits", done, total)
-    if missing.rewritten:
-        limit = f"--max-count={most}"
-        reachable = _git(missing.top, "rev-list", limit, missing.head) or ""
-        record.reachable(reachable.split())
-    record.keep("head", missing.head)
-    record.keep("shallow", "yes" if missing.shallow else "")
+    _note_head(record, missing, most)
     return count, _SHALLOW if missing.shallow else ""
 
 
-class _Missing(NamedTuple):
-    """The commits that a record does not have: those of `span` in the work tree `top`,
-    whose newest is `head`; `rewritten` where what the record has is no ancestor of it."""
-
-    top: Path
-    head: str
-    span: str
-    rewritten: bool
-    shallow: bool
+def _note_head(record: HistoryRecord, missing: _Missing, most: int) -> None:
+    """Remember how far the commits were read; where the line was rewritten, those that
+    cannot be reached from its head count no more."""
+    if missing.rewritten:
+        newest = f"--max-count={most}"
+        reachable = _git(missing.top, "rev-list", newest, missing.head) or ""
+        record.reachable(reachable.split())
+    record.keep("head", missing.head)
+    record.keep("shallow", "yes" if missing.shallow else "")
 
 
 def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
@@ -373,7 +395,8 @@ def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
     known = "" if deepened else record.note("head")
     if head == known:
         return None
-    goes_on = bool(known) and _is_ancestor(top, known, head)
+    is_ancestor = ("merge-base", "--is-ancestor", known, head)
+    goes_on = bool(known) and _git(top, *is_ancestor) is not None
     return _Missing(
         top=top,
         head=head,
@@ -381,16 +404,6 @@ def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
         rewritten=bool(known) and not goes_on,
         shallow=shallow,
     )
-
-
-def _is_ancestor(top: Path, known: str, head: str) -> bool:
-    return _git(top, "merge-base", "--is-ancestor", known, head) is not None
-
-
-def _how_many(missing: _Missing, most: int) -> int:
-    """How many commits are missing, `most` at most; `most` where git does not say."""
-    limit = f"--max-count={most}"
-    return int(_git(missing.top, "rev-list", "--count", limit, missing.span) or most)
 
 
 def _batches(missing: _Missing, most: int) -> Iterator[list[git.Logged] | None]:

@@ -90,7 +90,7 @@ def _bearing(
     """What bears on a text, of what the context does not hold; when half of the time is
     over, of memory files and by words alone."""
     known = told.in_context(app, log, call.context)
-    context = Context(
+    context = PromptContext(
         seen=frozenset(known.told.union(loaded)),
         read=app.instructions(log, call),
         left=told.tokens_left(log, call.context),
@@ -120,7 +120,7 @@ class Past(NamedTuple):
     only: "Callable[[DocPlace], bool] | None" = None
 
 
-class Context(NamedTuple):
+class PromptContext(NamedTuple):
     """What bounds a telling: what the context has `seen`, what the agent has `read` by
     itself, and how many tokens are `left`."""
 
@@ -145,7 +145,7 @@ class Context(NamedTuple):
 
 
 ALL_TIMES = Past()
-EMPTY = Context()
+EMPTY = PromptContext()
 """A context that holds nothing yet."""
 
 
@@ -154,7 +154,11 @@ class Telling:
     the clock stops what comes after."""
 
     def __init__(
-        self, app: HookApp, text: str, context: Context = EMPTY, past: Past = ALL_TIMES
+        self,
+        app: HookApp,
+        text: str,
+        context: PromptContext = EMPTY,
+        past: Past = ALL_TIMES,
     ) -> None:
         self.app = app
         self.text = text
@@ -222,7 +226,7 @@ def _none() -> None:
 
 
 def _pointers(
-    shown: Sequence[Hit], likely: Sequence[Hit], context: Context
+    shown: Sequence[Hit], likely: Sequence[Hit], context: PromptContext
 ) -> list[Hit]:
     """Lines that point at the first of the likely items at which none pointed before,
     and which are neither shown nor lines that lead to what is."""
@@ -269,7 +273,7 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
 
 
 def _decided(
-    layer: "HistoryLayer", text: str, room: int, context: Context
+    layer: "HistoryLayer", text: str, room: int, context: PromptContext
 ) -> Hit | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""

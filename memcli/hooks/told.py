@@ -14,7 +14,7 @@ from memcli.recall import budget
 from memcli.recall.budget import POINTED
 from memcli.recall.hit import Hit
 from memcli.storage.files import ONE_OF
-from memcli.storage.state import SessionLog, State, Telling
+from memcli.storage.state import HookTelling, SessionLog, State
 
 WORDS = "words"
 """The event under which it is noted in which words entries were told."""
@@ -144,7 +144,7 @@ def _note_told(
     """Note entry -> title for the person, who may ask what was told and why."""
     at = f"{app.project.now.isoformat()}{time.strftime('T%H:%M:%S')}"
     rows = [
-        Telling(
+        HookTelling(
             session=occasion.context,
             event=occasion.event,
             entry=entry,

@@ -50,27 +50,25 @@ class Declared:
     def compared(self, text: str) -> Fate:
         """What the manifests say of a value that an entry states."""
         statement = parse_statement(text)
-        other = ""
+        fate = Fate(NEVER)
         given = list(self._given(KEYS[statement.key].sources))
         own = [(path, value) for path, value in given if not _example().search(path)]
         for path, value in own or given:
             agreed = agrees(statement, value)
             if agreed:
                 return Fate(HERE, witness=path)
-            if agreed is False:
-                other = other or f"{named(path)} says {_plain(value)}"
-        return Fate(GONE, now=other) if other else Fate(NEVER)
+            if agreed is False and fate.state == NEVER:
+                fate = Fate(GONE, now=f"{named(path)} says {_plain(value)}")
+        return fate
 
     def _given(self, sources: Mapping[str, Reader]) -> Iterator[tuple[str, str]]:
         """The manifests of a key with what they say."""
         for name, read in sources.items():
             for path in self._files((name,)):
-                yield from ((path, value) for value in self._values(read, path))
-
-    def _values(self, read: Reader, path: str) -> list[str]:
-        with self._noting(path):
-            return list(read(self._text(path)))
-        return []
+                values: list[str] = []
+                with self._noting(path):
+                    values = list(read(self._text(path)))
+                yield from ((path, value) for value in values)
 
     @contextmanager
     def _noting(self, path: str) -> Iterator[None]:
@@ -102,14 +100,15 @@ class Declared:
     def _targets(self, tool: str, path: str) -> frozenset[str]:
         """What can be called by a manifest; nothing where it cannot be read, which is
         noted."""
-        if (tool, path) not in self._known:
-            self._known[tool, path] = frozenset()
+        known = self._known.get((tool, path))
+        if known is None:
+            known = frozenset()
             with self._noting(path):
                 text = self._text(path)
                 configured = targets.TOOLS[tool].configured(text)
-                names = targets.declared(tool, text).union(configured)
-                self._known[tool, path] = names
-        return self._known[tool, path]
+                known = targets.declared(tool, text).union(configured)
+            self._known[tool, path] = known
+        return known
 
     def _text(self, path: str) -> str:
         return self.tree.read_surely(path).decode(errors="replace")
@@ -118,42 +117,39 @@ class Declared:
         """The last commits that took these targets out of a manifest, or the file
         that was one."""
         by_place = {Anchor("path", place): a for a in missing for place in _places(a)}
-        files = removed_places(self.tree, by_place)
-        fates = {
-            by_place[place]: fate
-            for place, fate in files.items()
-            if fate.state in (GONE, MOVED)
-        }
+        fates: dict[Anchor, Fate] = {}
+        for place, fate in removed_places(self.tree, by_place).items():
+            if fate.state in (GONE, MOVED):
+                fates[by_place[place]] = fate
         by_tool = defaultdict[str, dict[str, Anchor]](dict)
         for anchor in missing:
-            tool, name = targets.split(anchor.text)
-            by_tool[tool][name] = anchor
+            if anchor not in fates:
+                tool, name = targets.split(anchor.text)
+                by_tool[tool][name] = anchor
         for tool, wanted in by_tool.items():
-            left = {name: a for name, a in wanted.items() if a not in fates}
-            fates |= self._last_declared(tool, left)
+            fates |= self._last_declared(tool, wanted)
         return fates
 
     def _last_declared(
         self, tool: str, wanted: Mapping[str, Anchor]
     ) -> dict[Anchor, Fate]:
         """What the history of a tool's manifests says of targets that none has now."""
+        never = dict.fromkeys(wanted.values(), Fate(NEVER))
         specs = [_deep(name) for name in targets.TOOLS[tool].files]
-        if not specs or not wanted:
-            return {anchor: Fate(NEVER) for anchor in wanted.values()}
+        if not specs:
+            return never
         commits = self._of_manifests(specs)
         if commits is None:
             return {}
-        left = dict(wanted)
         fates = dict[Anchor, Fate]()
         for start in range(0, len(commits), BATCH):
-            if not left or self.tree.is_late:
+            if len(fates) == len(never) or self.tree.is_late:
                 break
             for name, fate in self._lost(tool, commits[start : start + BATCH]):
-                if name in left:
-                    fates[left.pop(name)] = fate
-        if self.tree.is_late or len(commits) == MOST_COMMITS:
-            return fates
-        return fates | {anchor: Fate(NEVER) for anchor in left.values()}
+                if name in wanted:
+                    fates.setdefault(wanted[name], fate)
+        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
+        return never | fates if is_all else fates
 
     def _of_manifests(self, specs: Iterable[str]) -> list[Logged] | None:
         """The commits that changed or removed these manifests, the newest first; None

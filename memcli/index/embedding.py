@@ -92,8 +92,8 @@ def fill(
 def _fill(
     vectors: Vectors, embedder: Embedder, chosen: Chosen, progress: Progress
 ) -> int:
-    state = vectors.state()
-    missing = _missing(vectors, chosen, state.upto if state else 0)
+    begun = vectors.state()
+    missing = _missing(vectors, chosen, begun.upto if begun else 0)
     local = embedder.provider == "local"
     words = Words()
     size = BATCH if local else PAID_BATCH
@@ -112,16 +112,17 @@ def _fill(
         progress(min(start + size, len(missing)), len(missing))
     with changing(vectors.db):
         state = vectors.state()
-        if (
-            state
-            and state.fits(embedder, chosen)
-            and not _missing(vectors, chosen, state.upto)
-        ):
-            last = vectors.db.execute(
-                "SELECT coalesce(max(id), 0) FROM chunks"
-            ).fetchone()[0]
-            vectors.keep(state._replace(whole=True, upto=last))
+        if state is not None and state.fits(embedder, chosen):
+            _note_whole(vectors, state, chosen)
     return len(missing)
+
+
+def _note_whole(vectors: Vectors, state: VectorState, chosen: Chosen) -> None:
+    """Write down that no vector is missing, where none is."""
+    if not _missing(vectors, chosen, state.upto):
+        last = "SELECT coalesce(max(id), 0) FROM chunks"
+        newest = vectors.db.execute(last).fetchone()[0]
+        vectors.keep(state._replace(whole=True, upto=newest))
 
 
 def _missing(vectors: Vectors, chosen: Chosen, upto: int) -> list[int]:

@@ -292,9 +292,10 @@ class _Writer:
     def _apart(self, marks: Mapping[str, str]) -> None:
         """Mark each id of another repository that one before it has, too: it is another
         entry."""
-        ids = dict(self.db.execute("SELECT path, id FROM file_meta"))
-        others = json.dumps([ids[name] for name in marks if name in ids])
-        of = {ids[name]: mark for name, mark in marks.items() if name in ids}
+        numbers = dict(self.db.execute("SELECT path, id FROM file_meta"))
+        mark_of = {
+            numbers[name]: mark for name, mark in marks.items() if name in numbers
+        }
         marked = " OR ".join(
             f"entry BETWEEN '{low}' AND '{high}'" for low, high in MARKED
         )
@@ -302,25 +303,34 @@ class _Writer:
             f"SELECT id, entry, source FROM chunks AS c WHERE {marked} OR source {ONE_OF}"
             " AND EXISTS (SELECT 1 FROM chunks AS d"
             " WHERE d.entry = c.entry AND d.source != c.source)",
-            (others,),
+            (json.dumps(list(mark_of)),),
         ).fetchall()
-        names = json.dumps([plain_id(entry) for _, entry, _ in doubtful])
+        rows = [
+            (mark_of.get(source, ""), plain_id(entry), entry, rowid)
+            for rowid, entry, source in doubtful
+        ]
+        first = self._first_marks(rows, mark_of)
+        renamed = []
+        for mark, plain, entry, rowid in rows:
+            key = plain if first[plain] == mark else mark + plain
+            if key != entry:
+                renamed.append((key, rowid))
+        self.db.executemany("UPDATE chunks SET entry = ? WHERE id = ?", renamed)
+
+    def _first_marks(
+        self, rows: Sequence[tuple[str, str, str, int]], mark_of: Mapping[int, str]
+    ) -> dict[str, str]:
+        """For each id in these rows (mark, id, …) the first repository that has it: ""
+        is the one at hand."""
+        plain_ids = json.dumps([plain for _, plain, *_ in rows])
         select = f"SELECT entry, source FROM chunks WHERE entry {ONE_OF}"
-        first = {
-            entry: "" for entry, at in self.db.execute(select, (names,)) if at not in of
-        }
-        for mark, entry in sorted(
-            (of.get(at, ""), plain_id(e)) for _, e, at in doubtful
-        ):
-            first.setdefault(entry, mark)
-        rows = (
-            (of.get(at, ""), plain_id(entry), entry, i) for i, entry, at in doubtful
-        )
-        keys = (
-            (i, name if first[name] == m else m + name, was) for m, name, was, i in rows
-        )
-        update = "UPDATE chunks SET entry = ? WHERE id = ?"
-        self.db.executemany(update, [(key, i) for i, key, was in keys if key != was])
+        first: dict[str, str] = {}
+        for entry, source in self.db.execute(select, (plain_ids,)):
+            if source not in mark_of:
+                first[entry] = ""
+        for mark, plain, *_ in sorted(rows):
+            first.setdefault(plain, mark)
+        return first
 
     def _forget(self, path: str) -> None:
         row = self.db.execute(

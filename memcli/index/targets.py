@@ -271,20 +271,26 @@ def called(words: Sequence[str]) -> Iterator[str]:
 
 
 def _targets(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
-    own = TOOLS[call.tool].built_in
+    built_in = TOOLS[call.tool].built_in
     if call.option:
-        found = _optional(call.option, words)
+        named = _optional(call.option, words)
     else:
         plain = list(_plain(words, call.valued))
-        found = list(dropwhile(call.before.__contains__, plain))
-        led = len(found) < len(plain) or set(plain[:1]) & set(call.itself)
-        found = found if led or call.bare else []
-        found = found if call.several else found[:1]
-        own = frozenset() if led else own
-    for target in found:
-        name = target.rpartition(":")[2] if call.tool == "gradle" else target
-        name = name.replace(".", "/") if call.tool == "python -m" else name
-        if re.fullmatch(_NAME, name) and name not in own:
+        named = list(dropwhile(call.before.__contains__, plain))
+        is_itself = not set(plain[:1]).isdisjoint(call.itself)
+        if len(named) < len(plain) or is_itself:
+            built_in = frozenset()
+        elif not call.bare:
+            return
+        if not call.several:
+            named = named[:1]
+    for target in named:
+        name = target
+        if call.tool == "gradle":
+            name = target.rpartition(":")[2]
+        elif call.tool == "python -m":
+            name = target.replace(".", "/")
+        if re.fullmatch(_NAME, name) and name not in built_in:
             yield f"{call.tool} {name}"
 
 

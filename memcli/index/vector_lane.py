@@ -98,7 +98,7 @@ def _understand_words(
     stops = {word for word in written if not is_content(word)}
     known = _vectors(vocabulary, local, [*content, *stops])
     distinct = [word for word in content if word in known]
-    lower = [word.lower() for word in distinct]
+    lower = list(map(str.lower, distinct))
     rarity = dict.fromkeys(stops & known.keys(), STOP_IDF)
     rarity.update(zip(distinct, idf(lower), strict=True))
     words = {

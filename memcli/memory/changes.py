@@ -4,6 +4,7 @@ read back as planned."""
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
@@ -46,10 +47,14 @@ def render_entry(values: Mapping[str, Any], body: str, line_end: str = "\n") -> 
     body."""
     body = safe_body(body)
     core = {key: values[key] for key in CORE_KEYS if key in values}
-    others = {key: value for key, value in values.items() if value is not None}
     written = {"written": body_digest(body)}
-    block = front_matter.render(core | others | written, line_end)
+    block = front_matter.render(core | _given(values) | written, line_end)
     return block + body.replace("\n", line_end) + line_end
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values without the keys that have none."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
@@ -128,14 +133,14 @@ def _block(text: str, entry: Entry) -> tuple[int, int, int]:
 
 def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -> None:
     """Raise DataError unless all entries and all prose stand there as planned."""
-    wanted = _wanted(before, changes)
-    got = [essence(entry) for entry in after.entries]
-    if wanted == got and _prose(before) == _prose(after):
+    planned = _wanted(before, changes)
+    read_back = list(map(essence, after.entries))
+    if planned == read_back and _prose(before) == _prose(after):
         return
-    pairs = zip(wanted, got, after.entries, strict=False)
-    lines = [entry.line for plan, read_back, entry in pairs if plan != read_back]
-    lines += [entry.line for entry in after.entries[-1:]]
-    line = lines[0] if lines else 1
+    triples = zip(planned, read_back, after.entries, strict=False)
+    differing = [entry for plan, found, entry in triples if plan != found]
+    suspects = [*differing, *after.entries[-1:]]
+    line = suspects[0].line if suspects else 1
     raise DataError(
         "a planned change does not read back as planned; nothing is written"
         f" ({before.path}:{line})",
@@ -143,12 +148,12 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
     )
 
 
-def _prose(file: MemoryFile) -> list[str]:
+def _prose(memory: MemoryFile) -> list[str]:
     """The lines of its prose: segments may join when the entry between them is gone."""
     lines: list[str] = []
-    for segment in file.segments:
+    for segment in memory.segments:
         if segment.kind == "prose":
-            lines += re.split(r"[\r\n]", file.text[segment.start : segment.end])
+            lines += re.split(r"[\r\n]", memory.text[segment.start : segment.end])
     return [line for line in lines if line.strip()]
 
 
@@ -167,14 +172,13 @@ def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, An
     by_place: defaultdict[int | None, list[EntryChange]] = defaultdict(list)
     for change in changes:
         by_place[change.at].append(change)
-    wanted = [
-        _changed(before, entry, by_place[place])
-        for place, entry in enumerate(before.entries)
-        if not any(change.remove for change in by_place[place])
-    ]
+    wanted: list[Entry] = []
+    for place, entry in enumerate(before.entries):
+        if not any(change.remove for change in by_place[place]):
+            wanted.append(_changed(before, entry, by_place[place]))
     for change in by_place[None]:
         wanted += parse(change.text, before.path).entries
-    return [essence(entry) for entry in wanted]
+    return list(map(essence, wanted))
 
 
 def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:
@@ -224,14 +228,11 @@ def _insertion(text: str, unit: Entry) -> Edit:
     """The front matter that makes a unit of prose an entry, on a line of its own."""
     unit_text = text[unit.start : unit.end]
     line_end = eol_of(text)
-    first = unit.start + len(unit_text) - len(unit_text.lstrip("\ufeff" + BLANKS))
+    first = unit.end - len(unit_text.lstrip("\ufeff" + BLANKS))
     line = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
-    place = max(line, 1 if text.startswith("\ufeff") else 0)
-    values = {
-        key: getattr(unit, key)
-        for key in CORE_KEYS
-        if key not in ("last_reinforced", "created_at")
-    }
+    place = max(line, int(text.startswith("\ufeff")))
+    values = {key: getattr(unit, key) for key in CORE_KEYS}
+    del values["last_reinforced"], values["created_at"]
     if unit.date:
         values["created_at"] = unit.date
     if unit.title not in unit.body:
@@ -295,6 +296,9 @@ class ChangeSet:
         self.today = today
         self.done: list[Event] = []
         self.found: list[Event] = []
+        # For the report: what was done, and what was found and left as it is.
+        self.note = partial(_add_event, self.done)
+        self.tell = partial(_add_event, self.found)
         self._fresh: set[str] = set()
         self._now: dict[Spot, Entry] = {}
         self._values: dict[Spot, dict[str, Any]] = {}
@@ -310,9 +314,8 @@ class ChangeSet:
         entry = self.original(spot)
         entry_text = memory.text[entry.start : entry.end].rstrip(BLANKS)
         alone = parse(entry_text + eol_of(memory.text), memory.path)
-        values = dict(
-            zip(ARCHIVE_KEYS, (self.today, memory.path, because), strict=True)
-        )
+        why = (self.today, memory.path, because)
+        values = dict(zip(ARCHIVE_KEYS, why, strict=True))
         if not entry.identified:
             values["id"] = entry.id
         return edited(alone, [EntryChange(at=0, values={**values, **further})]).text
@@ -343,16 +346,11 @@ class ChangeSet:
     def set(self, spot: Spot, **values: Any) -> None:
         """Set values of an entry; None removes a key."""
         entry = self.entry(spot)
-        known = {}
-        extra = dict(entry.extra)
-        for key, value in values.items():
-            if key not in Entry._fields:
-                extra[key] = value
-            elif value is not None:
-                known[key] = value
-        extra = {key: value for key, value in extra.items() if value is not None}
+        known = {key: value for key, value in values.items() if key in Entry._fields}
+        others = {key: value for key, value in values.items() if key not in known}
+        extra = _given({**entry.extra, **others})
         self._values.setdefault(spot, {}).update(values)
-        self._now[spot] = entry._replace(**known, extra=extra)
+        self._now[spot] = entry._replace(**_given(known), extra=extra)
 
     def replace(self, spot: Spot, body: str, because: str = "") -> None:
         """Give an entry another body; with `because`, the old one goes to the
@@ -398,8 +396,8 @@ class ChangeSet:
 
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
-        given = {key: value for key, value in values.items() if value is not None}
-        self.append(path, render_entry(given, body, eol_of(self.file(path).text)))
+        line_end = eol_of(self.file(path).text)
+        self.append(path, render_entry(_given(values), body, line_end))
 
     def append(self, path: str, text: str) -> None:
         """Append the text of an entry, as it stands."""
@@ -417,28 +415,12 @@ class ChangeSet:
         self.append(home, edited(parse(entry_text, archive.path), [change]).text)
         return home
 
-    def note(
-        self, what: str, path: str, entry_ids: Iterable[str], detail: str = ""
-    ) -> None:
-        """Note for the report what was done."""
-        self.done.append(
-            Event(what=what, path=path, ids=tuple(entry_ids), detail=detail)
-        )
-
-    def tell(
-        self, what: str, path: str, entry_ids: Iterable[str], detail: str = ""
-    ) -> None:
-        """Note for the report what was found, and left as it is."""
-        self.found.append(
-            Event(what=what, path=path, ids=tuple(entry_ids), detail=detail)
-        )
-
     def texts(self) -> dict[str, str]:
         """The new texts by path; raises DataError when one would not read back as
         planned."""
-        changes: dict[str, list[EntryChange]] = {
-            path: [] for path in sorted(self._fresh)
-        }
+        changes = defaultdict[str, list[EntryChange]](list)
+        for path in sorted(self._fresh):
+            changes[path] = []
         for spot in sorted({*self._values, *self._bodies, *self._leaving}):
             path, place = spot
             change = EntryChange(
@@ -448,20 +430,26 @@ class ChangeSet:
             )
             if spot in self._leaving:
                 change = EntryChange(at=place, remove=True)
-            changes.setdefault(path, []).append(change)
+            changes[path].append(change)
         for path, text in self._new_texts():
-            changes.setdefault(path, []).append(EntryChange(text=text))
-        return {path: _ended(self.file(path), mine) for path, mine in changes.items()}
+            changes[path].append(EntryChange(text=text))
+        return {
+            path: _ended(self.file(path), of_file) for path, of_file in changes.items()
+        }
 
     def _new_texts(self) -> Iterator[tuple[str, str]]:
         """The path and text of each entry that is new in its file or archive."""
         for path, texts in self._added.items():
             for text in texts:
                 yield path, text
-        for spot, (because, values) in sorted(
-            self._kept.items(), key=lambda item: item[0]
-        ):
-            yield archive_of(spot[0]), self._archived(spot, because, values)
+        for spot in sorted(self._kept):
+            yield archive_of(spot[0]), self._archived(spot, *self._kept[spot])
+
+
+def _add_event(
+    events: list[Event], what: str, path: str, ids: Iterable[str], detail: str = ""
+) -> None:
+    events.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
 
 
 def drop_copy(changes: ChangeSet, spot: Spot) -> None:
@@ -471,11 +459,12 @@ def drop_copy(changes: ChangeSet, spot: Spot) -> None:
 
 def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
     """Id and body of what the changes put into an archive."""
-    return {
-        (str(values.get("id", changes.original(spot).id)), changes.original(spot).body)
-        for spot, (_, values) in changes._kept.items()
-        if archive_of(spot[0]) == archive
-    }
+    kept: set[tuple[str, str]] = set()
+    for spot, (_, values) in changes._kept.items():
+        if archive_of(spot[0]) == archive:
+            entry = changes.original(spot)
+            kept.add((str(values.get("id", entry.id)), entry.body))
+    return kept
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:

@@ -2,11 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations, pairwise, product
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import chain, combinations, pairwise, product
 
 from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
 from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
+
+Pairs = set[tuple[str, str]]
 
 _LONG_CLAUSE = 64
 """How many terms of one clause are compared in pairs; no sentence of a person has
@@ -48,29 +50,30 @@ def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {key: frozenset(values) for key, values in groups.items()}
 
 
-def governed(phrases: Iterable[Phrase]) -> set[tuple[str, str]]:
+def governed(phrases: Iterable[Phrase]) -> Pairs:
     """Each term with the governor of its phrase."""
-    return {(term, phrase.governor) for phrase in phrases for term in phrase.terms}
+    pairs: Pairs = set()
+    for phrase in phrases:
+        pairs |= {(term, phrase.governor) for term in phrase.terms}
+    return pairs
 
 
-def _ordered(phrases: Iterable[Phrase], reach: int) -> set[tuple[str, str]]:
+def _ordered(phrases: Iterable[Phrase], reach: int) -> Pairs:
     """The terms (y, x) where y follows x, at most `reach` places on in one phrase."""
-    pairs: set[tuple[str, str]] = set()
+    pairs: Pairs = set()
     for phrase in phrases:
         for distance in range(1, reach + 1):
             pairs.update(zip(phrase.terms[distance:], phrase.terms, strict=False))
     return pairs
 
 
-def swaps(
-    ours: set[tuple[str, str]], theirs: set[tuple[str, str]]
-) -> set[frozenset[str]]:
+def swaps(ours: Pairs, theirs: Pairs) -> set[frozenset[str]]:
     """The values that two keys have exchanged: what x had, y has now, and the other way
     round."""
     before = _by_first(ours - theirs)
     after = _by_first(theirs - ours)
     moved = {(before[key], after[key]) for key in before.keys() & after.keys()}
-    return {term | other for term, other in moved if (other, term) in moved}
+    return {values | others for values, others in moved if (others, values) in moved}
 
 
 def _mates(claim: Claim) -> dict[str, frozenset[str]]:
@@ -79,12 +82,13 @@ def _mates(claim: Claim) -> dict[str, frozenset[str]]:
     clauses: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for phrase in claim.phrases:
         clauses[phrase.clause].update(dict.fromkeys(phrase.terms))
-    pairs: list[tuple[str, str]] = []
-    for terms in map(list, clauses.values()):
+    mates: list[tuple[str, str]] = []
+    for clause in clauses.values():
+        terms = list(clause)
         for start in range(0, len(terms), _LONG_CLAUSE):
             part = terms[start : start + _LONG_CLAUSE]
-            pairs += product(part, part)
-    return _by_first(pairs)
+            mates += product(part, part)
+    return _by_first(mates)
 
 
 def _rebound(first: Claim, second: Claim) -> bool:
@@ -114,20 +118,23 @@ def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
     importer"."""
     if len(terms) != len(others):
         return False
-    pairs = list(zip(terms, others, strict=True))
-    moved = [place for place, (term, other) in enumerate(pairs) if term != other]
+    places = range(len(terms))
+    moved = [place for place in places if terms[place] != others[place]]
     if len(moved) != 2:
         return False
     first, second = moved
-    return pairs[first] == pairs[second][::-1] and second - first > 1
+    is_swap = terms[first] == others[second] and terms[second] == others[first]
+    return is_swap and second - first > 1
 
 
 def _moved_across(first: Claim, second: Claim) -> bool:
     """Something stands before in one claim and after in the other: "before the
     deploy, never after it"."""
-    mine, other = map(governed, differing_phrases(first, second))
-    turned = {(term, _TURNED[by]) for term, by in mine if by in _TURNED}
-    return any(pair not in mine for pair in turned & other)
+    ours, theirs = map(governed, differing_phrases(first, second))
+    turned = {
+        (term, _TURNED[governor]) for term, governor in ours if governor in _TURNED
+    }
+    return not (turned & theirs) <= ours
 
 
 def reordered(first: Claim, second: Claim) -> bool:
@@ -149,11 +156,11 @@ def reordered(first: Claim, second: Claim) -> bool:
 
 def _turned(ours: Iterable[Phrase], theirs: Iterable[Phrase]) -> bool:
     """Whether two terms near to each other stand in the opposite order."""
-    near = _ordered(ours, 5)
-    other = _ordered(theirs, 5)
-    gone = near - other
-    new = other - near
-    return any(first != second and (second, first) in new for first, second in gone)
+    our_order = _ordered(ours, 5)
+    their_order = _ordered(theirs, 5)
+    turned = {(second, first) for first, second in our_order - their_order}
+    new = turned & (their_order - our_order)
+    return any(first != second for first, second in new)
 
 
 def negated_terms(claim: Claim) -> set[str]:
@@ -188,14 +195,12 @@ def _has_negation(claim: Claim) -> bool:
     return any(phrase.negated for phrase in claim.phrases)
 
 
-def _facing(
-    ours: frozenset[str], theirs: frozenset[str], name: str
-) -> set[tuple[str, str]]:
+def _facing(ours: Set[str], theirs: Set[str], name: str) -> Pairs:
     """The pairs of one of ours and one of theirs in a group of "opposites" or
     "contrasts"."""
     table = against(name)
-    pairs: set[tuple[str, str]] = set()
-    for term in ours & table.keys():
+    pairs: Pairs = set()
+    for term in table.keys() & ours:
         pairs |= {(term, other) for other in table[term] & theirs}
     return pairs
 
@@ -212,24 +217,31 @@ def _antonym(first: Claim, second: Claim) -> bool:
 def _code(first: Claim, second: Claim) -> bool:
     """Different names, or code in one claim that the other does not even say in
     words."""
-    unsaid = first.code - second.spoken or second.code - first.spoken
-    return first.names != second.names or bool(unsaid)
+    is_said = first.code <= second.spoken and second.code <= first.spoken
+    return first.names != second.names or not is_said
 
 
 def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """A word faces its own negation: valid, invalid; stateless, stateful."""
     long = (term for term in ours if len(term) > 3)
-    negative = {prefix + term for prefix, term in product(WORDS["prefixes"], long)}
-    full = {re.sub(r"less\Z", "ful", term) for term in ours if term.endswith("less")}
-    return not theirs.isdisjoint(negative | full)
+    negations = set(map("".join, product(WORDS["prefixes"], long)))
+    for term in ours:
+        if term.endswith("less"):
+            negations.add(term.removesuffix("less") + "ful")
+    return not theirs.isdisjoint(negations)
 
 
 def _turned_round(first: Claim, second: Claim) -> bool:
     """ "A before B" and "B after A" say the same: what `before` governs, `after` does
     not."""
-    before = {term for term, by in governed(first.phrases) if by == "before"}
-    after = {term for term, by in governed(second.phrases) if by == "after"}
+    before = _governed_by("before", first)
+    after = _governed_by("after", second)
     return bool(before and after) and not before & after
+
+
+def _governed_by(governor: str, claim: Claim) -> set[str]:
+    phrases = [phrase for phrase in claim.phrases if phrase.governor == governor]
+    return {term for term, _ in governed(phrases)}
 
 
 def opposing(first: Claim, second: Claim) -> bool:
@@ -244,53 +256,59 @@ def opposing(first: Claim, second: Claim) -> bool:
 def _letter(first: Claim, second: Claim) -> bool:
     """Different single letters: node a, node b. An additional article does not
     count."""
-    ours = _letters(first.words - second.words)
-    theirs = _letters(second.words - first.words)
+    letters = {
+        word for word in first.words ^ second.words if len(word) == 1 and word.isalpha()
+    }
     spoken = WORDS["transparent"] | WORDS["joiners"] | GOVERNORS.keys()
-    names = {letter for letter in ours | theirs if "a" <= letter <= "z"} - spoken
-    return bool(names) or bool(ours and theirs)
-
-
-def _letters(words: Iterable[str]) -> set[str]:
-    return {word for word in words if len(word) == 1 and word.isalpha()}
+    if any(letter.isascii() and letter.islower() for letter in letters - spoken):
+        return True
+    return not (letters <= first.words or letters <= second.words)
 
 
 def _number(first: Claim, second: Claim) -> bool:
     """Different numbers or magnitudes, or one word with different digits in it
     (sha1, sha256)."""
-    scaled = (first.words ^ second.words) & WORDS["magnitudes"]
-    named = _named_with_digits(first, second) & _named_with_digits(second, first)
-    return first.numbers != second.numbers or bool(scaled or named)
+    if first.numbers != second.numbers:
+        return True
+    if (first.words ^ second.words) & WORDS["magnitudes"]:
+        return True
+    ours = _named_with_digits(first, second)
+    return not ours.isdisjoint(_named_with_digits(second, first))
 
 
 def _named_with_digits(first: Claim, second: Claim) -> set[str]:
     """The words with digits that only the first has, without their digits."""
     words = (first.words - second.words).difference(*literals_of(first))
-    bare = {re.sub(r"\d", "", word) for word in words if re.search(r"\d", word)}
-    return bare - {""}
+    with_digits = (word for word in words if re.search(r"\d", word))
+    return {re.sub(r"\d", "", word) for word in with_digits} - {""}
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
     """`ours` without the words of which `theirs` has one of the same family:
     configure, configuration."""
 
-    def beginnings(word: str) -> list[str]:
-        sizes = range(max(5, int(0.6 * len(word)) + 1), len(word) + 1)
-        return [word[:size] for size in sizes if len(word) <= 64]
-
-    known = {beginning for word in theirs for beginning in beginnings(word)}
-    return {word for word in ours if known.isdisjoint(beginnings(word))}
+    known = set(chain.from_iterable(map(_beginnings, theirs)))
+    return {word for word in ours if known.isdisjoint(_beginnings(word))}
 
 
-def _slots(terms: Sequence[str], own: set[str]) -> set[tuple[str, str]]:
-    """The neighbours (before, after) of each run of `own` terms; "" at the ends."""
+def _beginnings(word: str) -> list[str]:
+    """The long beginnings of a word, itself among them; none of a very long word."""
+    if len(word) > 64:
+        return []
+    shortest = max(5, int(0.6 * len(word)) + 1)
+    return [word[:size] for size in range(shortest, len(word) + 1)]
+
+
+def _slots(terms: Sequence[str], only_here: set[str]) -> Pairs:
+    """The neighbours (before, after) of each run of terms that are `only_here`; "" at
+    the ends."""
     padded = ("", *terms, "")
-    places = [place for place, term in enumerate(padded) if term not in own]
-    return {
-        (padded[before], padded[after])
-        for before, after in pairwise(places)
-        if after - before > 1
-    }
+    shared = [place for place, term in enumerate(padded) if term not in only_here]
+    slots: Pairs = set()
+    for before, after in pairwise(shared):
+        if after - before > 1:
+            slots.add((padded[before], padded[after]))
+    return slots
 
 
 def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
@@ -300,50 +318,55 @@ def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
     others = set(content_terms(second))
     ours = terms - others
     theirs = others - terms
-    opposed = _facing(frozenset(ours), frozenset(theirs), "opposites")
-    opposed_ours = {term for term, _ in opposed}
-    opposed_theirs = {term for _, term in opposed}
-    mine = _without_kin(ours, theirs) - opposed_ours
-    other = _without_kin(theirs, ours) - opposed_theirs
-    return _without_joints(mine, other), _without_joints(other, mine)
+    opposed = set(chain.from_iterable(_facing(ours, theirs, "opposites")))
+    our_words = _without_kin(ours, theirs) - opposed
+    their_words = _without_kin(theirs, ours) - opposed
+    return (
+        _without_joints(our_words, their_words),
+        _without_joints(their_words, our_words),
+    )
 
 
 def _without_joints(ours: set[str], theirs: set[str]) -> set[str]:
     """Without the pairs of characters that close a gap where the other text has
     more."""
     known = set("".join(theirs))
-    return {
-        term for term in ours if term < _FIRST_UNSPACED or not known.issuperset(term)
-    }
+    joints = {term for term in ours if _is_unspaced(term) and known.issuperset(term)}
+    return ours - joints
+
+
+def _is_unspaced(term: str) -> bool:
+    """Whether a term is a pair of characters of a script without spaces."""
+    return term >= "\u0e00"
 
 
 def _replaced(
-    terms: Sequence[str], second: Sequence[str], ours: set[str], theirs: set[str]
+    terms: Sequence[str], others: Sequence[str], ours: set[str], theirs: set[str]
 ) -> bool:
     """Whether `ours` and `theirs` stand in the same place of their claims, or where
     the other claim repeats a word."""
-    slots = _slots(terms, ours)
-    others = _slots(second, theirs)
+    our_slots = _slots(terms, ours)
+    their_slots = _slots(others, theirs)
     if ours and theirs:
-        is_one_text = _joined(terms, ours) == _joined(second, theirs)
-        return not is_one_text and _share_a_side(slots, others)
-    if any(term >= _FIRST_UNSPACED for term in ours | theirs):
+        is_one_text = _joined(terms, ours) == _joined(others, theirs)
+        return not is_one_text and _share_a_side(our_slots, their_slots)
+    if any(map(_is_unspaced, ours | theirs)):
         return False
-    around = set(zip(second, second[2:], strict=False))
-    about = set(zip(terms, terms[2:], strict=False))
-    return bool(slots & around or others & about)
+    is_in_theirs = not our_slots.isdisjoint(zip(others, others[2:], strict=False))
+    is_in_ours = not their_slots.isdisjoint(zip(terms, terms[2:], strict=False))
+    return is_in_theirs or is_in_ours
 
 
-def _joined(terms: Sequence[str], own: set[str]) -> str:
-    return "".join(term for term in terms if term in own)
+def _joined(terms: Sequence[str], wanted: set[str]) -> str:
+    return "".join(filter(wanted.__contains__, terms))
 
 
-def _share_a_side(slots: set[tuple[str, str]], others: set[tuple[str, str]]) -> bool:
+def _share_a_side(slots: Pairs, others: Pairs) -> bool:
     """Whether two slots have the same neighbour before or after them."""
     befores = {before for before, _ in others} - {""}
     afters = {after for _, after in others} - {""}
-    beside = any(before in befores or after in afters for before, after in slots)
-    return beside or not slots.isdisjoint(others)
+    is_beside = any(before in befores or after in afters for before, after in slots)
+    return is_beside or not slots.isdisjoint(others)
 
 
 def word_for_word(first: Claim, second: Claim) -> bool:
@@ -363,7 +386,7 @@ def word_for_word(first: Claim, second: Claim) -> bool:
 def _weight(terms: Iterable[str]) -> float:
     """The number of words; a pair of characters without spaces counts as half a
     word."""
-    return sum(1.0 if term < _FIRST_UNSPACED else 0.5 for term in set(terms))
+    return sum(0.5 if _is_unspaced(term) else 1.0 for term in set(terms))
 
 
 _LONG_TEXT = 24
@@ -376,7 +399,7 @@ _TURNED = {
     "over": "under",
     "under": "over",
 }
-_FIRST_UNSPACED = "\u0e00"
+
 _GUARDS: tuple[tuple[str, Callable[[Claim, Claim], bool]], ...] = (
     ("order", reordered),
     ("negation", _negation),

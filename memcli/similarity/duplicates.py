@@ -2,7 +2,7 @@
 order-independent."""
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from math import ceil, floor
@@ -26,30 +26,30 @@ def similar_pairs(
     # sets share
     # a token among the first n - ceil(t n) + 1 of either in any one global order.
     ranked = _by_rarity(sets)
-    order = sorted(range(len(sets)), key=lambda current: len(sets[current]))
-    sizes = [len(sets[current]) for current in order]
-    signatures = [_signature(ranked[current]) for current in order]
-    index: dict[int, list[int]] = {}
-    for place, current in enumerate(order):
+    order = sorted(range(len(sets)), key=lambda number: len(sets[number]))
+    sizes = [len(sets[number]) for number in order]
+    signatures = [_signature(ranked[number]) for number in order]
+    index = defaultdict[int, list[int]](list)
+    for place, number in enumerate(order):
         size = sizes[place]
-        signature = signatures[place]
         least = ceil(threshold * size - 1e-9)
-        first = bisect_left(sizes, least)
+        smallest = bisect_left(sizes, least)
         candidates: set[int] = set()
-        for token in ranked[current][: size - least + 1]:
-            places = index.get(token, [])
-            candidates.update(places[bisect_left(places, first) :])
+        for token in ranked[number][: size - least + 1]:
+            places = index[token]
+            candidates.update(places[bisect_left(places, smallest) :])
         # The other is no larger: so many tokens at most are in one of the two alone.
         most = floor(2 * size * (1 - threshold) / (1 + threshold) + 1e-9)
-        for other in candidates:
-            if (signature ^ signatures[other]).bit_count() > most:
+        for candidate in candidates:
+            if (signatures[place] ^ signatures[candidate]).bit_count() > most:
                 continue
-            score = overlap(sets[current], sets[order[other]])
+            other = order[candidate]
+            score = overlap(sets[number], sets[other])
             if score > threshold:
-                yield (min(current, order[other]), max(current, order[other]), score)
+                yield min(number, other), max(number, other), score
         shared = ceil(2 * threshold / (1 + threshold) * size - 1e-9)
-        for token in ranked[current][: size - shared + 1]:
-            index.setdefault(token, []).append(place)
+        for token in ranked[number][: size - shared + 1]:
+            index[token].append(place)
 
 
 def _by_rarity(sets: Sequence[frozenset[str]]) -> list[list[int]]:
@@ -87,9 +87,8 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
-    return _by(
-        (place for place, claim in enumerate(claims) if claim.words), claims.__getitem__
-    )
+    places = (place for place, claim in enumerate(claims) if claim.words)
+    return _by(places, claims.__getitem__)
 
 
 class Cluster(NamedTuple):
@@ -107,9 +106,9 @@ def near_duplicate(first: Claim, second: Claim) -> bool:
 
 def _alike(first: Claim, second: Claim) -> bool:
     score = overlap(first.words, second.words)
-    return score > _ALIKE or (
-        score > _MAYBE and overlap(_content(first), _content(second)) > _SAME
-    )
+    if score > _ALIKE or score <= _MAYBE:
+        return score > _ALIKE
+    return overlap(_content(first), _content(second)) > _SAME
 
 
 def _content(claim: Claim) -> frozenset[str]:
@@ -123,24 +122,20 @@ def clusters(
     `more`."""
     distinct = _by_claim(claims)
     pairs = [(claims[first], claims[second]) for first, second in more]
-    found = []
+    together: list[Cluster] = []
     for bucket in _by(distinct, literals_of).values():
         for component in _components(bucket, pairs):
             places = {claim: distinct[claim] for claim in component}
             if sum(map(len, places.values())) > 1:
-                found.append(_cluster(places))
-    return sorted(found)
+                together.append(_cluster(places))
+    return sorted(together)
 
 
 def _components(
     claims: Sequence[Claim], further: Sequence[tuple[Claim, Claim]]
 ) -> Iterable[list[Claim]]:
-    part_of = {first: [first] for first in claims}
-    named = (
-        (first, second)
-        for first, second in further
-        if first in part_of and second in part_of
-    )
+    part_of = {claim: [claim] for claim in claims}
+    named = [pair for pair in further if part_of.keys() >= set(pair)]
     for first, second in chain(_near_pairs(claims), named):
         smaller, larger = sorted((part_of[first], part_of[second]), key=len)
         if smaller is not larger and differ.guard(first, second) is None:
@@ -150,11 +145,11 @@ def _components(
 
 
 def _near_pairs(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    by_words = similar_pairs([first.words for first in claims], _ALIKE)
-    by_content = similar_pairs([_content(first) for first in claims], _SAME)
-    for place, second, _ in chain(by_words, by_content):
-        if _alike(claims[place], claims[second]):
-            yield claims[place], claims[second]
+    by_words = similar_pairs([claim.words for claim in claims], _ALIKE)
+    by_content = similar_pairs(list(map(_content, claims)), _SAME)
+    for first, second, _ in chain(by_words, by_content):
+        if _alike(claims[first], claims[second]):
+            yield claims[first], claims[second]
 
 
 def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
@@ -174,11 +169,7 @@ def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
 def _subject(claim: Claim) -> frozenset[str]:
     """What a claim is about: its content terms without numbers and without words
     that have an opposite."""
-    return (
-        frozenset(content_terms(claim))
-        - claim.numbers
-        - frozenset(against("opposites"))
-    )
+    return _content(claim).difference(claim.numbers, against("opposites"))
 
 
 def _masked(claim: Claim) -> tuple[object, ...]:
@@ -189,13 +180,8 @@ def _masked(claim: Claim) -> tuple[object, ...]:
     for phrase in claim.phrases:
         terms = tuple(masks.get(term, term) for term in phrase.terms)
         phrases.append((phrase.governor, phrase.negated, terms))
-    return (
-        claim.words.difference(masks),
-        tuple(phrases),
-        claim.paths,
-        claim.flags,
-        claim.names,
-    )
+    words = claim.words.difference(masks)
+    return words, tuple(phrases), claim.paths, claim.flags, claim.names
 
 
 def _masked_number(number: str) -> str:
@@ -213,12 +199,12 @@ def _opposed(first: Claim, second: Claim) -> bool:
         return False
     if _conditions(first) != _conditions(second):
         return False
-    polar = differ.opposing(first, second)
+    is_polar = differ.opposing(first, second)
     negates = differ.denies(first, second) != differ.denies(second, first)
-    alike = bool(differ.negated_terms(first)) == bool(differ.negated_terms(second))
-    if polar == negates:
-        return not polar and alike and _turned(first, second)
-    if polar and not alike:
+    is_alike = bool(differ.negated_terms(first)) == bool(differ.negated_terms(second))
+    if is_polar == negates:
+        return not is_polar and is_alike and _turned(first, second)
+    if is_polar and not is_alike:
         return False
     others = (differ.contrasted, differ.reordered, differ.word_for_word)
     return not any(differs(first, second) for differs in others)
@@ -231,28 +217,27 @@ def _conditions(claim: Claim) -> set[str]:
 def _turned(first: Claim, second: Claim) -> bool:
     """Two terms have changed places around a "before", "not", "over" or their like."""
     ours, theirs = map(differ.governed, differ.differing_phrases(first, second))
-    swapped = (governors - {""} for governors in differ.swaps(ours, theirs))
-    directed = any(
-        governors and governors <= WORDS["directed"] for governors in swapped
-    )
-    return directed and not differ.word_for_word(first, second)
+    for governors in differ.swaps(ours, theirs):
+        named = governors - {""}
+        if named and named <= WORDS["directed"]:
+            return not differ.word_for_word(first, second)
+    return False
 
 
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     """The contradicting pairs (i < j), sorted. Many values of one number are a
     series and make no pairs."""
     distinct = _by_claim(claims)
-    first_places = {first: places[0] for first, places in distinct.items()}
-    found: set[tuple[int, int]] = set()
+    opposed: set[tuple[int, int]] = set()
     for first, second in chain(_other_numbers(distinct), _opposites(distinct)):
-        low, high = sorted((first_places[first], first_places[second]))
-        found.add((low, high))
-    return sorted(found)
+        low, high = sorted((distinct[first][0], distinct[second][0]))
+        opposed.add((low, high))
+    return sorted(opposed)
 
 
 def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the same of another number."""
-    counted = (first for first in claims if first.numbers)
+    counted = (claim for claim in claims if claim.numbers)
     for group in _by(counted, _masked).values():
         if len(group) <= _SERIES and _subject(group[0]):
             for first, second in combinations(group, 2):
@@ -263,7 +248,7 @@ def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
 def _opposites(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the opposite about the same."""
     for bucket in _by(claims, literals_of).values():
-        subjects = [_subject(first) for first in bucket]
-        for place, second, _ in similar_pairs(subjects, _SAME_SUBJECT):
-            if _opposed(bucket[place], bucket[second]):
-                yield bucket[place], bucket[second]
+        subjects = list(map(_subject, bucket))
+        for first, second, _ in similar_pairs(subjects, _SAME_SUBJECT):
+            if _opposed(bucket[first], bucket[second]):
+                yield bucket[first], bucket[second]

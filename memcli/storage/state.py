@@ -315,7 +315,7 @@ def _kept(value: object) -> object:
     return value.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
 
 
-class Telling(NamedTuple):
+class HookTelling(NamedTuple):
     """One thing that a session was told on an event of a hook."""
 
     session: str
@@ -363,12 +363,14 @@ class SessionLog:
         for name in ("shown", "starts"):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
 
-    def told(self, session: str = "") -> list[Telling]:
+    def told(self, session: str = "") -> list[HookTelling]:
         """What was told, of one session or of all, in order; a beginning of its id
         names one."""
         where = "project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
-        query = f"SELECT {', '.join(Telling._fields)} FROM told WHERE {where}"
-        return [Telling._make(row) for row in self.ask(query, len(session), session)]
+        query = f"SELECT {', '.join(HookTelling._fields)} FROM told WHERE {where}"
+        return [
+            HookTelling._make(row) for row in self.ask(query, len(session), session)
+        ]
 
     def started(self, session: str, source: str = "") -> int | None:
         """The size of the transcript when a start (of any source) was last answered, or

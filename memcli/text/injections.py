@@ -11,7 +11,7 @@ from memcli.text.injection_rules import COMMANDS, PARTS, SHOUTED
 from memcli.text.lookalikes import LOOKALIKES
 from memcli.text.matching import (
     Hints,
-    Sought,
+    Literals,
     Span,
     due,
     lowered,
@@ -120,9 +120,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _sought() -> Sought:
+def _sought() -> Literals:
     commands, foreign, shouted = _rules()
-    return Sought(shouted.at, (*commands.at, *foreign.at))
+    return Literals(shouted.at, (*commands.at, *foreign.at))
 
 
 def _commands(text: str) -> Iterator[Span]:

@@ -17,7 +17,7 @@ from memcli.text.chosen import (
     is_random,
     is_wordlike,
 )
-from memcli.text.matching import Span, regex, verbose
+from memcli.text.matching import Span, places_of, regex, verbose
 
 _LEET = str.maketrans("013457@$", "oieastas")
 HINTS = tuple(
@@ -142,16 +142,19 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
     if not words:
         return
     if regex(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}").search(text):
-        for found in _named_hex().finditer(text):
-            yield Span("api-key", found.start(1), found.end(1))
-    places = sorted(m.start() for word in words for m in regex(word).finditer(low))
+        for named in _named_hex().finditer(text):
+            start, end = named.span(1)
+            yield Span("api-key", start, end)
     # how far was looked: with a word for passwords, and without
     done = {True: 0, False: 0}
-    for found in filter(None, (_access().match(text, place) for place in places)):
-        is_password = bool(found["password"] or found["foreign"])
-        if found.start() < max(done[True], done[is_password]):
+    for place in places_of(words, low):
+        access = _access().match(text, place)
+        if access is None:
             continue
-        start, end = _line_about(text, found.start(), found.end())
+        is_password = any(access.group("password", "foreign"))
+        if place < max(done[True], done[is_password]):
+            continue
+        start, end = _line_about(text, place, access.end())
         if is_password and text[start : start + 1] == "|":
             end = _end_of_table(text, end)
         start = max(start, done[is_password])
@@ -186,17 +189,12 @@ def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[
             value = text[begin:finish]
             if _is_signed(value):
                 yield Span("password", begin, finish)
-            elif _is_mixed(value) and not _public().search(text, start, end):
-                yield Span("api-token", begin, finish)
-            elif (
-                is_password
-                and _is_picked(value)
-                and not _public().search(text, start, end)
-            ):
-                yield Span("password", begin, finish)
-            else:
-                continue
-            break
+                break
+            is_mixed = _is_mixed(value)
+            is_secret = is_mixed or (is_password and _is_picked(value))
+            if is_secret and not _public().search(text, start, end):
+                yield Span("api-token" if is_mixed else "password", begin, finish)
+                break
 
 
 def _parts(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
@@ -218,31 +216,23 @@ def _parts(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_signed(value: str) -> bool:
-    if (
-        value.isalnum()
-        or not _signed().fullmatch(value)
-        or _notation().fullmatch(value)
-    ):
+    if value.isalnum() or not _signed().fullmatch(value):
         return False
-    return not is_code(value) and not is_drawn(value) and is_chosen(value)
+    if _notation().fullmatch(value) or is_code(value) or is_drawn(value):
+        return False
+    return is_chosen(value)
 
 
 def _is_mixed(value: str) -> bool:
-    if (
-        len(value) < 20
-        or not _mixed().fullmatch(value)
-        or is_drawn(value)
-        or is_wordlike(value)
-    ):
+    if len(value) < 20 or not _mixed().fullmatch(value):
+        return False
+    is_path = value.count("/") > len(value) // 24 or value.count(".") > 2
+    if is_path or is_drawn(value) or is_wordlike(value):
         return False
     runs = _run().findall(value)
-    is_path = value.count("/") > len(value) // 24 or value.count(".") > 2
     few_digits = len(regex(r"\d").findall(value)) < 2
-    return (
-        not is_path
-        and len(value) / len(runs) < (2 if few_digits else 4)
-        and max(map(len, runs)) <= 12
-    )
+    longest_mean = 2 if few_digits else 4
+    return len(value) / len(runs) < longest_mean and max(map(len, runs)) <= 12
 
 
 def _is_picked(value: str) -> bool:
@@ -252,12 +242,9 @@ def _is_picked(value: str) -> bool:
         return False
     if not _picked().fullmatch(value) or _notation().fullmatch(value):
         return False
-    if regex(r"[0-9a-f-]{7,64}|[\d.:-]+[a-z]?").fullmatch(value):
+    is_number = regex(r"[0-9a-f-]{7,64}|[\d.:-]+[a-z]?").fullmatch(value)
+    if is_number or _access().search(value.translate(_LEET)):
         return False
-    names = _access().search(value.translate(_LEET)) is not None
-    return (
-        not names
-        and not is_code(value)
-        and not is_drawn(value)
-        and (is_chosen(value) or is_random(value))
-    )
+    if is_code(value) or is_drawn(value):
+        return False
+    return is_chosen(value) or is_random(value)

@@ -66,7 +66,7 @@ class Hints(NamedTuple):
     at: dict[str, list[int]]
 
 
-class Sought:
+class Literals:
     """Literals that are looked for in many texts, in one pass: some as they are
     written, some in small letters.
 
@@ -256,7 +256,7 @@ def due(
     hints: Hints, text: str, there: Iterable[str]
 ) -> Iterator[tuple[str, str, list[str]]]:
     """Kind and pattern of the rules one of whose hints occurs in `text`, and those
-    that do. `there` are the literals that may, see `Sought.within`."""
+    that do. `there` are the literals that may, see `Literals.within`."""
     may = chain.from_iterable(hints.at.get(literal, ()) for literal in there)
     near = (hints.every[place] for place in sorted(may))
     seen = (
@@ -268,13 +268,16 @@ def due(
         yield kind, pattern, [hint for _, _, hint in rows]
 
 
+def places_of(literals: Iterable[str], text: str) -> list[int]:
+    """Where in `text` one of the literals begins, ascending."""
+    every = (regex(re.escape(literal)).finditer(text) for literal in literals)
+    return sorted(match.start() for match in chain.from_iterable(every))
+
+
 def regions(text: str, hints: Iterable[str], before: int, after: int) -> list[range]:
     """The parts of `text` around its hints, ascending and disjoint."""
-    places = sorted(
-        match.start() for hint in hints for match in re.finditer(re.escape(hint), text)
-    )
     result: list[range] = []
-    for place in places:
+    for place in places_of(hints, text):
         start = max(0, place - before)
         end = min(len(text), place + after)
         if result and start <= result[-1].stop:

@@ -18,7 +18,7 @@ from memcli.text.chosen import (
     is_wordlike,
 )
 from memcli.text.likely_secrets import HINTS, likely_secrets
-from memcli.text.matching import Hints, Sought, Span, lowered, regex, verbose
+from memcli.text.matching import Hints, Literals, Span, lowered, regex, verbose
 from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import TOKENS
 
@@ -81,11 +81,11 @@ def _groups() -> tuple[_Group, ...]:
 
 
 @cache
-def _sought() -> Sought:
+def _sought() -> Literals:
     """All hints of credentials."""
     exact = [hint for group in _groups() if not group.small for hint in group.hints.at]
     small = [hint for group in _groups() if group.small for hint in group.hints.at]
-    return Sought(exact, (*small, *HINTS, *_NAME_WORDS, _PRIVATE))
+    return Literals(exact, (*small, *HINTS, *_NAME_WORDS, _PRIVATE))
 
 
 def find_secrets(text: str) -> list[Span]:
@@ -240,7 +240,7 @@ def _assignments(
     A bare value ends, for its judgement, where the next such name begins: else a run
     of names (`pwd:pwd:pwd:`) would be judged anew from each of them."""
     words = [word for word in _NAME_WORDS if word in there]
-    places = sorted(m.start() for word in words for m in regex(word).finditer(low))
+    places = matching.places_of(words, low)
     tried = (_assignment().match(text, place) for place in places)
     named = [match for match in tried if match and _names_a_secret(match, text)]
     for match, after in zip_longest(named, named[1:]):

@@ -27,7 +27,7 @@ from memcli.recall.budget import (
     tokens,
 )
 from memcli.sessions.model import Turn
-from memcli.storage.state import SessionLog, Telling
+from memcli.storage.state import HookTelling, SessionLog
 from tests.conftest import Project
 from tests.hooks.test_hook import (
     SESSION,
@@ -212,7 +212,7 @@ def test_what_was_done_after_it_was_told_counts(
     with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
         app.refresh()
         told = [
-            Telling(
+            HookTelling(
                 session="one",
                 event="prompt",
                 entry=key,
