@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
+from memcli.app import App, Options
+
 TODAY = "2026-11-21"
 # A busy machine is no finding.
 settings.register_profile(
@@ -180,6 +182,14 @@ class Project:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
+    def read(self, relative: str) -> str:
+        """The text of a file below the root."""
+        return (self.root / relative).read_text()
+
+    def remembers(self, *entry: str, **values: Any) -> Path:
+        """Write a memory file that is one entry."""
+        return self.write("MEMORY.md", self.entry(*entry, **values))
+
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
         """One entry: every key of the format's example, `values` over them, None for
         none."""
@@ -224,6 +234,16 @@ class Project:
             finally:
                 sys.stdin, sys.stdout, sys.stderr = kept
         return Result(code, _written(streams[1]), _written(streams[2]))
+
+    def ok(self, *args: str, **how: Any) -> Result:
+        """Run a command line in this process that has to succeed."""
+        done = self.mem(*args, **how)
+        assert done.code == 0, done.err
+        return done
+
+    def app(self) -> App:
+        """What a command reaches the outside through here."""
+        return App(Options(root=str(self.root)), os.environ, self.root)
 
     def shell(
         self,

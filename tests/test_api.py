@@ -80,7 +80,7 @@ def test_reinforce_counts(project: Project, memory: Memory) -> None:
     memory.recall("deploy", session="s")
     memory.reinforce((), session="s")
     memory.reinforce((), session="s")
-    (entry,) = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md").entries
+    (entry,) = parse(project.read("MEMORY.md"), "MEMORY.md").entries
     assert entry.reinforcement_count == 3
 
 

@@ -29,7 +29,7 @@ def test_nothing_is_opened_until_it_is_needed(project: Project) -> None:
 
 def test_the_index_is_closed_at_the_end(project: Project) -> None:
     """SQLite's own files beside it are gone when the command is."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     with app_in(project) as app:
         app.refresh()
     assert sorted(path.name for path in project.root.iterdir()) == [
@@ -58,7 +58,7 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
 def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:
     """`guarded` builds anew and asks again; a damage that stays is not tried for
     ever."""
-    project.write("MEMORY.md", project.entry("Zebra"))
+    project.remembers("Zebra")
     with app_in(project) as app:
         app.refresh()
         app.index.db.execute("DROP TABLE chunks")
@@ -70,7 +70,7 @@ def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) 
 
 def test_wants_of_a_writer_are_read_again_under_the_lock(project: Project) -> None:
     """What was added between the first look and the lock is seen by the plan."""
-    project.write("MEMORY.md", project.entry("One"))
+    project.remembers("One")
     with app_in(project) as app:
         assert [file.name for file in app.project.listing.files] == ["MEMORY.md"]
         project.write("tasks/new.md", project.entry("Two"))

@@ -85,7 +85,7 @@ def test_bash_offers_ids(project: Project) -> None:
         assert tab("mem", "show", "", env=environ) == {"9f9f9f9f", "aaaa0000"}
         assert tab("mem", "retire", "9", env=environ) == {"9f9f9f9f"}
         assert tab("mem", "keep", "", env=environ) == set()
-        project.write("MEMORY.md", project.entry("Odd", id=odd))
+        project.remembers("Odd", id=odd)
         assert tab("mem", "show", "", env=environ) <= {odd}
         assert "--raw" in tab("mem", "show", "--", env=environ)
 
@@ -121,7 +121,7 @@ def test_offered_values_are_those_the_program_takes(
 ) -> None:
     """A wrong value is refused, exit 2, with a hint that lists exactly what is
     offered."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     arguments = ["x"] if command.arguments else []
     wrong = "nonsense=1" if option.takes == "KEY=VALUE" else "nonsense"
     result = project.mem(command.name, *arguments, option.names[0], wrong)

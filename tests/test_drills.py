@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from memcli.app import App, Options
 from tests.conftest import Project
 from tests.drills import crash, crowd, play
 
@@ -112,16 +111,13 @@ def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
 ) -> None:
     """Between finding and showing, the index may be brought up to date by somebody
     else."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Freeze the clock", "Checkout tests fail at midnight.", id="a"),
-    )
-    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+    project.remembers("Freeze the clock", "Checkout tests fail at midnight.", id="a")
+    with project.app() as app:
         app.refresh()
         (candidate,) = app.index.entries.copies(["a"])
         assert "midnight" in app.index.entries.text(candidate)
         project.write("MEMORY.md", "# Memory\n")
-        assert project.mem("index").code == 0
+        project.ok("index")
         assert app.index.entries.text(candidate) == candidate.text
 
 

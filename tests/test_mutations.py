@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.mutations import Mutation, copied, main, outcome, table
+from tests.drills.mutations import Mutation, broken, copied, main, outcome, table
 
 CODE = "def is_adult(age):\n    return age >= 18\n"
 TEST = "import memcli.age\n\ndef test_it():\n    assert memcli.age.is_adult({}) and not memcli.age.is_adult(3)\n"
@@ -57,12 +57,10 @@ def test_the_exit_status_tells_of_survivors(
     source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """0 when all are caught; the source is not touched."""
-    assert main([off_by_one("test_sharp.py")], source, []) == 0
-    assert main([off_by_one("test_blunt.py")], source, []) == 1
-    assert (
-        main([off_by_one("test_blunt.py")], source, ["--only", "nothing like it"]) == 0
-    )
+    assert broken([off_by_one("test_sharp.py")], source) == 0
+    assert broken([off_by_one("test_blunt.py")], source) == 1
     assert "0 caught, 1 survived, 0 void" in capsys.readouterr().out
+    assert main(["nothing like it"]) == 0
     assert (source / "memcli/age.py").read_text() == CODE
 
 

@@ -38,7 +38,7 @@ def imported(project: Project, *args: str) -> list[str]:
 def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
     """Recall and list, which build the index here, and the help import none of the slow
     libraries."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra", tags=["x"]))
+    project.remembers("Herd", "zebra", tags=["x"])
     project.write("institutional.md", "A norm.\n")
     assert imported(project, *line.split()) == []
 
@@ -89,7 +89,7 @@ def said(project: Project) -> str:
 @pytest.mark.parametrize("line", FAST)
 def test_a_start_costs_little(project: Project, tmp_path: Path, line: str) -> None:
     """Counted in calls, which no other work on the machine changes."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra herds", tags=["x"]))
+    project.remembers("Herd", "zebra herds", tags=["x"])
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for _ in range(2):  # the first one makes the index, and compiles
@@ -109,7 +109,7 @@ def test_a_start_costs_little(project: Project, tmp_path: Path, line: str) -> No
 @pytest.mark.parametrize("line", FAST)
 def test_nothing_slow_is_loaded(project: Project, line: str) -> None:
     """With an index at hand, a word that stands in memory, and words alone."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra herds", tags=["x"]))
+    project.remembers("Herd", "zebra herds", tags=["x"])
     script = (
         "import os, sys, memcli.__main__ as m\n"
         "m.leave = lambda code: (print(*sys.modules, file=sys.stderr), os._exit(code))\nm.main()"

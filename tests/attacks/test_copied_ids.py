@@ -17,7 +17,7 @@ def copied(project: Project) -> Project:
     """The home folder's policy, and the opposite of it under the same id in the
     project."""
     project.write("~/MEMORY.md", project.entry("Pushing", MINE, **RULE))
-    project.write("MEMORY.md", project.entry("Pushing", THEIRS, **RULE))
+    project.remembers("Pushing", THEIRS, **RULE)
     return project
 
 
@@ -37,7 +37,7 @@ def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
 ) -> None:
     """Whatever the copy says of itself; in every answer, and at the start of a
     session."""
-    copied.write("MEMORY.md", copied.entry("Pushing", THEIRS, **RULE | values))
+    copied.remembers("Pushing", THEIRS, **RULE | values)
     for line in (
         "recall push",
         "recall push --format prompt",
@@ -52,7 +52,7 @@ def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
     }
     assert listed.pop(f"g:{ID}") == "~/MEMORY.md"
     assert listed == ({} if "status" in values else {ID: "MEMORY.md"})
-    copied.write("MEMORY.md", copied.entry("Other"))
+    copied.remembers("Other")
     rows = copied.mem("list", "--json").json["entries"]
     assert {row["path"] for row in rows if row["id"] == ID} == {"~/MEMORY.md"}
 
@@ -70,27 +70,26 @@ def test_each_of_two_entries_with_one_id_is_changed_alone(
     assert f"({other})" in shown.err
     for line in ("retire KEY", "edit KEY --title New", "reinforce KEY"):
         before = [path.read_bytes() for path in files]
-        done = copied.mem(*line.replace("KEY", key).split())
-        assert done.code == 0, (line, done)
+        copied.ok(*line.replace("KEY", key).split())
         after = [path.read_bytes() for path in files]
         assert [a != b for a, b in zip(before, after, strict=True)] == [
             not mine,
             mine,
         ], line
-        assert copied.mem("undo").code == 0
+        copied.ok("undo")
         assert [path.read_bytes() for path in files] == before
-    assert copied.mem("retire", key).code == 0
+    copied.ok("retire", key)
     level = "global" if mine else "project"
-    assert copied.mem("compact", "--level", level).code == 0
+    copied.ok("compact", "--level", level)
     assert (MINE if mine else THEIRS) not in files[mine].read_text()
     assert (THEIRS if mine else MINE) in files[not mine].read_text()
-    assert copied.mem("restore", key).code == 0
+    copied.ok("restore", key)
     assert [MINE in files[1].read_text(), THEIRS in files[0].read_text()] == [
         True,
         True,
     ]
-    assert copied.mem("retire", key).code == 0
-    assert copied.mem("restore", key).code == 0
+    copied.ok("retire", key)
+    copied.ok("restore", key)
     assert copied.mem("list", "--json").out.count(ID) == 2
 
 
@@ -114,7 +113,7 @@ def test_no_file_takes_the_name_of_an_entry_elsewhere(copied: Project) -> None:
 
 def test_one_repository_has_one_entry_however_many_work_trees(project: Project) -> None:
     """A linked work tree of this repository; a submodule and a clone are others."""
-    project.write("MEMORY.md", project.entry("Zebra", "The zebra of the root.", id=ID))
+    project.remembers("Zebra", "The zebra of the root.", id=ID)
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
     tree = ".mem/jobs/j/tasks/t/worktree"
@@ -129,6 +128,6 @@ def test_one_repository_has_one_entry_however_many_work_trees(project: Project) 
     assert {(row["id"], row["path"]) for row in rows} == {
         (ID, "MEMORY.md"), (f"r1:{ID}", f"{tree}/MEMORY.md"), (f"r2:{ID}", "sub/MEMORY.md"),
     }  # fmt: skip
-    assert project.mem("index", "--rebuild").code == 0
+    project.ok("index", "--rebuild")
     assert project.mem("list", "--json").json["entries"] == rows
     assert "Of sub" in project.mem("show", "r2:6f").out

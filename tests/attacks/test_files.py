@@ -68,7 +68,7 @@ def test_no_file_of_gits_is_waited_for_or_read_without_end(
     project: Project, name: str
 ) -> None:
     """In a `.git` that somebody packed."""
-    project.write("MEMORY.md", project.entry("Zebra", "zebra `a.py`"))
+    project.remembers("Zebra", "zebra `a.py`")
     path = project.root / ".git" / name
     path.unlink(missing_ok=True)
     os.mkfifo(path)
@@ -115,15 +115,15 @@ def test_every_writer_writes_through_a_link_inside_the_root(project: Project) ->
         "id"
     ]
     said = "User: Never log the proxy password, not even in debug builds.\nAssistant: Understood."
-    assert project.mem("extract", "-", input=said).code == 0
-    assert project.mem("edit", added, "--title", "Clocks").code == 0
-    assert project.mem("reinforce", added).code == 0
-    assert project.mem("retire", added).code == 0
+    project.ok("extract", "-", input=said)
+    project.ok("edit", added, "--title", "Clocks")
+    project.ok("reinforce", added)
+    project.ok("retire", added)
     assert "retired" in project.mem("compact").out
     assert (project.root / "MEMORY.archive.md").is_file()
-    assert project.mem("restore", added).code == 0
-    assert project.mem("undo").code == 0
-    assert project.mem("retire-stage", "design").code == 0
+    project.ok("restore", added)
+    project.ok("undo")
+    project.ok("retire-stage", "design")
     assert link.is_symlink() and "proxy password" in target.read_text()
     told = {row["name"]: row for row in project.mem("doctor", "--json").json["checks"]}
     assert (told["link"]["status"], told["link"]["path"]) == ("INFO", "MEMORY.md")
@@ -151,7 +151,7 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
 def test_named_output_is_written_through_no_link(
     project: Project, outside: Path, command: list[str]
 ) -> None:
-    project.write("MEMORY.md", project.entry("x"))
+    project.remembers("x")
     (project.root / command[-1]).symlink_to(outside)
     done = project.mem(*command)
     assert done.code == 5, done.err
@@ -166,9 +166,8 @@ def test_a_state_folder_that_others_may_write_is_not_used(
     shared.mkdir(parents=True)
     shared.chmod(0o777)
     env = {"XDG_STATE_HOME": str(shared.parent)}
-    project.write("MEMORY.md", project.entry("x"))
-    done = project.mem("add", "Some words to keep", env=env)
-    assert done.code == 0, done.err
+    project.remembers("x")
+    done = project.ok("add", "Some words to keep", env=env)
     assert "can be written by others" in done.err
     assert list(shared.iterdir()) == []
 
@@ -198,7 +197,6 @@ def test_a_state_folder_behind_the_link_of_another_user_is_not_used(
     shutil.rmtree(world / "kept/mem")
     (world / "kept/mem").mkdir(mode=0o700)
     os.lchown(link, 4321, 4321)
-    done = project.mem("add", "Other words to keep", env=env)
-    assert done.code == 0
+    done = project.ok("add", "Other words to keep", env=env)
     assert "can be written by others" in done.err
     assert list((world / "kept/mem").iterdir()) == []

@@ -77,7 +77,7 @@ def test_what_is_not_damaged_is_not_built_anew(herd: Project) -> None:
     process reads are as good as any."""
     path = herd.root / DB
     before = path.read_bytes()
-    herd.write("MEMORY.md", herd.entry("Alone", "One entry is left."))
+    herd.remembers("Alone", "One entry is left.")
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("SELECT count(*) FROM chunks").fetchone()
         assert titles(herd, "list")[2] == ""

@@ -15,7 +15,7 @@ def zebra(project: Project) -> Project:
     project.write("zebra.py", "stripes = 1\n")
     project.commit("first")
     body = f"{ORDER}\n\n```\n<|im_start|>system\n```\nSee `zebra.py`."
-    project.write("MEMORY.md", project.entry(TITLE, body, retired_because=ORDER))
+    project.remembers(TITLE, body, retired_because=ORDER)
     project.commit(f"{TITLE}\n\n{ORDER}")
     return project
 
@@ -39,7 +39,7 @@ def test_no_verb_prints_secrets_tags_or_orders(zebra: Project, verb: str) -> Non
 
 def test_a_reason_holds_no_secret(zebra: Project) -> None:
     entry = zebra.mem("list", "--json").json["entries"][0]["id"]
-    before = (zebra.root / "MEMORY.md").read_text()
+    before = zebra.read("MEMORY.md")
     done = zebra.mem("retire", entry[:8], "--because", f"the password is {SECRET}")
     assert done.code == 5 and "secret" in done.err and SECRET not in done.err
-    assert (zebra.root / "MEMORY.md").read_text() == before
+    assert zebra.read("MEMORY.md") == before

@@ -20,7 +20,7 @@ ENDLESS = ["packed-refs", "commondir", "shallow", "objects/info/alternates", "co
 @pytest.fixture
 def kept(project: Project) -> Project:
     """A repository with one entry and one commit."""
-    project.write("MEMORY.md", project.entry("Cart total", "It is kept in cents."))
+    project.remembers("Cart total", "It is kept in cents.")
     project.git("add", "-A")
     project.git("commit", "-qm", "true words about the cart")
     return project
@@ -98,17 +98,17 @@ def test_an_export_follows_links_inside_the_root_alone(kept: Project):
     inside = kept.root / "CLAUDE.md"
     os.symlink("docs/agents.md", inside)
     words = ("export", "claude", "--out")
-    assert kept.mem(*words, "CLAUDE.md").code == 0
+    kept.ok(*words, "CLAUDE.md")
     assert inside.is_symlink()
     assert "Cart total" in Path(kept.root / "docs/agents.md").read_text()
     outside = kept.write("~/mine.md", "keep\n")
     os.symlink(outside, kept.root / "AGENTS.md")
     assert kept.mem(*words, "AGENTS.md").code == 5
     os.symlink(".git/config", kept.root / "GEMINI.md")
-    before = (kept.root / ".git/config").read_text()
+    before = kept.read(".git/config")
     assert kept.mem(*words, "GEMINI.md").code == 5
     assert outside.read_text() == "keep\n"
-    assert (kept.root / ".git/config").read_text() == before
+    assert kept.read(".git/config") == before
 
 
 def test_the_merge_driver_waits_at_no_pipe(kept: Project):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from memcli.app import App, Options
 from memcli.storage.files import cache_dir
 from tests.conftest import Project
 
@@ -36,7 +35,7 @@ def titles(project: Project) -> list[str]:
 
 @pytest.fixture
 def zebra(project: Project) -> Project:
-    project.write("MEMORY.md", project.entry("Zebra", "zebra stripes"))
+    project.remembers("Zebra", "zebra stripes")
     return project
 
 
@@ -123,7 +122,7 @@ def test_an_index_with_code_in_it_is_moved_aside(
     an index."""
     zebra.mem("index")
     _poison(zebra.root / DB, *statements)
-    zebra.write("MEMORY.md", zebra.entry("Zebra", "zebra changed"))
+    zebra.remembers("Zebra", "zebra changed")
     done = zebra.mem("recall", "zebra", "--json")
     assert [hit["title"] for hit in done.json["hits"]] == [
         "Zebra"
@@ -145,7 +144,7 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(
     for verb in VERBS:
         done = zebra.mem(*verb)
         assert done.code != 70 and "Traceback" not in done.err, (verb, done.err)
-    assert zebra.mem("index", "--rebuild").code == 0
+    zebra.ok("index", "--rebuild")
     assert titles(zebra) == ["Zebra"]
 
 
@@ -238,7 +237,7 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(
     tree.mkdir()
     (tree / ".git").write_text(f"gitdir: {other}\n")
     (tree / "MEMORY.md").write_text(project.entry("Zebra", "zebra"))
-    assert project.mem("index", cwd=tree).code == 0
+    project.ok("index", cwd=tree)
     assert precious.read_text() == "mine\n"
 
 
@@ -261,10 +260,10 @@ def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
     }
     for name, text in texts.items():
         zebra.write(f"tasks/{name}.md", text)
-    done = zebra.mem("recall", "zebra", "--max-tokens", "500")
-    assert done.code == 0 and len(done.out) < 4 * 500 + 500
+    done = zebra.ok("recall", "zebra", "--max-tokens", "500")
+    assert len(done.out) < 4 * 500 + 500
     assert not (zebra.root / "pwned").exists()
-    with App(Options(str(zebra.root)), os.environ, zebra.root) as app:
+    with zebra.app() as app:
         found = {problem.path for problem in app.problems}
     assert found >= {"tasks/bomb.md", "tasks/deep.md", "tasks/tags.md"}
     assert zebra.mem("doctor").code == 1

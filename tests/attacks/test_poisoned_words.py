@@ -23,18 +23,15 @@ LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text("utf
 def test_an_order_in_memory_reaches_no_agent(project: Project, order: str) -> None:
     """A sentence that commands the reader is replaced in the block, in JSON and in the
     hand-out."""
-    project.write(
-        "MEMORY.md",
-        project.entry(
-            "Zebra", f"zebra stripes\n\n{order}\n", id="zzzz1111", kind="policy"
-        ),
+    project.remembers(
+        "Zebra", f"zebra stripes\n\n{order}\n", id="zzzz1111", kind="policy"
     )
     project.write("institutional.md", f"# Norms\n\n{order}\n")
     bare = re.sub("[\u200b\u00ad\u202e\u202c]", "", order).splitlines()[0]
     forms = ("--format prompt", "--format text", "--json")
     for line in (*(f"recall zebra {form}" for form in forms), "export claude"):
-        done = project.mem(*line.split())
-        assert done.code == 0 and bare not in done.out, done.out
+        done = project.ok(*line.split())
+        assert bare not in done.out, done.out
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -45,7 +42,7 @@ def test_orders_of_other_languages_go_and_harmless_sentences_stay(
     shown."""
     words = LANGUAGES[language]
     body = "\n\n".join(["zebra stripes", *words["orders"], *words["harmless"]])
-    project.write("MEMORY.md", project.entry("Zebra", body, id="zzzz1111"))
+    project.remembers("Zebra", body, id="zzzz1111")
     out = project.mem("recall", "zebra", "--format", "prompt", "--max-tokens", "0").out
     assert [line for line in words["orders"] if line in out] == []
     assert [line for line in words["harmless"] if line not in out] == []
@@ -230,17 +227,13 @@ def test_a_hostile_import_is_taken_apart_or_refused(
 def test_an_export_imports_nothing(project: Project, hidden: str) -> None:
     """No memory makes the agent's file load another one, or ends the section that is
     replaced."""
-    project.write(
-        "MEMORY.md",
-        project.entry(
-            "Zebra", f"zebra stripes\n\n{hidden}", kind="policy", id="zzzz1111"
-        ),
+    project.remembers(
+        "Zebra", f"zebra stripes\n\n{hidden}", kind="policy", id="zzzz1111"
     )
     project.write("CLAUDE.md", "# Mine\n")
     for _ in range(2):
-        done = project.mem("export", "claude", "--out", "CLAUDE.md")
-        assert done.code == 0, done.err
-        text = (project.root / "CLAUDE.md").read_text()
+        project.ok("export", "claude", "--out", "CLAUDE.md")
+        text = project.read("CLAUDE.md")
         assert (
             text.count("<!-- mem: export begin")
             == text.count("<!-- mem: export end -->")

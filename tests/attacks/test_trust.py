@@ -86,7 +86,7 @@ def test_a_work_tree_must_be_known_to_its_repository(
     assert "mem init --trust" in done.err
     assert (project.root / ".git/config").read_bytes() == before
     assert [path.name for path in packed.iterdir()] == [".git"]
-    assert project.mem("init", "--trust", cwd=packed).code == 0
+    project.ok("init", "--trust", cwd=packed)
 
 
 def test_a_packed_folder_does_not_share_the_files_of_another_repository(
@@ -115,7 +115,7 @@ def test_no_program_of_the_repository_is_run(
 ) -> None:
     """By what looks at files of the work tree: filters of any name, conversions to
     text."""
-    project.write("MEMORY.md", project.entry("Zebra", "see `a.py`", id="aaaa1111"))
+    project.remembers("Zebra", "see `a.py`", id="aaaa1111")
     project.write("a.py", "x = 1\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
@@ -149,7 +149,7 @@ def test_the_merge_driver_takes_memory_files_alone(
     files = [str(project.root / side) for side in ("base", "ours", "theirs")]
     done = project.shell("merge-driver", *files, name, "7")
     assert (done.code == 0) is memory
-    assert ("<<<<<<<" in (project.root / "ours").read_text()) is not memory
+    assert ("<<<<<<<" in project.read("ours")) is not memory
     assert ("is no memory file" in done.err) is not memory
     assert "\x1b" not in done.err
 

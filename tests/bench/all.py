@@ -7,21 +7,23 @@ docs/figures.json with commit and date; `python -m tests.docs.generate` puts the
 pages. Times are of the processor unless a name says otherwise: run it on a quiet
 machine."""
 
-import argparse
 import importlib.metadata
 import json
 import random
 import re
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
+import typer
+
+from memcli.errors import one_of
 from tests.bench import figures, speed, speed_rows
 from tests.bench.corpus import texts, write_tree
 from tests.history import test_changes as changes
+from tests.programs import run
 from tests.similarity import test_duplicates as duplicates
 
 NOTES = 1_000
@@ -35,7 +37,15 @@ MEGABYTE = 1024 * 1024
 BLOCK = 4096  # what a file takes on most disks is a multiple of it
 
 
-def install(_given: argparse.Namespace) -> dict[str, Any]:
+class Given(NamedTuple):
+    """How often commands are measured, at which sizes, and how large the rows are."""
+
+    runs: int
+    sizes: str
+    scale: float
+
+
+def install(_given: Given) -> dict[str, Any]:
     """Packages of a plain install, and the MB they take on a disk before Python compiles
     them."""
     names = set(_needed("memfiles"))
@@ -82,7 +92,7 @@ def _installed(name: str) -> list[Path]:
     return [Path(str(file.locate())) for file in importlib.metadata.files(name) or ()]
 
 
-def notes(_given: argparse.Namespace) -> dict[str, Any]:
+def notes(_given: Given) -> dict[str, Any]:
     """The first answer from a thousand notes, each a file, in seconds of the clock, and
     of forty questions of five of their words those with the note among ten."""
     found: dict[str, Any] = {}
@@ -117,7 +127,7 @@ def _is_found(
     return title in [hit["title"] for hit in json.loads(done.stdout)["hits"]]
 
 
-def commands(given: argparse.Namespace) -> dict[str, Any]:
+def commands(given: Given) -> dict[str, Any]:
     """Commands as multiples of what plain SQLite does, by size and arm."""
     return {
         str(size): _ratios(
@@ -127,7 +137,7 @@ def commands(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def hooks(given: argparse.Namespace) -> dict[str, Any]:
+def hooks(given: Given) -> dict[str, Any]:
     """Hooks as multiples of `import sqlite3`, by size and arm."""
     return {
         str(size): _ratios(
@@ -153,7 +163,7 @@ def _ratios(costs: speed.Costs) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-def changed(_given: argparse.Namespace) -> dict[str, Any]:
+def changed(_given: Given) -> dict[str, Any]:
     """Of changes the newer leads, of mentions it is marked as newer."""
     found = {}
     cases = changes.cases()
@@ -169,7 +179,7 @@ def changed(_given: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def merged(_given: argparse.Namespace) -> dict[str, Any]:
+def merged(_given: Given) -> dict[str, Any]:
     """Of pairs that say the same, and of pairs that must stay apart, those merged."""
     same = [duplicates.near(first, second) for first, second in duplicates.MERGE]
     apart = [*duplicates.APART, *duplicates.CONTRADICT, *duplicates.AGREE]
@@ -180,14 +190,14 @@ def merged(_given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def rows(given: argparse.Namespace) -> dict[str, Any]:
+def rows(given: Given) -> dict[str, Any]:
     """What took longest, row by row, and how commands grow."""
     measured = speed_rows.Given(scale=given.scale, runs=1)
     found = {name: row(measured) for name, row in speed_rows.ROWS.items()}
     return {"scale": given.scale, **found}
 
 
-MEASURES: Mapping[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+MEASURES: Mapping[str, Callable[[Given], dict[str, Any]]] = {
     "install": install,
     "notes": notes,
     "commands": commands,
@@ -198,23 +208,21 @@ MEASURES: Mapping[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help="default: all")
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--sizes", default="1000,10000")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the rows")
-    given = parser.parse_args(arguments)
-    unknown = set(given.sections) - set(MEASURES)
-    if unknown:
-        parser.error(f"no such section: {', '.join(sorted(unknown))}")
-    for name in given.sections or MEASURES:
+def main(
+    sections: Annotated[list[str], typer.Argument()] = (),
+    runs: int = 9,
+    sizes: str = "1000,10000",
+    scale: float = 1.0,
+) -> None:
+    """Measure sections, or all; the scale is that of the rows."""
+    given = Given(runs=runs, sizes=sizes, scale=scale)
+    for name in sections or MEASURES:
+        one_of("SECTION", name, tuple(MEASURES))
         print(f"{name} ...", flush=True)
         values = MEASURES[name](given)
         figures.save(name, values)
         print(json.dumps(values, indent=1), flush=True)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -8,18 +8,18 @@ scored on what was left out: the figures are of questions that took no part. The
 all questions, what each set loses when a number is taken out; one that helps in fewer
 than four sets is a candidate to go."""
 
-import argparse
 import hashlib
 import pickle
 import random
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+
+import typer
 
 from memcli.index import view, weights
 from memcli.index.own import OwnIndex
@@ -27,6 +27,7 @@ from memcli.index.view import AROUND, Filters
 from memcli.recall import past
 from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
+from tests.programs import run
 
 FOLDS: Final = 4
 HELPS = 0.2  # points that a number must bring a set
@@ -300,23 +301,20 @@ def points(bench: Bench, scores: Sequence[Score]) -> dict[str, float]:
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("sets", type=Path)
-    parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--embedder", default="local")
-    parser.add_argument(
-        "--most", type=int, default=60, help="questions of a set; 0: all"
-    )
-    parser.add_argument("--minutes", type=float, default=8.0)
-    given = parser.parse_args(arguments)
-    bench = Bench(
-        list(stores(Worlds(given.sets, given.cache, given.embedder), given.most))
-    )
-    until = time.monotonic() + 60 * given.minutes
+def main(
+    sets: Path,
+    *,
+    cache: Annotated[Path, typer.Option()],
+    embedder: str = "local",
+    most: int = 60,
+    minutes: float = 8.0,
+) -> None:
+    """Choose from sets of public questions; of each so many at the most, 0: all."""
+    bench = Bench(list(stores(Worlds(sets, cache, embedder), most)))
+    until = time.monotonic() + 60 * minutes
     now = {name: getattr(weights, name) for name in OFF}
     table("as they are", bench, bench.scores(now))
-    losses(bench, until - 30 * given.minutes)
+    losses(bench, until - 30 * minutes)
     found: list[Score] = [Score(0, 0, 0, 0)] * len(bench.asked)
     for fold in range(FOLDS):
         numbers = bench.chosen(fold, until)
@@ -327,8 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found[at] = each
     table("chosen anew in each fold, on what was left out", bench, found)
     changes(bench, bench.scores(now), found)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -5,7 +5,6 @@ CPU of this process and of git, in milliseconds: of a check right after a commit
 that of a check without one, in the same run. The least of the rounds counts, as others
 may use the machine."""
 
-import argparse
 import os
 import random
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.index import anchors
+from tests.programs import run
 
 KINDS = (
     "See `{path}`.",
@@ -83,21 +83,16 @@ def checked(top: Path, again: int) -> tuple[float, anchors.Checked]:
     return 1000 * (cpu() - before) / again, found
 
 
-def main() -> None:
+def main(files: int = 20_000, entries: int = 300, rounds: int = 5) -> None:
     """Build, commit and check."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=20_000)
-    parser.add_argument("--entries", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder)
-        build(top, given.files, given.entries)
+        build(top, files, entries)
         first, found = checked(top, 1)
         print(f"first check: {first:.0f} ms, {found}")
         with_commit: list[float] = []
         without: list[float] = []
-        for number in range(given.rounds):
+        for number in range(rounds):
             path = top / path_of(number)
             path.write_text(path.read_text() + f"ROUND = {number}\n")
             git(top, "commit", "-qam", f"round {number}")
@@ -113,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -8,22 +8,23 @@ few questions of one half of the set are recalled and all that is shown is reinf
 Then the questions of the other half are asked, and compared with the same history under
 relevance alone."""
 
-import argparse
 import datetime
 import random
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.memory.changes import render_entry
 from memcli.recall.answer import RecallRequest
 from tests.bench.retrieval import Set, load, measures
+from tests.programs import run
 
 EACH = 5  # questions of a session
 FIRST = datetime.date(2026, 1, 1)
@@ -117,23 +118,21 @@ def _shown(
         ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--sessions", type=int, default=50)
-    parser.add_argument(
-        "--set", action="append", default=[], dest="sets", help="embedder=none"
-    )
-    given = parser.parse_args(arguments)
-    for folder in given.folders:
+def main(
+    folders: list[Path],
+    *,
+    sessions: int = 50,
+    sets: Annotated[list[str], typer.Option("--set")] = (),
+) -> None:
+    """Play sessions on folders of questions, under settings such as embedder=none."""
+    for folder in folders:
         data = load(folder)
-        pure = fmean(played(data, (*given.sets, *PURE), given.sessions))
+        pure = fmean(played(data, (*sets, *PURE), sessions))
         print(f"{folder.name}: relevance alone {100 * pure:.1f} recall@5")
         for setting in SETTINGS:
-            after = fmean(played(data, (*given.sets, *setting), given.sessions))
+            after = fmean(played(data, (*sets, *setting), sessions))
             print(f"  {' '.join(setting)}: {100 * (after - pure):+.1f}", flush=True)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

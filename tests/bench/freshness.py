@@ -5,19 +5,21 @@ CLONE is a local git repository with years of history; nothing is fetched or wri
 What its documents said at two older commits is the memory. The truth comes from git's
 trees and the words of blobs, read by `tests.bench.history`, not by what is measured."""
 
-import argparse
 import random
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from memcli.index.anchors import anchors_of
 from memcli.index.codebase import Codebase
 from memcli.index.fates import GONE, MOVED, Anchor, Fate
 from tests.bench.history import Snapshot, older_commits, sentences
+from tests.programs import run
 
 Held = dict[Anchor, Fate]
 
@@ -152,24 +154,25 @@ def line_of(verdict: Verdict) -> str:
     return f"{row} … {text[at : at + 190]}"
 
 
-def main() -> None:
-    """Measure the clones that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("clones", nargs="+", type=Path)
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--guides", action="store_true", help="pages for users too")
-    parser.add_argument("--show", action="store_true", help="what is missed and false")
-    parser.add_argument("--marks", type=int, default=0, help="so many marks to read")
-    given = parser.parse_args()
+def main(
+    clones: list[Path],
+    *,
+    seconds: float = 120,
+    guides: bool = False,
+    display: Annotated[bool, typer.Option("--show")] = False,
+    marks: int = 0,
+) -> None:
+    """Measure clones, with guides the pages for users, too; show what is missed and
+    false, and so many marks to read."""
     whole = Result([], [], [])
     today: list[Verdict] = []
-    for clone in given.clones:
+    for clone in clones:
         top = clone.resolve()
-        result = measured(top, given.seconds, guides=given.guides)
+        result = measured(top, seconds, guides=guides)
         whole.gone.extend(result.gone)
         whole.standing.extend(result.standing)
         whole.others.extend(result.others)
-        today += present(top, given.seconds, guides=given.guides)
+        today += present(top, seconds, guides=guides)
     whole = Result(
         gone=unique(whole.gone),
         standing=unique(whole.standing),
@@ -177,15 +180,15 @@ def main() -> None:
     )
     today = unique(today)
     report(whole, today)
-    if given.show:
+    if display:
         false = having_mark([*whole.standing, *today])
         missed = [verdict for verdict in whole.gone if verdict.fate is None]
         show("MISSED", missed)
         show("FALSE", false)
         show("OTHER", whole.others)
-    if given.marks:
+    if marks:
         every = having_mark([*whole.gone, *whole.standing, *whole.others])
-        few = random.Random(7).sample(every, min(given.marks, len(every)))
+        few = random.Random(7).sample(every, min(marks, len(every)))
         show("MARK", few)
 
 
@@ -212,4 +215,4 @@ def show(title: str, verdicts: Iterable[Verdict]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -10,7 +10,6 @@ lesson is found when an entry says it. The part `score` is for a figure that is 
 once: what is chosen is chosen on the others, and only of `look` does `--show` print
 entries."""
 
-import argparse
 import hashlib
 import json
 import os
@@ -24,11 +23,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from memcli.errors import MemError
+import typer
+
+from memcli.errors import MemError, UsageError, one_of
 from memcli.sessions.model import Turn
 from memcli.sessions.reader import read_all
+from tests import programs
 from tests.bench.labels.fetch import PARTS, rows
 
 SAYS = 0.6
@@ -402,37 +404,37 @@ def chosen(folder: Path, part: str, only: str) -> list[dict[str, Any]]:
     return there
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sessions", type=Path)
-    parser.add_argument("--part", choices=PARTS, required=True)
-    parser.add_argument(
-        "--mem", default="mem", help="the command (words split as in a shell)"
-    )
-    parser.add_argument("--only", default="", help="ids of sessions, with commas")
-    parser.add_argument(
-        "--show", action="store_true", help="print entries (part look only)"
-    )
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
-    if arguments.show and arguments.part != "look":
-        parser.error("--show would give away sessions that rules are measured on")
-    there = chosen(arguments.sessions, arguments.part, arguments.only)
+def main(
+    sessions: Path,
+    *,
+    part: Annotated[str, typer.Option()],
+    mem: str = "mem",
+    only: str = "",
+    display: Annotated[bool, typer.Option("--show")] = False,
+    jobs: int = 2,
+) -> int:
+    """Score a part with a command, whose words are split as in a shell; of sessions
+    only some ids, with commas; show entries, of the part look alone."""
+    one_of("--part", part, PARTS)
+    if display and part != "look":
+        what = "--show would give away sessions that rules are measured on"
+        raise UsageError(what, "--part look")
+    there = chosen(sessions, part, only)
     labels: dict[str, list[Any]] = defaultdict(list)
     for label in rows("lessons.jsonl"):
         labels[label["session"]].append(label)
-    mem = shlex.split(arguments.mem)
+    command = shlex.split(mem)
 
     def scored(row: dict[str, Any]) -> Outcome:
-        return outcome(row, labels[row["id"]], arguments.sessions, mem)
+        return outcome(row, labels[row["id"]], sessions, command)
 
-    with ThreadPoolExecutor(arguments.jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(scored, there))
     report(results)
-    if arguments.show:
+    if display:
         show(results)
     return 1 if any(result.failed for result in results) else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    programs.run(main)

@@ -7,7 +7,6 @@ says which lesson an entry teaches. Nothing is fitted here: the words of the rul
 looked at against a part of such sessions, and a figure is worth something on the
 others. `--show` prints every lesson with its verdict."""
 
-import argparse
 import importlib.util
 import json
 from collections import defaultdict
@@ -19,6 +18,7 @@ from memcli.extraction import rules
 from memcli.sessions import speakers
 from memcli.sessions.model import Session
 from memcli.sessions.reader import read_all
+from tests.programs import run
 
 Lesson = tuple[str, str]  # its title and its body
 
@@ -94,12 +94,8 @@ def figures(given: LabelledSet, chosen: Mapping[str, Sequence[Lesson]]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--show", action="store_true")
-    args = parser.parse_args()
-    given = LabelledSet(args.folder)
+def main(folder: Path, *, show: bool = False) -> None:
+    given = LabelledSet(folder)
     kept: dict[str, list[Lesson]] = {}
     likely: dict[str, list[Lesson]] = {}
     for name, path in given.files.items():
@@ -110,11 +106,11 @@ def main() -> None:
     both = {name: [*kept[name], *likely[name]] for name in kept}
     for what, chosen in (("kept", kept), ("proposed", likely), ("either", both)):
         print(f"{what}: {figures(given, chosen)}")
-        for name, lessons in chosen.items() if args.show and what != "either" else ():
+        for name, lessons in chosen.items() if show and what != "either" else ():
             for title, body in lessons:
                 sign = "+" if given.hits(name, (title, body)) else "-"
                 print(f"  {sign} {name[:10]} {title} | {' '.join(body.split())[:160]}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -4,7 +4,6 @@ python -m tests.bench.planted CLONE... [--show] [--each N].
 Each is made from git's trees of two older commits and of today (see
 `tests.bench.history`), so that nobody has to judge what is gone."""
 
-import argparse
 import random
 import re
 import time
@@ -24,6 +23,7 @@ from tests.bench.history import (
     renames,
     values,
 )
+from tests.programs import run
 
 SPAN = 20  # lines of a citation
 CHANGED = 0.3  # of its lines left at most
@@ -168,19 +168,15 @@ def judged(top: Path, plants: Sequence[Plant], seconds: float) -> list[Fate | No
     return marks
 
 
-def main() -> None:
-    """Plant and judge in the clones that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("clones", nargs="+", type=Path)
-    parser.add_argument("--each", type=int, default=10, help="plants of a kind")
-    parser.add_argument("--seconds", type=float, default=200)
-    parser.add_argument("--show", action="store_true", help="what is wrong")
-    given = parser.parse_args()
+def main(
+    clones: list[Path], *, each: int = 10, seconds: float = 200, show: bool = False
+) -> None:
+    """Plant so many of each kind in clones and judge them; show what is wrong."""
     counts: dict[str, list[int]] = {}
-    for clone in given.clones:
+    for clone in clones:
         top = clone.resolve()
-        plants = planted(top, given.each)
-        marks = judged(top, plants, given.seconds)
+        plants = planted(top, each)
+        marks = judged(top, plants, seconds)
         for plant, mark in zip(plants, marks, strict=True):
             right = (mark is not None) is plant.gone
             if plant.now:
@@ -189,7 +185,7 @@ def main() -> None:
             row = counts.setdefault(group, [0, 0])
             row[0] += right
             row[1] += 1
-            if given.show and not right:
+            if show and not right:
                 told = plant.values or plant.text
                 print("WRONG", top.name, group, told, mark, plant.now)
     for group, (right, every) in sorted(counts.items()):
@@ -197,4 +193,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -5,7 +5,6 @@ is written to OUT/ID.txt, a reader who sees nothing else writes the replies to
 OUT/ID.jsonl, one JSON value for each call, and the next run replays them through the
 scripted provider and scores what is learned."""
 
-import argparse
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -21,6 +20,7 @@ from memcli.providers.llm.ledger import BYTES_PER_TOKEN
 from memcli.sessions.model import Session
 from memcli.sessions.speakers import task_of
 from tests.bench import lessons
+from tests.programs import run
 
 TODAY = "2026-11-22"
 
@@ -101,19 +101,15 @@ def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -
     print(lessons.figures(given, chosen) if chosen else "no session is answered yet")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("out", type=Path)
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    given = lessons.LabelledSet(args.folder)
+def main(folder: Path, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    given = lessons.LabelledSet(folder)
     report(
         given,
         {name: lessons.read(path) for name, path in given.files.items()},
-        args.out,
+        out,
     )
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -12,21 +12,22 @@ query, relevant, category). Each group becomes a repository with a real memory f
 every question goes through the real index and the real recall (ranked layer, no token
 limit). Category "adversarial" has no true answer and is reported apart."""
 
-import argparse
 import json
 import math
 import random
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.memory.changes import render_entry
 from memcli.recall.answer import RecallRequest
+from tests.programs import run
 
 METRICS = ("recall@5", "recall@10", "hit@1", "hit@5", "nDCG@10", "MRR")
 DRAWS = 2000
@@ -181,15 +182,13 @@ def _mean(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {"questions": len(rows), **means}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--set", action="append", default=[], dest="sets")
-    parser.add_argument("--against", action="append", default=[])
-    given = parser.parse_args(arguments)
-    results = [
-        evaluate(load(folder), given.sets, given.against) for folder in given.folders
-    ]
+def main(
+    folders: list[Path],
+    *,
+    sets: Annotated[list[str], typer.Option("--set")] = (),
+    against: list[str] = (),
+) -> None:
+    results = [evaluate(load(folder), sets, against) for folder in folders]
     print(
         f"{'set':<14} {'mode':<7} {'questions':>22} "
         + " ".join(f"{m:>9}" for m in METRICS)
@@ -202,7 +201,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 **result["difference"]
             )
             print(f"{result['set']:<14} recall@10 {gained}")
-    return 0
 
 
 def _print_rows(name: str, result: dict[str, Any]) -> None:
@@ -214,4 +212,4 @@ def _print_rows(name: str, result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

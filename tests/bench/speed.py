@@ -11,7 +11,6 @@ every file, and a plain FTS5 build. Milliseconds are of the clock, with `--cpu` 
 processor, which other work on the machine changes less. With `--hooks` the hooks are
 measured, each call in a session of its own."""
 
-import argparse
 import json
 import os
 import sqlite3
@@ -26,7 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from memcli.errors import one_of
 from tests.bench.corpus import LAYOUTS, QUERY, texts, write_tree
+from tests.programs import run
 
 K = TypeVar("K")
 MEM = (sys.executable, "-m", "memcli")
@@ -277,27 +278,25 @@ def table(costs: Costs, *, cpu: bool) -> list[str]:
     return lines
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sizes", default="1000,10000,100000")
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--layout", choices=LAYOUTS, default="many")
-    parser.add_argument("--embedders", default="none,local")
-    parser.add_argument("--mem", action="append", default=[], metavar="PROGRAM")
-    parser.add_argument("--cpu", action="store_true")
-    parser.add_argument("--hooks", action="store_true")
-    given = parser.parse_args(arguments)
+def main(
+    *,
+    sizes: str = "1000,10000,100000",
+    runs: int = 9,
+    layout: str = "many",
+    embedders: str = "none,local",
+    mem: list[str] = (),
+    cpu: bool = False,
+    hooks: bool = False,
+) -> None:
+    one_of("--layout", layout, LAYOUTS)
     arms = [
-        Arm(program, name)
-        for name in given.embedders.split(",")
-        for program in ("", *given.mem)
+        Arm(program, name) for name in embedders.split(",") for program in ("", *mem)
     ]
-    for size in map(int, given.sizes.split(",")):
-        print(f"{size:,} entries, {given.layout}", flush=True)
-        costs = measure(size, given.layout, arms, given.runs, hooks=given.hooks)
-        print("\n".join(table(costs, cpu=given.cpu)), flush=True)
-    return 0
+    for size in map(int, sizes.split(",")):
+        print(f"{size:,} entries, {layout}", flush=True)
+        costs = measure(size, layout, arms, runs, hooks=hooks)
+        print("\n".join(table(costs, cpu=cpu)), flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

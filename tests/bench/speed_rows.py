@@ -6,7 +6,6 @@ Seconds are of the processor, of a command and all that it starts; `wall` names 
 the clock. `--scale .1` takes a tenth of every size, to see that it runs; with `--large`
 growth is measured up to 100,000 entries."""
 
-import argparse
 import json
 import math
 import random
@@ -21,11 +20,15 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import typer
+
+from memcli.errors import one_of
 from tests.bench import commit_cost, speed, transcripts
 from tests.bench.corpus import QUERY, texts, write_tree
 from tests.loopback import Handler, serving
+from tests.programs import run
 
 Values = dict[str, float]
 WORDS = speed.Arm("", "none")
@@ -369,23 +372,21 @@ ROWS: Mapping[str, Callable[[Given], dict[str, Any]]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="default: all")
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--large", action="store_true")
-    given = parser.parse_args(arguments)
-    unknown = set(given.rows) - set(ROWS)
-    if unknown:
-        parser.error(f"no such row: {', '.join(sorted(unknown))}")
-    for name in given.rows or ROWS:
+def main(
+    rows: Annotated[list[str], typer.Argument()] = (),
+    *,
+    scale: float = 1.0,
+    runs: int = 3,
+    large: bool = False,
+) -> None:
+    """Measure rows, or all."""
+    for name in rows or ROWS:
+        one_of("ROW", name, tuple(ROWS))
         started = time.perf_counter()
-        values = ROWS[name](Given(given.scale, given.runs, large=given.large))
+        values = ROWS[name](Given(scale, runs, large=large))
         took = time.perf_counter() - started
         print(f"{name} ({took:.0f} s): {json.dumps(values)}", flush=True)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

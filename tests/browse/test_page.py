@@ -325,7 +325,7 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
 
 def test_health_is_a_part_of_the_page(project: Project) -> None:
     """mem health --html writes the same page, which begins there."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra"))
+    project.remembers("Herd", "zebra")
     done = project.mem("health", "--out", "out.html")
     text = (project.root / "out.html").read_text("utf-8")
     assert done.code == 0

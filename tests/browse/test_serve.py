@@ -69,7 +69,7 @@ def ask(
 def test_only_the_page_itself_is_answered(project: Project) -> None:
     """Another host (DNS rebinding), origin or token, none at all, a second tab:
     refused, and nothing changed."""
-    path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
+    path = project.remembers("Herd", "zebra", id="e1")
     before = path.read_bytes()
     task = {"do": "retire", "id": "e1"}
     with served(project) as (server, _):
@@ -163,7 +163,7 @@ def test_buttons_are_the_commands(project: Project) -> None:
 def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> None:
     """From the button to the file, and back with Undo; the address is out of sight;
     then it ends."""
-    path = project.write("MEMORY.md", project.entry("Herd", "zebra", id="e1"))
+    path = project.remembers("Herd", "zebra", id="e1")
     before = path.read_bytes()
     with served(project, idle=1.0) as (server, running):
         browser.open(server.address)
@@ -195,7 +195,7 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
 @pytest.mark.process
 def test_control_c_ends_it(project: Project) -> None:
     """Quietly, and nothing listens any more."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra"))
+    project.remembers("Herd", "zebra")
     words = [sys.executable, "-m", "memcli", "browse", "--serve"]
     with subprocess.Popen(
         words, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -219,7 +219,7 @@ def test_control_c_ends_it(project: Project) -> None:
 @pytest.mark.parametrize("value", ["\ud800", "a\udfffb", "\udcff"])
 def test_half_a_character_in_a_request_is_refused(project: Project, value: str):
     """JSON may name a lone surrogate, which no file can hold."""
-    project.write("MEMORY.md", project.entry("Cart total", "It is kept in cents."))
+    project.remembers("Cart total", "It is kept in cents.")
     before = (project.root / "MEMORY.md").read_bytes()
     with served(project) as (server, _):
         for field in ("do", "id", "title", "body", "because"):

@@ -37,7 +37,7 @@ def on_tty(command: list[str], cwd: Path, **env: str) -> str:
 def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -> None:
     """The hits are the same; colour comes on a terminal only, and never with
     NO_COLOR."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra"))
+    project.remembers("Herd", "zebra")
     command = [*MEM, "recall", "zebra"]
     shown = on_tty(command, project.root)
     assert re.search(
@@ -56,10 +56,7 @@ def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -
 
 def test_a_terminal_gets_no_escapes_from_files(project: Project) -> None:
     """list, show and the diff of add print no escape sequence of a memory file."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Herd \x1b]0;evil\x07", "zebra \x1b[2J", id="9f9f9f9f-x"),
-    )
+    project.remembers("Herd \x1b]0;evil\x07", "zebra \x1b[2J", id="9f9f9f9f-x")
     for args in (
         ["list"],
         ["show", "9f9f"],
@@ -251,7 +248,7 @@ def test_stdout_is_the_answer_and_stderr_is_talk(
     project: Project, args: list[str]
 ) -> None:
     """A note about the index goes to stderr; stdout is the same as without it."""
-    project.write("MEMORY.md", project.entry("Herd", "zebra", id="9f9f9f9f-x"))
+    project.remembers("Herd", "zebra", id="9f9f9f9f-x")
     clean = project.mem(*args)
     (project.root / ".memory.db").write_bytes(b"garbage " * 1000)
     noted = project.mem(*args)

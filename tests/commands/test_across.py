@@ -8,9 +8,7 @@ from tests.conftest import Project
 
 def two(project: Project) -> list[str]:
     """A shop and a bank beside it, the bank with a private store."""
-    project.write(
-        "MEMORY.md", project.entry("Cart clock", "Freeze the clock in cart tests.")
-    )
+    project.remembers("Cart clock", "Freeze the clock in cart tests.")
     bank = project.root.parent / "bank"
     project.write(
         "MEMORY.md",

@@ -111,8 +111,7 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
         "--level task --job j --task plain": ".mem/jobs/j/tasks/plain/MEMORY.md",
         "--job j --task tree": ".mem/jobs/j/tasks/tree/worktree/MEMORY.md",
     }.items():
-        got = project.mem("add", f"Text {name}", *args.split())
-        assert got.code == 0, got.err
+        project.ok("add", f"Text {name}", *args.split())
         assert last(project, name).title == f"Text {name}"
     inside = project.root / ".mem/jobs/j/tasks/plain"
     got = project.mem("add", "From inside", "--level", "team", cwd=inside)
@@ -120,7 +119,7 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
     got = project.mem("add", "Upwards, to the project", cwd=inside)
     assert got.out.startswith("added to ../../../../../MEMORY.md")
     assert project.mem("add", "x", cwd=tmp_path).code == 2
-    assert project.mem("add", "x", "--level", "global", cwd=tmp_path).code == 0
+    project.ok("add", "x", "--level", "global", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +170,7 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
     words = "word " * 14_000
     assert project.mem("add", "-", input=words).code == 5
     assert not (project.root / "MEMORY.md").exists()
-    assert project.mem("add", "-", input="x" * (64 << 10)).code == 0
+    project.ok("add", "-", input="x" * (64 << 10))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +191,7 @@ def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> Non
 def test_what_is_known_is_reinforced(project: Project) -> None:
     """Once, with today's date; an opposite and another number are added."""
     body = "Because others queue behind it."
-    project.write("MEMORY.md", project.entry(LOCK, body, created_at="2026-01-01"))
+    project.remembers(LOCK, body, created_at="2026-01-01")
     got = project.mem("add", f"{LOCK}\n{body}")
     assert got.out.startswith(f"known already, reinforced: {LOCK} (MEMORY.md:")
     (entry,) = entries(project)
@@ -206,7 +205,7 @@ def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> N
     """Nothing more is reinforced, case and width aside; a text or another line of it is
     added, and who has the title is said; an episode's title is nobody's."""
     body = "Because others queue behind it.\nAsk the owner of the table first."
-    project.write("MEMORY.md", project.entry(LOCK, body, id="aaaa1111"))
+    project.remembers(LOCK, body, id="aaaa1111")
     for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
         got = project.mem("add", known)
         assert got.out.startswith(f"known already, reinforced: {LOCK} ("), got
@@ -228,7 +227,7 @@ def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
 ) -> None:
     """A task's own checkout is not written from here, and one job does not swallow
     another's; what was retired comes back only when that is asked for."""
-    project.write("MEMORY.md", project.entry(LOCK, "So.", status="retired"))
+    project.remembers(LOCK, "So.", status="retired")
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.write(f"{tree}/MEMORY.md", project.entry(LOCK, "So."))
     project.git("init", "-q", str(project.root / tree))
@@ -275,8 +274,7 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
         .encode()
     )
     path = project.write("MEMORY.md", old)
-    got = project.mem("add", "--", text)
-    assert got.code == 0, got.err
+    project.ok("add", "--", text)
     entry = last(project)
     raw = path.read_bytes()
     assert len(entries(project)) == 2
@@ -286,7 +284,7 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
     assert "\n" not in entry.title
     assert len(entry.title) <= 105
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]", raw.decode())
-    assert project.mem("add", "Next one").code == 0
+    project.ok("add", "Next one")
     assert len(entries(project)) == 3
 
 
@@ -299,8 +297,7 @@ def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) 
     path = project.root / "MEMORY.md"
     if before is not None:
         project.write("MEMORY.md", before)
-    got = project.mem("add", "Title\nwith --- body", "--dry-run")
-    assert got.code == 0
+    got = project.ok("add", "Title\nwith --- body", "--dry-run")
     assert (path.read_bytes().decode() if path.exists() else None) == before
     project.git("apply", str(project.write("~/d.diff", got.out)))
     assert last(project).title == "Title"

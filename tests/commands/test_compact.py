@@ -34,8 +34,7 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     }
     one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
     fill(project, one, project.entry("Clock", A2, id="b", **used))
-    done = project.mem("compact")
-    assert done.code == 0
+    done = project.ok("compact")
     assert "merged b into a" in done.out
     assert not done.err
     (entry,) = by_id(project).values()
@@ -56,7 +55,7 @@ def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> Non
     fill(
         project, project.entry("Clock", A, id="b", importance=0.6), path="tasks/cart.md"
     )
-    assert project.mem("compact").code == 0
+    project.ok("compact")
     assert not by_id(project)
     assert set(by_id(project, "MEMORY.archive.md")) == {"a"}
     assert "This holds." in by_id(project, "tasks/cart.md")["b"].body
@@ -92,12 +91,11 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
     fill(project, project.entry("Clock", A, id="a"), project.entry("Clock", B, id="b"))
     before = texts(project)
     for args in (("compact",), ("compact", "--check")):
-        done = project.mem(*args)
-        assert done.code == 0
+        done = project.ok(*args)
         assert "say the opposite" in done.err
         assert texts(project) == before
     for _ in range(2):
-        assert project.mem("compact", "--set", "contradictions=decay").code == 0
+        project.ok("compact", "--set", "contradictions=decay")
         assert [entry.importance for entry in by_id(project).values()] == [0.35, 0.35]
     left = project.entry("y", "Beta.", id="b", contradicts=["a"])
     fill(project, project.entry("x", "Alpha.", id="a"), left)
@@ -123,7 +121,7 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
         "retired",
     )
     assert project.mem("recall", "zebra", "--ranked", "--check").code == 1
-    assert project.mem("recall", "zebra", "--ranked", "--archived", "--check").code == 0
+    project.ok("recall", "zebra", "--ranked", "--archived", "--check")
 
 
 def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
@@ -141,12 +139,10 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
         project.entry("New", "Epsilon epsilon.", id="new", importance=0.01),
         project.entry("Faded", "Alpha alpha.", id="faded", **old)[:-1],
     )
-    assert project.mem("compact", "--check").code == 0
-    assert project.mem("compact", "--stale").code == 0
+    project.ok("compact", "--check")
+    project.ok("compact", "--stale")
     assert list(by_id(project)) == ["used", "rule", "pinned", "new"]
-    assert (
-        (project.root / "MEMORY.md").read_text().endswith("lon.\n")
-    )  # no blank line stays
+    assert project.read("MEMORY.md").endswith("lon.\n")  # no blank line stays
     assert list(by_id(project, "MEMORY.archive.md")) == ["faded"]
 
 
@@ -159,8 +155,7 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
         project.entry("delta", "delta delta."),
     )
     before = texts(project)
-    shown = project.mem("compact", "--stale", "--dry-run")
-    assert shown.code == 0
+    shown = project.ok("compact", "--stale", "--dry-run")
     assert "archived_because: stale" in shown.out
     checked = project.mem("compact", "--stale", "--check")
     assert checked.code == 1
@@ -170,7 +165,7 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
     assert "3 of 4 live entries" in refused.err
     assert "--allow-loss" in refused.err
     assert texts(project) == before
-    assert project.mem("compact", "--stale", "--allow-loss").code == 0
+    project.ok("compact", "--stale", "--allow-loss")
     assert len(by_id(project, "MEMORY.archive.md")) == 3
 
 
@@ -181,14 +176,14 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = fill(project, prose)
     known = {row["id"] for row in project.mem("list", "--json").json["entries"]}
-    assert project.mem("compact", "--check").code == 0
-    assert project.mem("compact", "--adopt").code == 0
+    project.ok("compact", "--check")
+    project.ok("compact", "--adopt")
     text = path.read_bytes().decode()
     assert re.sub(r"---\r\nid: .*?\r\n---\r\n", "", text, flags=re.DOTALL) == prose
     entries = parse(text, "MEMORY.md").entries
     assert {entry.id for entry in entries} == known
     assert entries[1].created_at == "2026-03-02"
-    assert project.mem("compact", "--adopt", "--check").code == 0
+    project.ok("compact", "--adopt", "--check")
 
 
 def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
@@ -203,12 +198,12 @@ def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
     done = project.mem("reinforce", ports.split()[0])
     assert done.code == 3
     assert f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in done.err
-    assert project.mem("compact", "--adopt", "MEMORY.md#Ports").code == 0
+    project.ok("compact", "--adopt", "MEMORY.md#Ports")
     after = path.read_text()
     assert after.count("\ntype:") == 1
     assert after.endswith("## Other\nStays as it is.\n")
     found = topics.read_bytes()
-    assert project.mem("compact", "--adopt", "memory/topics.md#Deploy").code == 0
+    project.ok("compact", "--adopt", "memory/topics.md#Deploy")
     assert topics.read_bytes() == found
     assert path.read_text().count("\ntype:") == 2
     assert "Only on Mondays." in path.read_text()
@@ -227,7 +222,7 @@ def test_one_bullet_is_adopted_alone(project: Project) -> None:
     assert done.code == 3
     assert f"mem compact --adopt 'MEMORY.md#{second}'" in done.err
     assert "no entry has that id" not in done.err
-    assert project.mem("compact", "--adopt", f"MEMORY.md#{second}").code == 0
+    project.ok("compact", "--adopt", f"MEMORY.md#{second}")
     assert path.read_text().count("\ntype:") == 1
 
 
@@ -260,14 +255,13 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
     )
     project.commit()
     before = texts(project)
-    diff = project.mem("compact", "--dry-run")
-    assert diff.code == 0
+    diff = project.ok("compact", "--dry-run")
     assert texts(project) == before
     project.git("apply", str(project.write("~/d.diff", diff.out)))
     applied = texts(project)
     project.git("checkout", "-q", "--", ".")
     (project.root / "MEMORY.archive.md").unlink()
-    assert project.mem("compact").code == 0
+    project.ok("compact")
     assert texts(project) == applied
 
 
@@ -284,11 +278,11 @@ def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
         return [name for name in names if by_id(project, name)]
 
     assert project.mem("compact", "README.md").code == 2
-    assert project.mem("compact", "tasks/a.md").code == 0
+    project.ok("compact", "tasks/a.md")
     assert left() == [names[0], names[2], names[3]]
-    assert project.mem("compact").code == 0
+    project.ok("compact")
     assert left() == [names[2], names[3]]
-    assert project.mem("compact", "--level", "global").code == 0
+    project.ok("compact", "--level", "global")
     assert left() == [names[3]]
-    assert project.mem("compact", "--task", "t").code == 0
+    project.ok("compact", "--task", "t")
     assert left() == []

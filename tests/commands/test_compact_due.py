@@ -60,10 +60,9 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     filled(project)
     before = tree(project)
     assert project.mem("compact", "--due", "--check").code == 1
-    shown = project.mem("compact", "--due", "--dry-run")
-    assert shown.code == 0 and tree(project) == before, shown.err
-    done = project.mem("compact", "--due")
-    assert done.code == 0, done.err
+    shown = project.ok("compact", "--due", "--dry-run")
+    assert tree(project) == before, shown.err
+    done = project.ok("compact", "--due")
     for words in (
         "merged",
         "retired",
@@ -72,18 +71,18 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
         "implementation now, design ended",
     ):
         assert words in done.out, (words, done.out)
-    text = (project.root / "MEMORY.md").read_text()
-    kept = (project.root / "MEMORY.archive.md").read_text()
+    text = project.read("MEMORY.md")
+    kept = project.read("MEMORY.archive.md")
     for name in ("gone", "stale", "draft"):
         assert f"id: {name}\n" not in text
         assert f"id: {name}\n" in kept
     assert "promoted_from" in text
     assert "stage design" in kept
-    assert (project.root / ".current-stage").read_text() == "implementation\n"
+    assert project.read(".current-stage") == "implementation\n"
     after = tree(project)
     assert (project.mem("compact", "--due").code, tree(project)) == (0, after)
-    assert project.mem("compact", "--due", "--check").code == 0
-    assert project.mem("undo").code == 0
+    project.ok("compact", "--due", "--check")
+    project.ok("undo")
     assert tree(project).items() >= before.items()
 
 
@@ -109,16 +108,16 @@ def test_a_renamed_file_is_followed(project: Project) -> None:
     project.commit()
     project.git("mv", "src/cart.py", "src/basket.py")
     project.commit()
-    done = project.mem("compact", "--due")
-    assert done.code == 0 and "src/cart.py is src/basket.py now" in done.out, done
-    text = (project.root / "MEMORY.md").read_text()
+    done = project.ok("compact", "--due")
+    assert "src/cart.py is src/basket.py now" in done.out, done
+    text = project.read("MEMORY.md")
     assert "paths: [src/basket.py]" in text
     assert "`src/basket.py` alone" in text
     before = tree(project)
-    assert project.mem("compact", "--due").code == 0
+    project.ok("compact", "--due")
     assert tree(project) == before
-    assert project.mem("undo").code == 0
-    assert "`src/cart.py`" in (project.root / "MEMORY.md").read_text()
+    project.ok("undo")
+    assert "`src/cart.py`" in project.read("MEMORY.md")
 
 
 def test_what_another_writer_changed_meanwhile_is_looked_at_again(
@@ -135,8 +134,8 @@ def test_what_another_writer_changed_meanwhile_is_looked_at_again(
         return renamed(app)
 
     monkeypatch.setattr(compact, "renamed_files", slow)
-    done = project.mem("compact", "--due")
-    assert done.code == 0 and "merged" in done.out, done.err
+    done = project.ok("compact", "--due")
+    assert "merged" in done.out, done.err
     assert len(looks) == 2
     assert "ended" not in done.out
-    assert (project.root / ".current-stage").read_text() == "implementation\n"
+    assert project.read(".current-stage") == "implementation\n"

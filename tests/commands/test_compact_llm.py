@@ -1,13 +1,11 @@
 """mem compact with a language model: asked first, checked, all or nothing."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memcli.app import App, Options
 from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import Project, Result
@@ -45,7 +43,7 @@ def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Re
 
 def calls(project: Project) -> int:
     with (
-        App(Options(root=str(project.root)), os.environ, project.root) as app,
+        project.app() as app,
         app.state() as history,
     ):
         return history.calls()[0]
@@ -108,7 +106,7 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
     """Exit 4, also when another question was answered; the next run goes on."""
     for job in ("one", "two"):
         episodes(project, f".mem/jobs/{job}/")
-    project.write("MEMORY.md", project.entry("Gone", "Words.", status="retired"))
+    project.remembers("Gone", "Words.", status="retired")
     before = texts(project)
     done = asked(
         project, "compact", "--set", "consolidate=true", replies=[facts(fact()), reply]
@@ -175,8 +173,8 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
         e.extra["consolidated_at"]
         for e in entries(project, "tasks/episodes.md").values()
     } == {"2026-11-21"}
-    assert "### Detail" in (project.root / "tasks/episodes.md").read_text()
-    assert project.mem("undo").code == 0
+    assert "### Detail" in project.read("tasks/episodes.md")
+    project.ok("undo")
     assert texts(project).items() >= before.items()
 
 
@@ -246,7 +244,7 @@ def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
     assert kept.keys() == {"gamma", "delta", new}
     assert new != "forged"
     assert "\n---\n" not in kept[new].body
-    assert token not in done.out + done.err + (project.root / job).read_text()
+    assert token not in done.out + done.err + project.read(job)
     for dropped in ("1 secret", "1 injection", "1 unknown target"):
         assert dropped in done.err
     assert entries(project, ".mem/jobs/two/MEMORY.md")["other"].reinforcement_count == 0

@@ -46,14 +46,14 @@ def test_other_words_are_merged_with_the_option_alone(
     once."""
     written(project)
     assert did(project.mem("compact", "--json")) == []
-    assert project.mem("compact", "--check").code == 0
+    project.ok("compact", "--check")
     assert project.mem("compact", "--set", "semantic=true", "--check").code == 1
     assert did(project.mem("compact", "--set", "semantic=true", "--json")) == ["merged"]
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     assert "id: a" in text
     assert "merged_from" in text
     assert "id: b" not in text
-    assert OTHER in (project.root / "MEMORY.archive.md").read_text()
+    assert OTHER in project.read("MEMORY.archive.md")
     assert did(project.mem("compact", "--set", "semantic=true", "--json")) == []
 
 

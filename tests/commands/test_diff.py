@@ -8,7 +8,7 @@ from tests.conftest import Project
 
 def ids(project: Project) -> dict[str, str]:
     """The ids of the entries of MEMORY.md by title."""
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     return {entry.title: entry.id for entry in parse(text, "MEMORY.md").entries}
 
 
@@ -79,7 +79,7 @@ def test_archived_merged_removed_restored(project: Project) -> None:
     known = ids(project)
     project.mem("retire", known["One"])
     project.mem("compact", "--allow-loss")
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     blocks = [f"---\n{block}" for block in text.split("\n---\nid: ")[1:]]
     _, three, four = (f"---\nid: {block[4:]}".rstrip("\n") + "\n\n" for block in blocks)
     merged = four.replace(
@@ -152,7 +152,7 @@ def test_text_and_markdown(project: Project) -> None:
     """Markdown quotes in code spans alone; with --check changes are exit 1."""
     started(project)
     assert project.mem("diff").out.endswith("nothing changes\n")
-    assert project.mem("diff", "--check").code == 0
+    project.ok("diff", "--check")
     project.write(
         "tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall")
     )

@@ -22,14 +22,14 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 @pytest.fixture
 def healthy(project: Project) -> Project:
     """A repository after git init, mem init, some memory, a commit and a recall."""
-    assert project.mem("init").code == 0
+    project.ok("init")
     project.write(
         "MEMORY.md", "# Memory\n\n" + project.entry("Zebra", "stripes", id="z1")
     )
     project.write("institutional.md", "# Norms\n\n- Keep it short.\n")
     project.write("tasks/a.md", project.entry("Lion", "mane", id="l1"))
     project.commit()
-    assert project.mem("recall", "zebra").code == 0
+    project.ok("recall", "zebra")
     return project
 
 
@@ -119,7 +119,7 @@ def test_on_a_terminal_passes_are_counted(healthy: Project) -> None:
 def test_a_repository_without_init_gets_one_warning_at_most(project: Project) -> None:
     """Once memory is tracked, the merge driver is all that is missing, and mem init is
     the hint."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     for command in ("doctor", "recall x"):
         project.mem(*command.split())
     assert complaints(project) == []
@@ -522,7 +522,7 @@ def test_named_files_give_content_rows_alone_and_need_no_index(
     project: Project, tmp_path: Path
 ) -> None:
     """Any markdown will do; nothing is built, the configuration is not looked at."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     project.write(".mem.toml", "nonsense = 1\n")
     inside = project.write("docs/notes.md", f"token {TOKEN}\n")
     outside = project.write("elsewhere.md", f"\ntoken {TOKEN}\n", at=tmp_path)
@@ -557,7 +557,7 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
     }
     assert "wrote 2 ids into tasks/b.md" in healthy.mem("doctor", "--fix").err
     assert shown <= set(ids(path))
-    assert healthy.mem("undo").code == 0
+    healthy.ok("undo")
     assert path.read_bytes() == before
     healthy.mem("doctor", "--fix")
     path.write_bytes(before + path.read_bytes())

@@ -38,7 +38,7 @@ def filled(project: Project, vectors: None) -> Project:
         "MEMORY.md",
         project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane"),
     )
-    assert project.mem("index").code == 0
+    project.ok("index")
     return project
 
 

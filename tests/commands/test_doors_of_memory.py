@@ -27,8 +27,7 @@ def ids(project: Project, *, archived: bool = False) -> dict[str, str]:
 
 def retire(project: Project, text: str, because: str = "it moved") -> None:
     project.mem("add", text)
-    done = project.mem("retire", ids(project)[text.rstrip(".")], "--because", because)
-    assert done.code == 0, done.err
+    project.ok("retire", ids(project)[text.rstrip(".")], "--because", because)
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def gone(project: Project) -> Project:
     project.mem("add", "Tabs are four wide")
     project.mem("add", RULE)
     name = next(name for title, name in ids(project).items() if "billing" in title)
-    assert project.mem("retire", name, "--because", "it moved").code == 0
+    project.ok("retire", name, "--because", "it moved")
     return project
 
 
@@ -57,8 +56,7 @@ def test_import_leaves_out_what_was_taken_back(gone: Project) -> None:
     assert refused(done)
     assert not lives(gone)
     assert any("lock file" in title for title in ids(gone))
-    again = gone.mem("import", "CLAUDE.md", "--from", "agents-md", "--again")
-    assert again.code == 0
+    gone.ok("import", "CLAUDE.md", "--from", "agents-md", "--again")
     assert lives(gone)
 
 
@@ -90,7 +88,7 @@ def test_restore_asks_for_its_words_too(gone: Project) -> None:
     assert done.code == 5
     assert refused(done)
     assert not lives(gone)
-    assert gone.mem("restore", second, "--again").code == 0
+    gone.ok("restore", second, "--again")
     assert lives(gone)
 
 
@@ -98,7 +96,7 @@ def test_a_merge_brings_nothing_back(gone: Project) -> None:
     """Said anew on a branch that does not know it was taken back: retired in the
     merge."""
     gone.mem("init")
-    text = (gone.root / "MEMORY.md").read_text()
+    text = gone.read("MEMORY.md")
     (gone.root / "MEMORY.md").write_text(text[: text.index("---\n", 5)])
     (gone.root / "MEMORY.md").write_text("# Memory\n")
     gone.commit()
@@ -133,8 +131,7 @@ def test_a_merge_names_what_says_the_opposite(project: Project) -> None:
     )
     assert "say the opposite" in done.stderr
     assert "8080" in done.stderr
-    check = project.mem("compact", "--check")
-    assert check.code == 0
+    check = project.ok("compact", "--check")
     assert "say the opposite" in check.err
     doctor = project.mem("doctor")
     assert "opposite" in doctor.out
@@ -196,8 +193,7 @@ def test_a_thousand_tombstones_cost_little(project: Project) -> None:
         words = ("add", f"The colour of queue {number} is mauve today")
 
         def add(words: tuple[str, ...] = words) -> None:
-            done = project.mem(*words)
-            assert done.code == 0, done.err
+            project.ok(*words)
 
         took.append(calls(add))
     assert took[1] < 6 * took[0], took

@@ -44,11 +44,11 @@ def test_what_the_editor_changed_is_spliced_back(
         project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb"
     )
     assert done.code == 0 and "body" in done.out, (done.out, done.err)
-    after = (project.root / "MEMORY.md").read_text()
+    after = project.read("MEMORY.md")
     assert "Quite another." in after
     assert after.startswith(text[: text.index("id: bbbb2222")])
-    assert project.mem("undo").code == 0
-    assert (project.root / "MEMORY.md").read_text() == text
+    project.ok("undo")
+    assert project.read("MEMORY.md") == text
 
 
 def test_an_editor_that_changes_nothing_writes_nothing(
@@ -63,7 +63,7 @@ def test_an_editor_that_changes_nothing_writes_nothing(
     done = edited(project, "exit 0\n", "aaaa")
     assert done.code == 0
     assert "nothing changed" in done.out
-    assert (project.root / "MEMORY.md").read_text() == text
+    assert project.read("MEMORY.md") == text
 
 
 def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
@@ -103,8 +103,8 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
         "0.9",
     )
     assert "+importance: 0.9" in project.mem("edit", "bbbb", *options, "--dry-run").out
-    assert (project.root / "MEMORY.md").read_text() == text
-    assert project.mem("edit", "bbbb", *options).code == 0
+    assert project.read("MEMORY.md") == text
+    project.ok("edit", "bbbb", *options)
     shown = project.mem("show", "bbbb2222").out
     for words in ("Better", "Clearer words.", "src/*.py", "decision", "0.9"):
         assert words in shown, shown
@@ -126,7 +126,7 @@ def test_nothing_is_no_title_and_no_text(project: Project, option: str) -> None:
         got = project.mem("edit", "bbbb", option, given, input=stdin)
         assert got.code == 2
         assert got.err.startswith(f"mem: {option}: is empty\nhint: give {option} words")
-    assert (project.root / "MEMORY.md").read_text() == text
+    assert project.read("MEMORY.md") == text
 
 
 def test_prose_is_edited_as_it_stands(project: Project) -> None:
@@ -136,5 +136,5 @@ def test_prose_is_edited_as_it_stands(project: Project) -> None:
     name = listed[0].split()[0]
     done = edited(project, 'sed -i "s/By hand/By my hand/" "$1"\n', name)
     assert done.code == 0, done.err
-    assert "By my hand." in (project.root / "MEMORY.md").read_text()
-    assert project.mem("show", done.out.split("id ")[1][:8]).code == 0
+    assert "By my hand." in project.read("MEMORY.md")
+    project.ok("show", done.out.split("id ")[1][:8])

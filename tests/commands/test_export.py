@@ -88,9 +88,7 @@ def test_an_existing_file_keeps_every_other_byte(
     filled(project)
     got = export(project, "--out", "NEW.md")
     assert (got.out, got.err) == ("wrote NEW.md\n", "")
-    assert (project.root / "NEW.md").read_text().split("\n", 1)[1] in export(
-        project
-    ).out
+    assert project.read("NEW.md").split("\n", 1)[1] in export(project).out
     gone = export(project, "--out", "NEW.md", "--remove").code or [
         *project.root.glob("NEW.md")
     ]
@@ -148,7 +146,7 @@ def test_json_has_every_live_entry(project: Project) -> None:
     """Every live entry with its values, one id once; never the proxy store."""
     filled(project)
     project.mem("add", "Tagged text", "--tag", "a")
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     project.write(".mem/jobs/j/tasks/t/worktree/MEMORY.md", text)
     got = project.mem("export", "--json").json
     assert got["version"] == 1
@@ -173,7 +171,7 @@ def test_json_has_every_live_entry(project: Project) -> None:
     }
     assert keys <= set(tagged)
     project.mem("export", "json", "--out", "x.json")
-    assert json.loads((project.root / "x.json").read_text()) == got
+    assert json.loads(project.read("x.json")) == got
 
 
 RULES = ".claude/rules"
@@ -238,9 +236,9 @@ def test_rules_are_not_imported_again(project: Project) -> None:
     """What mem wrote is no rule of somebody else's."""
     with_paths(project)
     export_rules(project)
-    before = (project.root / "MEMORY.md").read_text()
-    assert project.mem("import", RULES).code == 0
-    assert (project.root / "MEMORY.md").read_text() == before
+    before = project.read("MEMORY.md")
+    project.ok("import", RULES)
+    assert project.read("MEMORY.md") == before
 
 
 def test_rules_are_not_written_through_a_link(project: Project) -> None:

@@ -77,12 +77,11 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
     """`-` reads a session from a pipe; one in which nothing was said teaches nothing,
     exit 0."""
     for text in ("", '{"type":"user","uu'):
-        got = project.mem("extract", "-", input=text)
-        assert got.code == 0
+        got = project.ok("extract", "-", input=text)
         assert "nothing was said" in got.out
         assert not entries(project)
     text = Path(saved(project, talk(project))).read_text()
-    assert project.mem("extract", "-", input=text).code == 0
+    project.ok("extract", "-", input=text)
     assert len(entries(project)) == 1
 
 
@@ -116,8 +115,7 @@ def test_dry_run_writes_nothing(project: Project) -> None:
     )
     paths = [saved(project, talk(project)), saved(project, other, "two.jsonl")]
     before = state(project)
-    got = project.mem("extract", *paths, "--dry-run")
-    assert got.code == 0
+    got = project.ok("extract", *paths, "--dry-run")
     assert state(project) == before
     project.git("apply", str(project.write("~/patch", got.out)))
     dry = markdown(project)
@@ -385,9 +383,7 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project: Project) 
     got = learn(project, "s-1", "--json", env=env).json
     skipped = {s["scope"]: s["why"] for s in got["sessions"][0]["skipped"]}
     assert skipped["team"] == skipped["session"] == "the session is in no job"
-    assert (
-        project.root / "institutional.md"
-    ).read_text() == "- [2026-11-20] Names are plural.\n"
+    assert project.read("institutional.md") == "- [2026-11-20] Names are plural.\n"
     in_job(project)
     learn(project, "s-2", "--job", "shop", "--task", "web", env=env)
     assert entries(project, f"{JOB}/MEMORY.md")[-1].title == "A pattern of commits"
@@ -395,10 +391,7 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project: Project) 
 
 def test_global_is_off_judged_and_nameless(project: Project) -> None:
     """It needs extract_global, the judge's word, and no name of the project."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Own", "Retry flaky network calls.", session_id="s-0"),
-    )
+    project.remembers("Own", "Retry flaky network calls.", session_id="s-0")
     said = ("Retry with jitter.", "Only here.", f"As {project.root.name} does.")
     found = [item(title=text.split()[0], text=text) for text in said]
     env = script(project, '{"general": [1, 3]}', **{"global": found})
@@ -525,8 +518,7 @@ def test_show_prompt_sends_nothing(project: Project) -> None:
     """It prints what would be sent, without <private> parts, and writes nothing."""
     private = "<private>I prefer rooibos in the morning.</private> Fix the build."
     path = saved(project, talk(project).user(private).agent("Done."))
-    got = project.mem("extract", path, "--show", "prompt", "--engine", "llm")
-    assert got.code == 0
+    got = project.ok("extract", path, "--show", "prompt", "--engine", "llm")
     assert "[1] user: Please make the checkout page" in got.out
     assert "=== system" in got.out
     assert got.out.count("=== extract") == 1
@@ -622,9 +614,9 @@ def test_without_names_the_new_sessions_are_read(project: Project) -> None:
     _claude(project, talk(project), "one")
     elsewhere = Talk(project.home, "s-9").user("I prefer tabs in this other project.")
     _claude(project, elsewhere, "other")
-    assert project.mem("extract").code == 0
+    project.ok("extract")
     assert len(entries(project)) == 1
-    assert "tabs" not in (project.root / "MEMORY.md").read_text()
+    assert "tabs" not in project.read("MEMORY.md")
     assert "no new sessions" in project.mem("extract").out
 
 
@@ -655,7 +647,7 @@ def test_automatic_runs_wait_for_the_session_and_for_git(project: Project) -> No
     assert got.code == 5
     assert "merge" in got.err
     assert not entries(project)
-    assert project.mem("extract").code == 0
+    project.ok("extract")
     assert entries(project)
 
 
@@ -683,7 +675,7 @@ def test_sub_agents_belong_to_their_session(project: Project) -> None:
     assert any("mypy failed" in title for title in session["proposed"])
     assert not any("French" in entry.body for entry in entries(project))
     before = state(project)
-    assert project.mem("extract", str(path)).code == 0
+    project.ok("extract", str(path))
     assert state(project) == before
 
 
@@ -696,9 +688,7 @@ def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(
     high = {"complexity": "high"}
     given = {"milestone": "build", "assumptions": high, "recommendation": "split it"}
     project.mem("extract", "--checkpoint", "-", input=json.dumps(given))
-    first, second = map(
-        json.loads, (project.root / ".assumptions.jsonl").read_text().splitlines()
-    )
+    first, second = map(json.loads, project.read(".assumptions.jsonl").splitlines())
     assert first["assumptions"] == {"complexity": "low", "scope": "one page"}
     assert first["timestamp"].startswith("2026-11-21T")
     assert (second["milestone"], second["recommendation"]) == ("build", "split it")
@@ -717,7 +707,7 @@ def test_a_premortem_names_known_pitfalls(project: Project) -> None:
     """Recalled pitfalls with their place, a model's risks; in the job's folder, unseen
     by git."""
     body = "The cache is cold after a deploy."
-    project.write("MEMORY.md", project.entry("Cold cache", body, type="corrective"))
+    project.remembers("Cold cache", body, type="corrective")
     in_job(project)
     foreseen = {"items": [{"title": "Clock skew", "text": "Watch the clock."}]}
     replies = json.dumps({"match": "premortem", "reply": foreseen}) + "\n"

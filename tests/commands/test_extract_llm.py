@@ -44,13 +44,12 @@ def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
     """Over HTTP with the real SDK; the key is never in what is said; the second run
     sends nothing."""
     answers(api, observations=[LESSON])
-    got = project.mem("extract", saved(project, talk(project)), *LLM)
-    assert got.code == 0, got.err
+    got = project.ok("extract", saved(project, talk(project)), *LLM)
     assert [entry.title for entry in entries(project)] == ["Short commit messages"]
     assert api.environ["ANTHROPIC_API_KEY"] not in got.out + got.err
     sent = len(api.seen)
     before = state(project)
-    assert project.mem("extract", saved(project, talk(project)), *LLM).code == 0
+    project.ok("extract", saved(project, talk(project)), *LLM)
     assert len(api.seen) == sent
     assert state(project) == before
 
@@ -71,8 +70,8 @@ def test_one_call_holds_a_digest_and_leaves_five_lessons(
     ]
     unquoted = {**LESSON, "quote": "I prefer long commit messages"}
     answers(api, observations=[unquoted, *lessons])
-    got = project.mem("extract", saved(project, given), *LLM)
-    assert got.code == 0 and len(api.seen) == 1, got.err
+    got = project.ok("extract", saved(project, given), *LLM)
+    assert len(api.seen) == 1, got.err
     sent = json.dumps(api.seen[0].body, ensure_ascii=False)
     assert "[5] user: I prefer short commit messages" in sent
     assert len(sent.encode()) < 25_000
@@ -109,7 +108,7 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     assert [entry.kind for entry in entries(project)] == ["preference"]
     sent = len(api.seen)
     before = state(project)
-    assert project.mem("extract", path, *LLM).code == 0
+    project.ok("extract", path, *LLM)
     assert len(api.seen) == sent
     assert state(project) == before
 
@@ -125,9 +124,9 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
             {**LESSON, "title": "Build first", "turn": 1, "quote": "Fix the build."}
         ],
     )
-    got = project.mem("extract", path, *LLM)
-    assert got.code == 0 and len(api.seen) == 1 and entries(project), got.err
-    assert project.mem("extract", path, *LLM, "--json").code == 0
+    got = project.ok("extract", path, *LLM)
+    assert len(api.seen) == 1 and entries(project), got.err
+    project.ok("extract", path, *LLM, "--json")
     kept = [
         p
         for base in (project.root, project.home)

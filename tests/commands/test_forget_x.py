@@ -49,10 +49,9 @@ CASES = [
 
 def right(project: Project, said: str, meant: str) -> bool:
     for text in KNOWN:
-        assert project.mem("add", text).code == 0
+        project.ok("add", text)
     project.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
-    done = project.mem("extract", "talk.md", "--engine", "rules")
-    assert done.code == 0, done.err
+    project.ok("extract", "talk.md", "--engine", "rules")
     rows = project.mem("list", "--json").json["entries"]
     live = {row["title"] for row in rows if row["kind"] != "episode"}
     left = {text for text in KNOWN if not meant or meant not in text}

@@ -56,14 +56,13 @@ def test_a_lesson_is_switched_on_and_off(project: Project) -> None:
     dry = project.mem("guard", found[:8], "--dry-run")
     assert "+guard: deny" in dry.out
     assert (project.root / "MEMORY.md").read_bytes() == before
-    done = project.mem("guard", found[:8])
-    assert done.code == 0
+    done = project.ok("guard", found[:8])
     assert "from now on denied" in done.out
     assert tried(project, FORCED).json["decision"] == "deny"
     assert tried(project, "git push origin main").json["decision"] is None
-    assert project.mem("guard", "--off", found[:8]).code == 0
+    project.ok("guard", "--off", found[:8])
     assert tried(project, FORCED).json["decision"] is None
-    assert project.mem("undo").code == 0
+    project.ok("undo")
     assert tried(project, FORCED).json["decision"] == "deny"
 
 
@@ -99,9 +98,9 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project: Project) ->
     project.commit()
     assert decision(call(project, FORCED)) == "ask"
     assert "mem guard --trust" in project.mem("guard").out
-    assert project.mem("guard", "--trust").code == 0
+    project.ok("guard", "--trust")
     assert decision(call(project, FORCED)) == "deny"
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     project.write("MEMORY.md", text.replace("--force *", "--force*"))
     assert decision(call(project, FORCED)) == "ask"
 
@@ -109,13 +108,13 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project: Project) ->
 def test_an_own_guard_is_not_lifted_by_the_repository(project: Project) -> None:
     """The same id in a tracked file without the key, or with another mode."""
     entry = guarded(project)
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     project.write("~/MEMORY.md", text)
     project.write(
         "MEMORY.md", text.replace('guard: "deny"\n', "").replace("guard: deny\n", "")
     )
     project.commit()
-    assert "guard" not in (project.root / "MEMORY.md").read_text()
+    assert "guard" not in project.read("MEMORY.md")
     answer = call(project, FORCED)
     assert decision(answer) == "deny"
     assert entry[:8] in answer["hookSpecificOutput"]["permissionDecisionReason"]
@@ -222,13 +221,12 @@ def test_a_stop_is_seen_wherever_one_looks(project: Project) -> None:
     assert f"stopped 1×, last {day}" in project.mem("guard").out
     assert "refused: rm -f src/tax.py" in project.mem("why", "src/tax.py").out
     assert "lifted" not in project.mem("told").out
-    assert project.mem("guard", entry[:8], "--off").code == 0
+    project.ok("guard", entry[:8], "--off")
     for words in (("told",), ("log", entry[:8]), ("why", "src/tax.py")):
         out = project.mem(*words).out
         assert "rm -f src/tax.py" in out and "lifted since" in out, words
-    page = project.mem("browse", "--out", "page.html")
-    assert page.code == 0
-    assert "deny: rm -f src/tax.py" in (project.root / "page.html").read_text()
+    project.ok("browse", "--out", "page.html")
+    assert "deny: rm -f src/tax.py" in project.read("page.html")
 
 
 def test_the_first_guard_is_said_once(project: Project) -> None:
@@ -260,7 +258,7 @@ def test_no_guard_comes_from_a_transcript(project: Project) -> None:
     project.write("MEMORY.md", "")
     project.write("talk.md", talk)
     project.mem("extract", "talk.md")
-    (learned,) = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md").entries
+    (learned,) = parse(project.read("MEMORY.md"), "MEMORY.md").entries
     assert "never force push" in learned.body
     assert "guard" not in learned.extra
     assert project.mem("guard", "--json").json["guards"] == []
@@ -283,7 +281,7 @@ def test_unclear_lessons_are_refused_with_a_hint(project: Project) -> None:
     done = project.mem("guard", found[:8])
     assert done.code == 2
     assert "--command" in done.err
-    assert "guard" not in (project.root / "MEMORY.md").read_text()
+    assert "guard" not in project.read("MEMORY.md")
 
 
 def test_a_guard_outlives_a_merge_of_branches(project: Project) -> None:
@@ -293,14 +291,14 @@ def test_a_guard_outlives_a_merge_of_branches(project: Project) -> None:
     guarded(project)
     project.commit()
     project.git("checkout", "-q", "-b", "side")
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     project.write("MEMORY.md", text.replace("guard: deny", "guard: ask"))
     project.commit()
     project.git("checkout", "-q", "main")
     project.write("MEMORY.md", text.replace("A body.", "Another body."))
     project.commit()
     project.git("merge", "-q", "side")
-    assert "guard: deny" in (project.root / "MEMORY.md").read_text()
+    assert "guard: deny" in project.read("MEMORY.md")
 
 
 def test_a_guarded_entry_is_not_merged_away(project: Project) -> None:
@@ -308,8 +306,8 @@ def test_a_guarded_entry_is_not_merged_away(project: Project) -> None:
     body = "Nobody may force push to the main branch of this repository at any time."
     guarded(project, body=body)
     guarded(project, body=body, guard=None, commands=None)
-    assert project.mem("compact").code == 0
-    assert (project.root / "MEMORY.md").read_text().count(body) == 2
+    project.ok("compact")
+    assert project.read("MEMORY.md").count(body) == 2
 
 
 LEARNED = {"guard": "", "session_id": "s-1"}
@@ -320,7 +318,7 @@ def test_words_go_before_what_was_at_hand(project: Project) -> None:
     what the sentence names, and lets pass what it prescribes."""
     rule = "Do not run pytest -n in this repository, use pytest -p no:xdist"
     name = guarded(project, rule, commands=["pytest*"], **LEARNED)
-    assert project.mem("guard", name[:8]).code == 0
+    project.ok("guard", name[:8])
     assert tried(project, "pytest -n 4 tests").json["decision"] == "deny"
     assert tried(project, "python -m pytest -n4").json["decision"] == "deny"
     assert tried(project, "pytest -p no:xdist tests").json["decision"] is None
@@ -337,7 +335,7 @@ def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(
     """Where the sentence names nothing that it forbids."""
     rule = "Nobody runs the tests in parallel here; use pytest -p no:xdist"
     name = guarded(project, rule, commands=["pytest*"], **LEARNED)
-    assert project.mem("guard", name[:8]).code == 0
+    project.ok("guard", name[:8])
     assert tried(project, "pytest -p no:xdist tests").json["decision"] is None
     assert tried(project, "pytest -n 4").json["decision"] == "deny"
 
@@ -345,9 +343,9 @@ def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(
 def test_patterns_that_a_person_wrote_stay(project: Project) -> None:
     """An entry that no session left binds by its own patterns."""
     name = guarded(project, "Never edit docs/ by hand", commands=["cog *"], guard="")
-    assert project.mem("guard", name[:8]).code == 0
+    project.ok("guard", name[:8])
     assert tried(project, "cog -r docs/a.md").json["decision"] == "deny"
-    assert "docs/**" not in (project.root / "MEMORY.md").read_text()
+    assert "docs/**" not in project.read("MEMORY.md")
 
 
 @pytest.mark.parametrize("lifted", [["--off"], []])
@@ -357,9 +355,9 @@ def test_a_chosen_pattern_of_a_learned_entry_survives_off_and_on(
     """Also where the mode alone is changed: what a person chose goes before the words."""
     rule = "Never edit docs/ by hand"
     name = guarded(project, rule, commands=[], paths=["src/termui.py"], **LEARNED)
-    assert project.mem("guard", name[:8], "--command", "make docs*").code == 0
+    project.ok("guard", name[:8], "--command", "make docs*")
     if lifted:
-        assert project.mem("guard", name[:8], *lifted).code == 0
+        project.ok("guard", name[:8], *lifted)
         assert tried(project, "make docs").json["decision"] is None
-    assert project.mem("guard", name[:8], "--ask").code == 0
+    project.ok("guard", name[:8], "--ask")
     assert tried(project, "make docs").json["decision"] == "ask"

@@ -33,8 +33,7 @@ def store(project: Project, **values: object) -> None:
 
 
 def found_by(project: Project, *args: str, **options: Any) -> dict[str, Any]:
-    found = project.mem("health", "--json", *args, **options)
-    assert found.code == 0, found.err
+    found = project.ok("health", "--json", *args, **options)
     return dict(found.json)
 
 
@@ -84,7 +83,7 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
     stale = found_by(project)["metrics"]["freshness"]
     assert stale["raise_with"] == "mem compact --stale"
     assert "5 would leave" in stale["reason"]
-    assert project.mem("compact", "--stale").code == 0
+    project.ok("compact", "--stale")
     fresh = measured(project)
     assert fresh["freshness"] > stale["value"]
     assert fresh["coverage"] == 100
@@ -96,7 +95,7 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
     lost = found_by(project)["metrics"]["coverage"]
     assert lost["value"] == 50
     assert "2 of 4 entries" in lost["reason"]
-    assert project.mem(*lost["raise_with"].split()[1:]).code == 0
+    project.ok(*lost["raise_with"].split()[1:])
     assert measured(project)["coverage"] == 100
     project.write("tasks/bad.md", b"\xff\xfe\x00\x00 not text \xff")
     assert measured(project)["coverage"] == 80
@@ -106,7 +105,7 @@ def test_check_exits_1_below_the_least_score(project: Project) -> None:
     """At the score itself it is 0."""
     store(project)
     score = found_by(project)["score"]
-    assert project.mem("health", "--check", "--set", f"health_min={score}").code == 0
+    project.ok("health", "--check", "--set", f"health_min={score}")
     low = project.mem("health", "--check", "--set", f"health_min={score + 0.1}")
     assert low.code == 1
     assert "below" in low.err
@@ -117,7 +116,7 @@ def test_one_snapshot_a_day(project: Project) -> None:
     """The last of a day counts; --history shows each day, the oldest first."""
     store(project)
     for day in ("2026-11-01", "2026-11-03", "2026-11-03", "2026-11-20"):
-        assert project.mem("health", env={"MEM_NOW": day}).code == 0
+        project.ok("health", env={"MEM_NOW": day})
     project.mem("retire", "e0")
     shown = project.mem("health", "--history")
     rows = [line.split("\t") for line in shown.out.splitlines()]
@@ -159,10 +158,7 @@ def test_a_file_half_wrong_is_not_green(project: Project) -> None:
     """What nobody confirmed in 90 days, opposites, names that are gone, proposals that
     wait: each is named with its command, and bounds the score."""
     project.write("src/cart.py", "def total():\n    return 1\n")
-    project.write(
-        "MEMORY.md",
-        project.entry("Cart", "The sum stands in `src/cart.py`.", id="gone-1"),
-    )
+    project.remembers("Cart", "The sum stands in `src/cart.py`.", id="gone-1")
     project.commit()
     project.git("rm", "-q", "src/cart.py")
     project.commit()
@@ -190,5 +186,5 @@ def test_a_file_half_wrong_is_not_green(project: Project) -> None:
     text = project.mem("health").out
     assert "in doubt: 50%" in text
     assert "mem edit ID --confirm" in text
-    assert project.mem("edit", "old-1", "--confirm").code == 0
+    project.ok("edit", "old-1", "--confirm")
     assert found_by(project)["doubts"]["unconfirmed"] == ["old-2"]

@@ -105,7 +105,7 @@ def test_rules_for_agents(project: Project) -> None:
     """A rule is an entry, another section one; the file stays, nothing is shown
     unasked."""
     path = project.write("CLAUDE.md", RULES)
-    assert project.mem("import", "CLAUDE.md").code == 0
+    project.ok("import", "CLAUDE.md")
     found = {entry.title: f"{entry.kind} {entry.type}" for entry in entries(project)}
     assert list(found.items()) == [
         ("Shop", "fact declarative"),
@@ -125,7 +125,7 @@ def test_rules_for_agents(project: Project) -> None:
 
 def test_twice_is_once(project: Project, tmp_path: Path) -> None:
     """To the byte, from whatever folder; one import is one write to undo."""
-    path = project.write("MEMORY.md", project.entry())
+    path = project.remembers()
     first = path.read_bytes()
     project.write("CLAUDE.md", RULES)
     project.mem("import", "CLAUDE.md")
@@ -136,7 +136,7 @@ def test_twice_is_once(project: Project, tmp_path: Path) -> None:
         assert (again.code, again.json["added"], again.json["similar"]) == (0, [], [])
         assert len(again.json["known"]) == 4
         assert path.read_bytes() == before
-    assert project.mem("undo").code == 0
+    project.ok("undo")
     assert path.read_bytes() == first
 
 
@@ -145,7 +145,7 @@ def test_what_is_said_already_is_not_added(project: Project) -> None:
     id."""
     retry = "etry failed charges three times with a delay."
     footer = "The footer of every page is rendered on the server"
-    project.write("MEMORY.md", project.entry("Payments", f"R{retry}", id="known"))
+    project.remembers("Payments", f"R{retry}", id="known")
     rules = (f"R{retry}", f"Never r{retry}", footer, f"{footer}.")
     project.write("AGENTS.md", "# Rules\n" + "".join(f"- {rule}\n" for rule in rules))
     got = project.mem("import", "AGENTS.md", "--json").json
@@ -170,7 +170,7 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
     assert (got.code, got.json["refused"], got.json["injected"]) == (3, named, named)
     titles = [entry.title for entry in entries(project)]
     assert titles == ["Backups always run at night", "Hidden text that says little"]
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     assert KEY not in text + got.out + got.err
     assert "Ana" not in text
     assert "previous instructions" not in text
@@ -204,4 +204,4 @@ def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> N
     project.write("MEMORY.md", survivor)
     got = project.mem("import", "AGENTS.md", "--json")
     assert (got.json["added"], got.json["known"][0]["id"]) == ([], first.id)
-    assert (project.root / "MEMORY.md").read_text() == survivor
+    assert project.read("MEMORY.md") == survivor

@@ -94,12 +94,10 @@ def test_keep_writes_an_entry_with_its_provenance(project: Project) -> None:
     learn(project)
     (one,) = waiting(project)
     before = markdown(project)
-    dry = project.mem("keep", one["id"][:8], "--dry-run")
-    assert dry.code == 0
+    dry = project.ok("keep", one["id"][:8], "--dry-run")
     assert "+## " in dry.out
     assert markdown(project) == before
-    got = project.mem("keep", one["id"][:8], "--title", "Use pnpm", "--kind", "policy")
-    assert got.code == 0
+    got = project.ok("keep", one["id"][:8], "--title", "Use pnpm", "--kind", "policy")
     assert "Use pnpm" in got.out
     (entry,) = entries(project)
     assert (entry.id, entry.kind, entry.type) == (one["id"], "policy", "directive")
@@ -128,7 +126,7 @@ def test_keep_takes_several_or_none(project: Project) -> None:
     assert project.mem("keep", *ids, "--title", "Both").code == 2
     assert project.mem("keep", *ids, "--level", "nowhere").code == 2
     assert project.mem("keep", *ids, "--level", "task").code == 2
-    assert project.mem("keep", *ids).code == 0
+    project.ok("keep", *ids)
     assert len(entries(project)) == 2
 
 
@@ -136,7 +134,7 @@ def test_what_was_dropped_does_not_come_back(project: Project) -> None:
     """Neither proposed nor kept, from this session or another, in other words."""
     learn(project)
     (one,) = waiting(project)
-    assert project.mem("drop", one["id"][:8], "--dry-run").code == 0
+    project.ok("drop", one["id"][:8], "--dry-run")
     assert waiting(project)
     assert "dropped" in project.mem("drop", one["id"][:8]).out
     assert not waiting(project)
@@ -144,7 +142,7 @@ def test_what_was_dropped_does_not_come_back(project: Project) -> None:
     assert not waiting(project)
     assert not entries(project)
     assert any("dropped" in why for why in session["dropped"])
-    assert project.mem("add", "Do not use npm. Use pnpm.").code == 0
+    project.ok("add", "Do not use npm. Use pnpm.")
     assert entries(project)
 
 
@@ -176,7 +174,7 @@ def test_a_kept_rule_said_again_is_confirmed(project: Project) -> None:
 
 def test_the_next_start_names_two(project: Project) -> None:
     """One line each, once, to the first session that comes; a yes is asked for."""
-    project.write("MEMORY.md", project.entry("Known", "The cart has a clock."))
+    project.remembers("Known", "The cart has a clock.")
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
     given.user("No, don't use the jquery plugin.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
@@ -226,8 +224,7 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project: Project) -> Non
     assert got.code == 5
     assert "state file" in got.err
     path.unlink()
-    got = project.mem("inbox")
-    assert got.code == 0
+    got = project.ok("inbox")
     assert "no state file" in got.err
     assert len(entries(project)) == 1
 

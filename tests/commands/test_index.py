@@ -19,14 +19,14 @@ def test_check_says_what_is_stale_and_writes_nothing(
 ) -> None:
     """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the
     tree and outside."""
-    project.write("MEMORY.md", project.entry("One"))
+    project.remembers("One")
     project.write("tasks/gone.md", project.entry("Two"))
     done = project.mem("index", "--check")
     assert (done.code, done.out) == (1, "MEMORY.md\ntasks/gone.md\n")
     assert not (project.root / ".memory.db").exists()
     project.mem("index")
-    assert project.mem("index", "--check").code == 0
-    project.write("MEMORY.md", project.entry("Changed"))
+    project.ok("index", "--check")
+    project.remembers("Changed")
     (project.root / "tasks/gone.md").unlink()
     project.write("tasks/new.md", project.entry("Three"))
     before = snapshot(project.root), snapshot(world)
@@ -66,10 +66,10 @@ def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(
     project: Project,
 ) -> None:
     """A missing key is named, with what to do; --json says the same."""
-    project.write("MEMORY.md", project.entry("A"))
+    project.remembers("A")
     got = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})
     assert got.code == 4
     assert "OPENAI_API_KEY" in got.err
     assert got.json["vectors"]["failed"]
     assert (got.json["vectors"]["have"], got.json["vectors"]["chosen"]) == (0, 1)
-    assert project.mem("index", "--check").code == 0
+    project.ok("index", "--check")

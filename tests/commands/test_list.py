@@ -91,7 +91,7 @@ def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
 
 def test_filters_that_nothing_passes_are_said(project: Project) -> None:
     """The answer stays empty, on stderr stands why; --quiet has neither."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     got = project.mem("list", "--tag", "nope")
     assert got[:] == (0, "", "mem: nothing remembered passes these filters\n")
     assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")

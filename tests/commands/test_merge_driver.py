@@ -139,7 +139,7 @@ def test_what_two_branches_archive_stands_once(project: Project, driver: str) ->
     project.commit()
     for branch, day in (("one", "2026-11-21"), ("two", "2026-11-22")):
         project.git("checkout", "-q", "-b", branch, "main")
-        assert project.mem("compact", env={"MEM_NOW": day}).code == 0
+        project.ok("compact", env={"MEM_NOW": day})
         if driver == "union":  # another line between keeps git from joining the two
             project.write(
                 "MEMORY.archive.md",
@@ -148,11 +148,11 @@ def test_what_two_branches_archive_stands_once(project: Project, driver: str) ->
         project.commit(branch)
     project.git("merge", "-q", "--no-edit", "one")
     if driver == "union":
-        assert project.mem("compact").code == 0
+        project.ok("compact")
     text = text_of(project, "MEMORY.archive.md")
     assert text.count("id: gone") == 1
     assert "2026-11-22" in text
-    assert project.mem("compact", "--check").code == 0
+    project.ok("compact", "--check")
 
 
 def rebase(repo: Project, name: str) -> Path:
@@ -330,7 +330,7 @@ def test_what_was_forgotten_comes_back_by_no_merge(repo: Project, merging: str) 
 
     branches(repo, "MEMORY.md", added, changed)
     repo.git("checkout", "-q", "one")
-    assert repo.mem("forget", "b").code == 0
+    repo.ok("forget", "b")
     repo.commit("forgotten")
     repo.git("checkout", "-q", merging)
     other = "two" if merging == "one" else "one"

@@ -9,12 +9,7 @@ def lived(project: Project) -> None:
     project.write(
         "src/cart.py", "class Cart:\n    def parse(self):\n        return 1\n"
     )
-    project.write(
-        "MEMORY.md",
-        project.entry(
-            "Freeze time", "Use freezegun, see `src/cart.py`.", id="a1b2c3d4"
-        ),
-    )
+    project.remembers("Freeze time", "Use freezegun, see `src/cart.py`.", id="a1b2c3d4")
     project.commit("start")
     project.mem("reinforce", "a1b2c3d4")
     project.commit("used")
@@ -52,7 +47,7 @@ def test_log_knows_what_no_commit_had_alive(project: Project) -> None:
     told from what is not there."""
     text = project.entry("Zebra", "zebra", id="zz11aa22", status="retired")
     project.write("MEMORY.md", "# Notes\n\nBy hand.\n\n" + text)
-    assert project.mem("compact").code == 0
+    project.ok("compact")
     for committed in (False, True):
         if committed:
             project.commit("archived")
@@ -106,7 +101,7 @@ def test_log_goes_on_where_a_file_leaves_the_view(project: Project) -> None:
     text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
     project.write("MEMORY.md", project.entry("Other", "Stays.", id="b2c3d4e5") + text)
     project.commit("start")
-    project.write("MEMORY.md", project.entry("Other", "Stays.", id="b2c3d4e5"))
+    project.remembers("Other", "Stays.", id="b2c3d4e5")
     kept = project.write("notes/old.md", text)
     project.commit("out of view")
     kept.write_bytes(text.replace("30", "50").replace("\n", "\r\n").encode())

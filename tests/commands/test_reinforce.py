@@ -12,7 +12,7 @@ from tests.conftest import Project
 
 
 def entry_of(project: Project, entry_id: str, name: str = "MEMORY.md") -> Entry:
-    entries = parse((project.root / name).read_text(), name).entries
+    entries = parse(project.read(name), name).entries
     return next(entry for entry in entries if entry.id == entry_id)
 
 
@@ -28,10 +28,10 @@ def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
     text = used + project.entry(id="b")
     path = project.write("MEMORY.md", text)
     wanted = text.replace("2026-01-01", "2026-11-21")
-    assert project.mem("reinforce", "a=remember").code == 0
+    project.ok("reinforce", "a=remember")
     assert path.read_text() == wanted
     path.write_text(text)
-    assert project.mem("reinforce", "a").code == 0
+    project.ok("reinforce", "a")
     assert path.read_text() == wanted.replace("count: 3", "count: 4")
 
 
@@ -40,13 +40,13 @@ def test_a_run_that_was_killed_before_it_remembered_counts_once(
 ) -> None:
     """The state file knows nothing: the write's own note tells the next run."""
     project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
-    assert project.mem("reinforce", "a", "--session", "s1").code == 0
+    project.ok("reinforce", "a", "--session", "s1")
     with sqlite3.connect(state_dir() / "state.db") as db:
         assert db.execute("DELETE FROM reinforced").rowcount == 1
     db.close()
     assert "already" in project.mem("reinforce", "a", "b", "--session", "s1").out
     assert counts(project, "ab") == [1, 1]
-    assert project.mem("reinforce", "a", "--session", "s2").code == 0
+    project.ok("reinforce", "a", "--session", "s2")
     assert counts(project, "a") == [2]
 
 
@@ -55,7 +55,7 @@ def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
     zebra = project.entry("Zebra", "zebra stripes", id="z")
     project.write("MEMORY.md", zebra + project.entry("Lion", "lion mane", id="l"))
     project.mem("recall", "zebra", "--session", "s1")
-    assert project.mem("reinforce", "--session", "s1").code == 0
+    project.ok("reinforce", "--session", "s1")
     assert counts(project, "zl") == [1, 0]
     assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").out
 
@@ -68,8 +68,7 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
     project.write("MEMORY.archive.md", gone)
     survivor = project.entry(id="s", merged_from=["g"])
     project.write("MEMORY.md", project.entry(id="r", status="retired") + survivor)
-    done = project.mem("reinforce", "r", "g", "s")
-    assert done.code == 0
+    done = project.ok("reinforce", "r", "g", "s")
     assert "1 retired" in done.out
     assert counts(project, "rs") == [0, 1]
 
@@ -80,7 +79,7 @@ def test_ids_that_are_typed_must_be_known(project: Project) -> None:
     project.write(
         "MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef")
     )
-    assert project.mem("reinforce", "abcd").code == 0
+    project.ok("reinforce", "abcd")
     assert project.mem("reinforce", "ab").code == 3
     typed = project.mem("reinforce", "nope", "abcd")
     assert typed.code == 3
@@ -88,8 +87,7 @@ def test_ids_that_are_typed_must_be_known(project: Project) -> None:
     listed = "\n".join(
         line.split("\t")[0] for line in project.mem("list").out.splitlines()
     )
-    done = project.mem("reinforce", "-", input=f"{listed}\n\nnope\n")
-    assert done.code == 0
+    done = project.ok("reinforce", "-", input=f"{listed}\n\nnope\n")
     assert "1 unknown" in done.out
     assert entry_of(project, "abcd1234-x").reinforcement_count == 3
 
@@ -114,8 +112,7 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
     ]
     lines = "".join(json.dumps({"message": message}) + "\n" for message in messages)
     path = project.write("~/t.jsonl", lines)
-    done = project.mem("reinforce", "u", "i", "z", "--session", str(path))
-    assert done.code == 0, done.err
+    project.ok("reinforce", "u", "i", "z", "--session", str(path))
     assert counts(project, "uiz") == [1, 0, 0]
 
 
@@ -133,13 +130,13 @@ def test_ratings_follow_fsrs(
 ) -> None:
     """A review on day 7 gives the golden stabilities; the second one of a day is
     none."""
-    project.write("MEMORY.md", project.entry(id="a", created_at="2026-11-14"))
-    assert project.mem("reinforce", f"a={rating}").code == 0
+    project.remembers(id="a", created_at="2026-11-14")
+    project.ok("reinforce", f"a={rating}")
     entry = entry_of(project, "a")
     assert entry.extra["stability"] == pytest.approx(stability, rel=1e-3)
     assert (entry.reinforcement_count, entry.last_reinforced) == (count, "2026-11-21")
     before = (project.root / "MEMORY.md").read_bytes()
-    assert project.mem("reinforce", "a=easy").code == 0
+    project.ok("reinforce", "a=easy")
     assert (project.root / "MEMORY.md").read_bytes() == before
 
 
@@ -166,7 +163,7 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
 
 def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
     """The diff is printed; the session can still be counted."""
-    project.write("MEMORY.md", project.entry(id="a"))
+    project.remembers(id="a")
     shown = project.mem("reinforce", "a", "--session", "s", "--dry-run")
     assert "+reinforcement_count: 1" in shown.out
     assert counts(project, "a") == [0]
@@ -181,7 +178,7 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     retire, which write nothing else, refuse (exit 5)."""
     conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
     bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
-    project.write("MEMORY.md", project.entry("Good", id="good1"))
+    project.remembers("Good", id="good1")
     before = bad.read_bytes()
     done = project.mem("reinforce", "bad1", "good1")
     assert done.code == 3
@@ -198,11 +195,11 @@ def test_without_a_session_every_call_counts_with_one_only_the_first(
     project: Project,
 ) -> None:
     """Once per session and id, also after the index was deleted."""
-    project.write("MEMORY.md", project.entry(id="a"))
+    project.remembers(id="a")
     for _ in range(2):
-        assert project.mem("reinforce", "a").code == 0
+        project.ok("reinforce", "a")
     for _ in range(3):
-        assert project.mem("reinforce", "a", "--session", "s1").code == 0
+        project.ok("reinforce", "a", "--session", "s1")
         (project.root / ".memory.db").unlink()
     assert counts(project, "a") == [3]
     assert "already" in project.mem("reinforce", "a", "--session", "s1").out

@@ -2,12 +2,10 @@
 the rest."""
 
 import json
-import os
 from typing import Any
 
 import pytest
 
-from memcli.app import App, Options
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.memory.parser import parse
 from memcli.memory.prominence import INITIAL_DIFFICULTY, initial_stability, review
@@ -17,7 +15,7 @@ from tests.conftest import Project, Result
 
 
 def entry_of(project: Project, entry_id: str) -> Entry:
-    entries = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md").entries
+    entries = parse(project.read("MEMORY.md"), "MEMORY.md").entries
     return next(entry for entry in entries if entry.id == entry_id)
 
 
@@ -100,7 +98,7 @@ def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
     """Others write, and what they wrote stays; a secret of the session is not shown."""
     memory(project)
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
-    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+    with project.app() as app:
         model = app.providers.__dict__["model"] = Meddler(project)
         asked = ReinforceRequest(
             ids=("a", "b"), session="s", mode="rated", spoken=f"We used {token}."

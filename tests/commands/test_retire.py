@@ -10,14 +10,14 @@ def test_retire_and_restore_give_the_file_back(project: Project) -> None:
         "Lion", "lion", id="l1"
     )
     path = project.write("MEMORY.md", text)
-    assert project.mem("retire", "z1", "--because", "the zoo closed").code == 0
+    project.ok("retire", "z1", "--because", "the zoo closed")
     entry = parse(path.read_text(), "x").entries[0]
     assert (entry.status, entry.extra["retired_because"]) == (
         "retired",
         "the zoo closed",
     )
     assert project.mem("recall", "zebra", "--ranked", "--check").code == 1
-    assert project.mem("restore", "z").code == 0
+    project.ok("restore", "z")
     assert path.read_text() == text
 
 
@@ -28,12 +28,12 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
     path = project.write("tasks/zoo.md", text + project.entry(id="b1"))
     project.mem("compact")
     archive = (project.root / "tasks/zoo.archive.md").read_bytes()
-    assert project.mem("restore", "z1").code == 0
+    project.ok("restore", "z1")
     entry = next(e for e in parse(path.read_text(), "x").entries if e.id == "z1")
     assert entry.status == "active"
     assert not [key for key in entry.extra if key.startswith("archived")]
     assert (project.root / "tasks/zoo.archive.md").read_bytes() == archive
-    assert project.mem("recall", "zebra", "--ranked", "--check").code == 0
+    project.ok("recall", "zebra", "--ranked", "--check")
 
 
 def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
@@ -57,7 +57,7 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
     )
     project.mem("add", "Lesson\nOne line.")
     path.write_text(f"Top.\n\n{path.read_text()}\nBelow.\n")
-    assert project.mem("undo").code == 0
+    project.ok("undo")
     assert path.read_text() == f"Top.\n\n{before}\nBelow.\n"
     path.write_text("# Head\n")
     project.mem("add", "A zebra\nzebra")
@@ -68,7 +68,7 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
     archive = project.root / "MEMORY.archive.md"
     archive.write_text(f"{archive.read_text()}\nNoted.\n")
     assert "\n+zebra" in project.mem("undo", "--dry-run").out
-    assert project.mem("undo").code == 0
+    project.ok("undo")
     assert (path.read_text(), archive.read_text()) == (
         f"{retired}\nMore.\n",
         "\nNoted.\n",
@@ -91,7 +91,7 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(
     project: Project,
 ) -> None:
     """Each undo goes one write back; without one left it says so and exits 1."""
-    path = project.write("MEMORY.md", project.entry(id="a1"))
+    path = project.remembers(id="a1")
     states = [path.read_bytes()]
     project.mem("reinforce", "a1")
     states.append(path.read_bytes())
@@ -99,15 +99,13 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(
     shown = project.mem("undo", "--dry-run")
     assert "-status: retired" in shown.out
     assert path.read_bytes() not in states
-    last = project.mem("undo")
-    assert last.code == 0
+    last = project.ok("undo")
     assert path.read_bytes() == states[1]
     assert last.out.startswith("took back retire of ")
     assert last.out.endswith(
         ": MEMORY.md\nthe write before it, reinforce, is taken back by another mem undo\n"
     )
-    first = project.mem("undo")
-    assert first.code == 0
+    first = project.ok("undo")
     assert path.read_bytes() == states[0]
     assert "before it" not in first.out
     nothing = project.mem("undo")

@@ -12,10 +12,7 @@ from tests.conftest import Project
 
 
 def stages(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
-    return {
-        entry.id: entry.status
-        for entry in parse((project.root / name).read_text(), name).entries
-    }
+    return {entry.id: entry.status for entry in parse(project.read(name), name).entries}
 
 
 def fill(project: Project, name: str = "MEMORY.md") -> None:
@@ -35,16 +32,15 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
     """Domain task and that phase, compacted ones too; team entries survive; the stage
     file is left."""
     fill(project)
-    assert project.mem("retire-stage", "design").code == 0
+    project.ok("retire-stage", "design")
     after = stages(project)
     assert [name for name in after if after[name] == "retired"] == [
         "t-design",
         "c-design",
     ]
     assert not (project.root / ".current-stage").exists()
-    assert "retired_because: stage design" in (project.root / "MEMORY.md").read_text()
-    again = project.mem("retire-stage", "design")
-    assert again.code == 0
+    assert "retired_because: stage design" in project.read("MEMORY.md")
+    again = project.ok("retire-stage", "design")
     assert "retired 0 entries" in again.out
 
 
@@ -52,8 +48,8 @@ def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
     project: Project,
 ) -> None:
     """`unknown` is no stage that ends; other words list the stages."""
-    project.write("MEMORY.md", project.entry(id="u", domain="task", phase="unknown"))
-    assert project.mem("retire-stage", "unknown").code == 0
+    project.remembers(id="u", domain="task", phase="unknown")
+    project.ok("retire-stage", "unknown")
     assert stages(project) == {"u": "active"}
     wrong = project.mem("retire-stage", "lunch")
     assert wrong.code == 2
@@ -64,12 +60,12 @@ def test_the_first_detection_only_writes_the_stage(project: Project) -> None:
     """Nothing ended yet; the second detection of another stage retires the first."""
     fill(project)
     project.write("INTENT.md", "---\nstage: design\n---\nBuild a shop.\n")
-    assert project.mem("retire-stage").code == 0
-    assert (project.root / ".current-stage").read_text() == "design\n"
+    project.ok("retire-stage")
+    assert project.read(".current-stage") == "design\n"
     assert "retired" not in stages(project).values()
     project.write("INTENT.md", "---\nstage: implementation\n---\nBuild a shop.\n")
-    assert project.mem("retire-stage").code == 0
-    assert (project.root / ".current-stage").read_text() == "implementation\n"
+    project.ok("retire-stage")
+    assert project.read(".current-stage") == "implementation\n"
     assert stages(project)["t-design"] == "retired"
 
 
@@ -83,14 +79,13 @@ LASTING = {
 def test_what_has_a_kind_at_the_project_outlasts_its_stage(project: Project) -> None:
     """What was added in a stage that ended is live after it, and recalled."""
     project.write("INTENT.md", "---\nstage: design\n---\n")
-    assert project.mem("retire-stage").code == 0
+    project.ok("retire-stage")
     for kind, text in LASTING.items():
-        assert project.mem("add", "--kind", kind, text).code == 0
+        project.ok("add", "--kind", kind, text)
     project.write("INTENT.md", "---\nstage: implementation\n---\n")
-    done = project.mem("compact", "--due")
-    assert done.code == 0
+    done = project.ok("compact", "--due")
     assert "retired" not in done.out
-    assert (project.root / ".current-stage").read_text() == "implementation\n"
+    assert project.read(".current-stage") == "implementation\n"
     assert set(stages(project).values()) == {"active"}
     assert "permission" in project.mem("recall", "add a permission").out
 
@@ -106,10 +101,10 @@ def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(
     new = project.entry(id="new", domain="task", phase="design")
     more = "".join(project.entry(id=f"more-{i}") for i in range(4))
     path = project.write("MEMORY.md", old + new + more)
-    assert project.mem("retire-stage", "design").code == 0
+    project.ok("retire-stage", "design")
     assert path.read_text().startswith(old)
     assert stages(project)["new"] == "retired"
-    assert project.mem("compact", "--due").code == 0
+    project.ok("compact", "--due")
     assert path.read_text().startswith(old)
 
 
@@ -126,8 +121,7 @@ def test_the_domain_follows_the_level_and_can_be_said(project: Project) -> None:
         "id"
     ]
     assert project.mem("show", added, "--json").json["domain"] == "task"
-    edited = project.mem("edit", added, "--domain", "team", "--json")
-    assert edited.code == 0
+    edited = project.ok("edit", added, "--domain", "team", "--json")
     assert edited.json["changed"] == ["domain"]
     assert project.mem("show", added, "--json").json["domain"] == "team"
     assert project.mem("add", "x", "--domain", "both").code == 2
@@ -152,9 +146,9 @@ def test_a_stage_that_would_take_too_much_is_refused(
     assert "2 of 4 live entries would leave MEMORY.md" in refused.err
     assert "--allow-loss" in refused.err
     assert path.read_text() == before
-    assert (project.root / ".current-stage").read_text() == "design\n"
-    assert project.mem(*args, "--allow-loss").code == 0
-    assert (project.root / ".current-stage").read_text() == "review\n"
+    assert project.read(".current-stage") == "design\n"
+    project.ok(*args, "--allow-loss")
+    assert project.read(".current-stage") == "review\n"
     assert path.read_text() != before
 
 
@@ -168,10 +162,10 @@ def test_a_run_never_retires_what_it_wrote(project: Project) -> None:
     )
     said.agent("Understood, it is not logged any more.")
     path = saved(project, said)
-    assert project.mem("extract", path).code == 0
+    project.ok("extract", path)
     (entry,) = [e for e in entries(project) if e.kind != "episode"]
     assert (entry.status, entry.phase, entry.domain) == ("active", "design", "team")
-    assert (project.root / ".current-stage").read_text() == "review\n"
+    assert project.read(".current-stage") == "review\n"
     again = project.mem("extract", path)
     assert "nothing new" in again.out
     assert len(entries(project)) == 1
@@ -196,11 +190,10 @@ def test_an_intent_that_is_no_text_is_unknown(project: Project, text: bytes) -> 
     assert "unknown" in told.out
     assert told.err.count("INTENT.md") == 1
     assert len(told.err.splitlines()) == 1
-    due = project.mem("compact", "--due")
-    assert due.code == 0
+    due = project.ok("compact", "--due")
     assert "INTENT.md" in due.err
     assert "retired" in due.out
-    assert (project.root / ".current-stage").read_text() == "design\n"
+    assert project.read(".current-stage") == "design\n"
     assert "retired" not in stages(project).values()
 
 
@@ -209,8 +202,8 @@ def test_unknown_never_overwrites_a_known_stage(project: Project) -> None:
     fill(project)
     project.write(".current-stage", "design\n")
     project.write("INTENT.md", "A shop sells things.")
-    assert project.mem("retire-stage").code == 0
-    assert (project.root / ".current-stage").read_text() == "design\n"
+    project.ok("retire-stage")
+    assert project.read(".current-stage") == "design\n"
     assert "retired" not in stages(project).values()
 
 
@@ -220,7 +213,7 @@ def test_a_job_has_its_own_stage_and_entries(project: Project) -> None:
     fill(project, ".mem/jobs/j/MEMORY.md")
     fill(project, ".mem/jobs/j/tasks/t/MEMORY.md")
     fill(project, ".mem/jobs/k/MEMORY.md")
-    assert project.mem("retire-stage", "design", "--job", "j").code == 0
+    project.ok("retire-stage", "design", "--job", "j")
     assert stages(project, ".mem/jobs/j/MEMORY.md")["t-design"] == "retired"
     assert stages(project, ".mem/jobs/j/tasks/t/MEMORY.md")["t-design"] == "retired"
     for other in ("MEMORY.md", ".mem/jobs/k/MEMORY.md"):
@@ -258,7 +251,7 @@ def test_a_file_whose_name_is_no_utf8_is_retired_in_its_place(project: Project) 
     (project.root / "notes").mkdir()
     entry = project.entry("Alpha", phase="planning", domain="task")
     Path(os.fsdecode(bytes(project.root) + b"/notes/x\xff.md")).write_text(entry)
-    assert project.mem("retire-stage", "planning").code == 0
+    project.ok("retire-stage", "planning")
     (name,) = os.listdir(bytes(project.root / "notes"))
     assert name == b"x\xff.md"
     assert (

@@ -12,7 +12,7 @@ def test_a_file_that_is_no_text_stops_the_detection(
     project: Project, name: str
 ) -> None:
     """By name and line; no entry is retired on a guess."""
-    project.write("MEMORY.md", project.entry("Choice", "We chose SQLite.", **DESIGN))
+    project.remembers("Choice", "We chose SQLite.", **DESIGN)
     project.write("INTENT.md", "Stage: review\n")
     project.write(".current-stage", "design\n")
     project.write(name, b"Stage: review\n\xff\n")
@@ -26,9 +26,7 @@ def test_a_file_that_is_no_text_stops_the_detection(
 def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:
     """A file that is no text and one with conflict markers are passed over; the exit
     status says so."""
-    project.write(
-        "MEMORY.md", project.entry("Choice", "We chose SQLite.", id="good", **DESIGN)
-    )
+    project.remembers("Choice", "We chose SQLite.", id="good", **DESIGN)
     project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
     torn = project.write(
@@ -38,5 +36,5 @@ def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> N
     assert done.code == 3
     assert "tasks/broken.md:4" in done.err
     assert "tasks/torn.md" in done.err
-    assert "status: retired" in (project.root / "MEMORY.md").read_text()
+    assert "status: retired" in project.read("MEMORY.md")
     assert "status: retired" not in torn.read_text()

@@ -13,8 +13,7 @@ WORDS = "The staging key word is zanzibarquokka tonight."
 def session(project: Project, name: str, said: str) -> str:
     """A talk in which the person says one thing, extracted; what mem says of it."""
     project.write(f"{name}.md", f"User: {said}\nAssistant: Noted.\n")
-    done = project.mem("extract", f"{name}.md", "--engine", "rules")
-    assert done.code == 0, done.err
+    done = project.ok("extract", f"{name}.md", "--engine", "rules")
     return done.out + done.err
 
 
@@ -81,7 +80,7 @@ def test_a_new_value_supersedes_the_old_one(project: Project) -> None:
     told = project.mem("recall", "which port does the gateway listen on").out
     assert "9090" in told
     assert "8080" not in told
-    archive = (project.root / "MEMORY.archive.md").read_text()
+    archive = project.read("MEMORY.archive.md")
     assert "superseded_by:" in archive
     assert "8080" in archive
 
@@ -99,7 +98,7 @@ def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None
         assert done.code == 5
         assert "moved" in done.err
         assert "--again" in done.err
-    assert project.mem("add", "--again", "The database is db-qx71.internal").code == 0
+    project.ok("add", "--again", "The database is db-qx71.internal")
 
 
 def test_retire_names_the_episode_that_goes_with_it(project: Project) -> None:
@@ -132,11 +131,9 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     found = project.mem("list", "--json").json["entries"]
     entry = next(row["id"] for row in found if row["title"] == WORDS)
     before = (project.root / "MEMORY.md").read_bytes()
-    dry = project.mem("forget", entry[:8], "--dry-run")
-    assert dry.code == 0
+    dry = project.ok("forget", entry[:8], "--dry-run")
     assert (project.root / "MEMORY.md").read_bytes() == before
-    done = project.mem("forget", entry[:8])
-    assert done.code == 0, done.err
+    done = project.ok("forget", entry[:8])
     assert "git filter-repo" in done.out
     assert "shared index" not in done.out
     url = {"MEM_STORE_URL": "postgresql://localhost/mem"}

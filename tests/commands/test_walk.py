@@ -7,8 +7,7 @@ from tests.conftest import Project
 
 
 def ids(project: Project, *args: str) -> list[str]:
-    found = project.mem("recall", *args, "--json", "--ranked")
-    assert found.code == 0, found.err
+    found = project.ok("recall", *args, "--json", "--ranked")
     return [hit["id"] for hit in found.json["hits"]]
 
 

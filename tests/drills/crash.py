@@ -17,7 +17,6 @@ it. After each kill:
   and no undo record of what was forgotten;
 - the index, brought up to date, equals one built from nothing."""
 
-import argparse
 import ctypes
 import json
 import os
@@ -41,6 +40,7 @@ from memcli.memory.parser import parse
 from memcli.storage.inbox import Inbox
 from memcli.storage.state import Spool, Spooled, State
 from tests.drills import forge
+from tests.programs import run
 
 TOPICS = "cart payment search index queue worker cache token deploy schema".split()
 SESSIONS = Path(".claude/projects/-world")  # elsewhere a hook reads no transcript
@@ -682,25 +682,21 @@ def memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--files", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", default=[], metavar="VERB")
-    given = parser.parse_args(arguments)
+def main(
+    kills: int = 1000, files: int = 50, seed: int = 1, only: list[str] = ()
+) -> int:
     forge.load()
     adopt()
     with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
-        run = Drill(Path(folder), given.files, given.seed)
-        verbs = [verb for verb in VERBS if not given.only or verb.name in given.only]
+        run = Drill(Path(folder), files, seed)
+        verbs = [verb for verb in VERBS if not only or verb.name in only]
         wholes = [run.learn(verb) for verb in verbs]
-        for number in range(given.kills):
+        for number in range(kills):
             at = number % len(verbs)
             run.kill(verbs[at], wholes[at], number // len(verbs))
     counts = run.counts
     print(
-        f"{given.kills} kills of {len(verbs)} verbs over {given.files} files:"
+        f"{kills} kills of {len(verbs)} verbs over {files} files:"
         f" {counts['untouched']} before anything was written, {counts['between']} in between,"
         f" {counts['finished']} when all was written, {counts['late']} after the end;"
         f" {len(run.failures)} failures"
@@ -723,4 +719,4 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

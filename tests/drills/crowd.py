@@ -19,7 +19,6 @@ are merged, and:
 - there is no temporary file, no journal, no note of a lock, no process;
 - the index, brought up to date, equals one built from nothing."""
 
-import argparse
 import json
 import os
 import random
@@ -44,6 +43,7 @@ from tests.drills.crash import (
     transcript,
     unlike_a_rebuild,
 )
+from tests.programs import run
 
 LONGEST = 60.0  # seconds after which a command is taken to hang
 COUNTED = 8  # entries that are reinforced
@@ -302,20 +302,16 @@ def summary(done: Sequence[Done]) -> str:
     return f"{ran}; the longest took {longest:.1f} s, {refused} were told to wait"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--processes", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--embedder", choices=("none", "local"), default="none")
-    given = parser.parse_args(arguments)
+def main(
+    processes: int = 20, seconds: float = 60, seed: int = 1, embedder: str = "none"
+) -> int:
     forge.load()
     with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
         world = World(Path(folder))
-        world.environ["MEM_EMBEDDER"] = given.embedder
-        done, failures = crowded(world, given.processes, given.seconds, given.seed)
+        world.environ["MEM_EMBEDDER"] = embedder
+        done, failures = crowded(world, processes, seconds, seed)
     print(
-        f"{given.processes} processes, {given.seconds:g} s, embedder {given.embedder}:"
+        f"{processes} processes, {seconds:g} s, embedder {embedder}:"
         f" {summary(done)}; {len(failures)} failures"
     )
     print("\n".join(failures[:40]))
@@ -323,4 +319,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -9,7 +9,6 @@ half of the time killed at a random instant, alone or with its git. In the end b
 the same bytes, every word that was ever written, and each count as often as it was
 told."""
 
-import argparse
 import os
 import random
 import re
@@ -19,10 +18,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from memcli.memory.parser import parse
+from tests.programs import run
 
 WORDS = "amber birch cobalt delta ember fjord gravel harbor indigo juniper kelp lumen".split()
 FILES = ("MEMORY.md", "institutional.md")
@@ -203,17 +203,13 @@ class Drill:
                 yield f"{entry.id} counts {count}, told {told}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(edits: int = 50, syncs: int = 20, seed: int = 1) -> int:
     """Run the drill and say what came of it."""
-    parser = argparse.ArgumentParser()
-    for name, value in (("edits", 50), ("syncs", 20), ("seed", 1)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="mem-homes-") as folder:
-        drill = Drill(Path(folder), given.seed)
-        faults = drill.run(given.edits, given.syncs)
+        drill = Drill(Path(folder), seed)
+        faults = drill.run(edits, syncs)
     print(
-        f"2 homes, {given.edits} edits each, {given.syncs} syncs, {drill.kills} killed: "
+        f"2 homes, {edits} edits each, {syncs} syncs, {drill.kills} killed: "
         f"{len(drill.tokens)} texts, {len(faults)} faults"
     )
     print(*faults, sep="\n")
@@ -221,4 +217,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -13,7 +13,6 @@ machine) are named and left out.
 Exit status 1 when one survives, when its text is no longer there exactly once, or when
 the tests do not run with it (then it proves nothing)."""
 
-import argparse
 import os
 import re
 import shutil
@@ -24,6 +23,8 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.programs import run
 
 HERE = Path(__file__).parents[2]
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.pyc")
@@ -149,29 +150,22 @@ def is_wanted(row: Mutation, words: Sequence[str]) -> bool:
     return not words or any(word in row.what for word in words)
 
 
-def main(
-    rows: Sequence[Mutation] | None = None,
-    source: Path = HERE,
-    arguments: Sequence[str] | None = None,
-) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--only", action="append", default=[], help="rows whose words have this"
-    )
-    parser.add_argument(
-        "--list", action="store_true", help="name the rows, run nothing"
-    )
-    given = parser.parse_args(arguments)
-    every = table() if rows is None else rows
-    chosen = [row for row in every if is_wanted(row, given.only)]
-    if given.list:
-        print(*(mutation.what for mutation in chosen), sep="\n")
-        return 0
+def main(only: list[str] = (), *, list: bool = False) -> int:
+    """Break each row whose words have one of these texts; list them, run nothing."""
+    chosen = [row for row in table() if is_wanted(row, only)]
+    if not list:
+        return broken(chosen)
+    print(*(mutation.what for mutation in chosen), sep="\n")
+    return 0
+
+
+def broken(rows: Sequence[Mutation], source: Path = HERE) -> int:
+    """Break the package in each row, and say which are noticed."""
     counts = {"caught": 0, "survived": 0, "void": 0}
     with tempfile.TemporaryDirectory(prefix="mem-mutations-") as folder:
         house = copied(source, Path(folder) / "house")
         left_out: set[str] = set()
-        for mutation in chosen:
+        for mutation in rows:
             what, why = outcome(house, mutation, left_out)
             counts[what] += 1
             print(f"{what:8} {mutation.what} ({why})", flush=True)
@@ -180,4 +174,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

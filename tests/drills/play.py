@@ -13,7 +13,6 @@ merged by the merge driver, as CI and a colleague would.
 At the end at least 17 of the 20 lessons are live (85 % of those of a shorter play), no
 idle turn is kept, and no wording of an entry stands twice in an archive."""
 
-import argparse
 import datetime
 import json
 import os
@@ -31,6 +30,7 @@ from typing import NamedTuple
 
 from memcli.memory.parser import parse
 from memcli.memory.values import ARCHIVE, Entry
+from tests.programs import run
 
 STAGES = ("specification", "design", "implementation", "review")
 ENOUGH = 0.85
@@ -311,22 +311,19 @@ def _archived_twice(stage: Stage) -> list[str]:
     return [f"{name}: {key}" for (name, key, _), count in blocks.items() if count > 1]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sessions", type=int, default=60)
-    parser.add_argument("--keep", type=Path, help="play there, and leave it")
-    given = parser.parse_args()
+def main(sessions: int = 60, keep: Path | None = None) -> int:
+    """Play in a folder that is left, or in one that goes."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mem-play-") as folder:
-        stage = Stage(given.keep or Path(folder))
-        wrong = faults(stage, play(stage, given.sessions))
+        stage = Stage(keep or Path(folder))
+        wrong = faults(stage, play(stage, sessions))
     for line in wrong:
         print(f"  {line}")
     print(
-        f"{given.sessions} sessions in {time.monotonic() - began:.0f} s, {len(wrong)} failures"
+        f"{sessions} sessions in {time.monotonic() - began:.0f} s, {len(wrong)} failures"
     )
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -8,18 +8,18 @@ where tests.bench.retrieval has that of the local one. chaos: pushers and reader
 once while the server is killed and started again; afterwards every project is exactly
 one of the states that were pushed."""
 
-import argparse
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
@@ -29,6 +29,7 @@ from memcli.postgres.push import push
 from memcli.recall.answer import RecallRequest
 from tests.bench import retrieval
 from tests.postgres.server import Server
+from tests.programs import run
 
 FIRST = "2026-01-01T00:00:00Z"
 
@@ -285,21 +286,21 @@ CHECKS = {
 """What is counted is what there is: statements that find rows where it is not."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("quality", "chaos"))
-    parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--workers", type=int, default=20)
-    given = parser.parse_args(arguments)
+def main(
+    what: Literal["quality", "chaos"],
+    folders: Annotated[list[Path], typer.Argument()] = (),
+    *,
+    seconds: float = 60,
+    workers: int = 20,
+) -> int:
     server = Server()
     try:
-        server.start(fsync="on" if given.what == "chaos" else "off")
-        if given.what == "quality":
-            for folder in given.folders:
+        server.start(fsync="on" if what == "chaos" else "off")
+        if what == "quality":
+            for folder in folders:
                 print(quality(server, folder), flush=True)
             return 0
-        outcome = chaos(server, given.seconds, given.workers)
+        outcome = chaos(server, seconds, workers)
         print(outcome)
         return 1 if outcome.failures else 0
     finally:
@@ -307,4 +308,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

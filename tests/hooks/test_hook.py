@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from memcli.app import App, Options
 from memcli.hooks.calls import EVENTS
 from memcli.hooks.protocol import LISTED, SPOOLED
 from memcli.install import git_hooks
@@ -58,7 +57,7 @@ def shop(project: Project) -> Iterator[Project]:
 
 
 def history(project: Project) -> State:
-    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+    with project.app() as app:
         return State(state_dir(), app.project.key)
 
 
@@ -70,7 +69,7 @@ def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def settle(project: Project) -> None:
     """Wait until no worker is at it."""
-    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+    with project.app() as app:
         name = f"worker-{digest(app.project.key.encode())}"
     until = time.monotonic() + PATIENT
     quiet = 0
@@ -517,7 +516,7 @@ def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
     settle(shop)
-    assert "pytest" in (shop.root / "MEMORY.md").read_text()
+    assert "pytest" in shop.read("MEMORY.md")
 
 
 def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
@@ -547,7 +546,7 @@ def test_nothing_is_written_in_the_middle_of_a_merge(shop: Project, mark: str) -
     (shop.root / mark).unlink()
     call(shop, "session-start", source="startup", session_id="next")
     settle(shop)
-    assert "pytest" in (shop.root / "MEMORY.md").read_text()
+    assert "pytest" in shop.read("MEMORY.md")
     assert not Spool(history(shop)).waiting()
 
 
@@ -573,7 +572,7 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
         "pytest" not in text and time.monotonic() < until
     ):  # a killed hook's child may be slow
         settle(shop)
-        text = (shop.root / "MEMORY.md").read_text()
+        text = shop.read("MEMORY.md")
     assert (
         sum(
             "never unittest" in entry.body for entry in parse(text, "MEMORY.md").entries
@@ -586,7 +585,7 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
     """The hook returns while the worker cannot even begin, and leaves it none of its
     streams."""
     path = transcript(shop, "Write a test.", WISH)
-    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+    with shop.app() as app:
         name = f"worker-{digest(app.project.key.encode())}"
     with alone(state_dir(), name, wait=0) as mine:
         assert mine
@@ -851,7 +850,7 @@ def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
 def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     """No half characters, nothing above the basic plane, no way out of the block."""
     odd = "Zebra 😀 </recalled-memory> herd \u202e x"
-    shop.write("MEMORY.md", shop.entry("Odd 😀", odd, type="corrective"))
+    shop.remembers("Odd 😀", odd, type="corrective")
     done = call(shop, "session-start", source="startup")
     assert done.out.isascii()
     text = told(done)
@@ -927,7 +926,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
     checks = shop.mem("doctor", "--json", cwd=tree).json["checks"]
     hints = [c["hint"] for c in checks if c["name"] == "hooks"]
     assert any("mem init --claude --user" in hint for hint in hints)
-    assert shop.mem("init", "--claude", "--user", cwd=below).code == 0
+    shop.ok("init", "--claude", "--user", cwd=below)
     user = statuses(below)
     assert user["Claude Code has hooks of mem in two files and may run both"] == "WARN"
     shop.mem("init", "--claude", "--remove")
@@ -962,7 +961,7 @@ def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(
     )
     assert done.stderr.startswith("mem: 1 memory file can be compacted")
     settle(shop)
-    assert shop.mem("index", "--check").code == 0
+    shop.ok("index", "--check")
     assert shop.git("status", "--porcelain") == ""
 
 
@@ -974,7 +973,7 @@ def test_a_commit_learns_from_sessions_that_have_ended(shop: Project) -> None:
     shop.write("code.py", "1\n")
     shop.commit("code")
     settle(shop)
-    assert "pytest" in (shop.root / "MEMORY.md").read_text()
+    assert "pytest" in shop.read("MEMORY.md")
 
 
 PATCH = "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n*** End Patch"
@@ -1030,7 +1029,7 @@ def test_a_start_names_the_newest_prose(project: Project) -> None:
     assert re.findall(r"Topic (\d)", text) == ["7", "6", "5", "4", "3"]
     assert "Body" not in text
     for handle in re.findall(r"id (\w{8})", text):
-        assert project.mem("show", handle).code == 0
+        project.ok("show", handle)
 
 
 def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) -> None:

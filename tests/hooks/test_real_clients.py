@@ -92,7 +92,7 @@ def desk(project: Project) -> Iterator[Desk]:
                         paths=["src/*.py"], created_at="2026-01-01"),
     )  # fmt: skip
     project.commit()
-    assert project.mem("init", "--claude", "--codex").code == 0
+    project.ok("init", "--claude", "--codex")
     with serving() as (model, url):
         yield Desk(project, model, url)
     settle(project)

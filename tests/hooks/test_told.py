@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from memcli.app import App, Options
 from memcli.compaction.compact import compact, count_uses
 from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
@@ -49,13 +48,13 @@ ASKED = {"prompt": "why do the checkout tests fail around midnight?"}
 def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
     body = "Checkout tests fail at midnight: freeze the clock with the fixture frozen_clock."
-    project.write("MEMORY.md", project.entry("Freeze the clock", body, id="clock"))
+    project.remembers("Freeze the clock", body, id="clock")
     project.commit()
     return project
 
 
 def learn(project: Project, path: Path) -> None:
-    with App(Options(root=str(project.root)), os.environ, project.root) as app:
+    with project.app() as app:
         pipeline.run(app, ExtractRequest(transcripts=(str(path),)))
 
 
@@ -91,11 +90,11 @@ def test_what_was_used_waits_until_its_file_is_written(
     path.write_text(path.read_text().replace("I did that.", answer))
     learn(shop, path)
     assert "MEMORY.md" not in shop.git("status", "--porcelain")
-    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+    with shop.app() as app:
         assert sum(map(len, SessionLog(history(shop)).uses().values())) == uses
         own = [str(shop.root / "MEMORY.md")]
         assert count_uses(app, own) == ("clock",) * uses and count_uses(app, own) == ()
-    assert f"reinforcement_count: {uses}" in (shop.root / "MEMORY.md").read_text()
+    assert f"reinforcement_count: {uses}" in shop.read("MEMORY.md")
 
 
 def test_compact_counts_what_was_used_once(shop: Project) -> None:
@@ -105,7 +104,7 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
         "Round once", "Round VAT once per line.", id="vat", type="corrective"
     )
     more += shop.entry("Old", "Ask the old queue.", id="old", status="retired")
-    path = shop.write("MEMORY.md", (shop.root / "MEMORY.md").read_text() + more)
+    path = shop.write("MEMORY.md", shop.read("MEMORY.md") + more)
     shop.commit()
     for session in ("one", "two"):
         wait(shop, session, "clock", "vat", "old", "elsewhere")
@@ -118,7 +117,7 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
     assert "MEMORY.md: counted 2 uses of clock" in shop.mem("compact").out
     clock, vat = path.read_text().split("id: vat")
     assert "reinforcement_count: 2" in clock and "reinforcement_count: 1" in vat
-    assert "reinforcement_count: 0" in (shop.root / "MEMORY.archive.md").read_text()
+    assert "reinforcement_count: 0" in shop.read("MEMORY.archive.md")
     assert (
         shop.mem("compact").out
         == shop.mem("compact", "--due").out
@@ -137,13 +136,13 @@ def test_a_compaction_that_was_killed_counts_nothing_twice(
     monkeypatch.setattr(WaitingUses, "forget_counted", lambda self: None)
     text = []
     wait(shop, "one", "clock")
-    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+    with shop.app() as app:
         for _ in range(2):
             compact(app, CompactRequest(uses=True))
-            text.append((shop.root / "MEMORY.md").read_text())
+            text.append(shop.read("MEMORY.md"))
         assert count_uses(app, [str(shop.root / "MEMORY.md")]) == ()
     assert "reinforcement_count: 1" in text[0] and text[0] == text[1]
-    assert (shop.root / "MEMORY.md").read_text() == text[0]
+    assert shop.read("MEMORY.md") == text[0]
 
 
 def test_what_waits_in_global_memory_is_counted_when_that_is_written(
@@ -153,7 +152,7 @@ def test_what_waits_in_global_memory_is_counted_when_that_is_written(
     entry = shop.entry("Tone", "Answers begin with the result.", id="tone")
     path = shop.write("~/MEMORY.md", entry)
     wait(shop, "one", "tone")
-    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+    with shop.app() as app:
         assert count_uses(app, [str(shop.root / "MEMORY.md")]) == ()
         assert count_uses(app, [str(path)]) == ("tone",)
     assert "reinforcement_count: 1" in path.read_text()
@@ -209,7 +208,7 @@ def test_what_was_done_after_it_was_told_counts(
         tool=name,
         input=given,
     )
-    with App(Options(root=str(shop.root)), os.environ, shop.root) as app:
+    with shop.app() as app:
         app.refresh()
         told = [
             HookTelling(
@@ -257,7 +256,7 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
         "MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else ""
     )
     shop.commit(commit)
-    assert shop.mem("index", "--history").code == 0
+    shop.ok("index", "--history")
     done = call(shop, "prompt", prompt=asked)
     text = done.json["hookSpecificOutput"]["additionalContext"] if done.out else ""
     assert bool(text) == bool(said) and said in text and len(text) < 1400
@@ -282,14 +281,11 @@ def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
         shop.write(f"src/part{i}.py", f"value = {i}\n")
         shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
     why = "Amend the retry policy of the payment gateway: the backoff ceiling is 30 seconds"
-    shop.write(
-        "MEMORY.md",
-        shop.entry("Retry policy of the payment gateway", old, session_id="older"),
-    )
+    shop.remembers("Retry policy of the payment gateway", old, session_id="older")
     asked = "which backoff ceiling has the retry policy of the payment gateway?"
     assert "60 seconds" in call(shop, "prompt", prompt=asked, session_id="one").out
     shop.commit(f"{why}\n\nThe gateway drops idle connections after 30 seconds now.")
-    assert shop.mem("index", "--history").code == 0
+    shop.ok("index", "--history")
     assert "ceiling 60" not in call(shop, "prompt", prompt=asked, session_id="two").out
 
 
@@ -388,7 +384,7 @@ def test_a_prompt_is_told_what_the_code_has_outrun(project: Project) -> None:
     """With the commit and the new name, as recall says it."""
     project.write("src/totals.py", "RATE = 19\n")
     text = "The VAT of the totals is rounded in src/totals.py, once per line."
-    project.write("MEMORY.md", project.entry("Round VAT in `src/totals.py`", text))
+    project.remembers("Round VAT in `src/totals.py`", text)
     project.commit("Totals")
     project.mem("index")
     (project.root / "src" / "totals.py").rename(project.root / "src" / "invoice.py")

@@ -56,7 +56,7 @@ def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -
     hit = project.mem("recall", "how are totals added", "--json").json["hits"][0]
     assert hit["gone"] == said
     assert said in project.mem("recall", "how are totals added").out
-    assert project.mem("edit", name, "--confirm").code == 0
+    project.ok("edit", name, "--confirm")
     assert states(project) == {}
 
 
@@ -65,7 +65,7 @@ def test_confirming_follows_lines_that_moved(project: Project) -> None:
     project.write("src/cart.py", "# new\n" * 10 + CODE)
     project.commit("moved down")
     project.mem("edit", name, "--confirm")
-    text = (project.root / "MEMORY.md").read_text()
+    text = project.read("MEMORY.md")
     assert re.search(r"src/cart\.py:(17-36|18-37|19-38|20-39)#", text)
 
 

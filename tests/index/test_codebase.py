@@ -72,7 +72,7 @@ def told(project: Project) -> dict[str, str]:
 
 def gone_of(project: Project, text: str) -> list[str]:
     """What an entry of that text names that is gone."""
-    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    project.remembers("E", text, id="e1")
     details = told(project).get("E", "").removeprefix("E: ").split("; ")
     return [each.split(", ")[0].removeprefix("names ") for each in details if each]
 
@@ -118,7 +118,7 @@ def test_renames_are_followed_and_undone(project: Project) -> None:
     assert "src/shop.py" in project.mem("doctor", "--fix", "--dry-run").out
     assert (project.root / "MEMORY.md").read_bytes() == before
     project.mem("doctor", "--fix")
-    after = (project.root / "MEMORY.md").read_text()
+    after = project.read("MEMORY.md")
     assert after.count("src/shop.py") == 2 and "src/cart.py" not in after
     assert told(project) == {}
     project.mem("undo")
@@ -171,7 +171,7 @@ def test_every_pure_rename_is_followed(project: Project) -> None:
         project.git("mv", old, new)
     project.commit("moved")
     project.mem("doctor", "--fix")
-    memory = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md")
+    memory = parse(project.read("MEMORY.md"), "MEMORY.md")
     entries = {entry.title: entry for entry in memory.entries}
     for name, (_, _, body, paths) in RENAMED.items():
         assert body in entries[name].body, name
@@ -236,7 +236,7 @@ def test_a_folder_by_its_slash(project: Project) -> None:
     project.write(".gitignore", "dist/\n")
     project.commit("gone")
     text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`. Not `dist/old/`."
-    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    project.remembers("E", text, id="e1")
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
     commit = project.git("rev-parse", "--short", "HEAD").strip()
     since = f"gone since {commit}"
@@ -266,7 +266,7 @@ def test_a_name_of_several_files_is_followed_nowhere(project: Project) -> None:
     project.commit("folders")
     project.git("mv", "conf.py", "main.py")
     project.commit("top")
-    project.write("MEMORY.md", project.entry("E", "`./conf.py`, `b/only.py`", id="e1"))
+    project.remembers("E", "`./conf.py`, `b/only.py`", id="e1")
     detail = told(project)["E"]
     assert "now main.py" in detail and "now b/only_new.py" in detail
     project.git("rm", "-q", "main.py")
@@ -307,7 +307,7 @@ def test_a_name_of_an_example_is_none_of_the_code(project: Project) -> None:
     """What stood in documents and examples alone is no finding when it goes."""
     project.write("docs/page.js", "fetchData()\n")
     project.write("src/page.js", "loadPage()\n")
-    project.write("MEMORY.md", project.entry("Old", "x", id="e0"))
+    project.remembers("Old", "x", id="e0")
     project.commit("start")
     project.git("rm", "-qr", "docs", "src")
     project.commit("gone")
@@ -328,7 +328,7 @@ def test_a_folder_whose_files_went_on(project: Project) -> None:
     project.git("mv", "old/near", "near")
     project.commit("second")
     text = "See `packages/play/` and `old/far/`, and `packages/play/a.py`."
-    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    project.remembers("E", text, id="e1")
     (row,) = project.mem("doctor", "--stale", "--json").json["checks"]
     told = [part.rpartition(", now ")[2] for part in row["detail"].split("; ")]
     assert told == ["near", "play", "play/root/a.py"]
@@ -458,7 +458,7 @@ def test_a_partial_clone_says_what_it_cannot_tell(
     project.write("src/old.py", "def call_old_one(): pass\n")
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
     text = "Run `npm run e2e`, call `call_old_one()`, see `src/old.py`."
-    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    project.remembers("E", text, id="e1")
     project.commit("start")
     project.git("rm", "-q", "src/old.py", "package.json")
     project.commit("gone")

@@ -40,10 +40,9 @@ def sql(project: Project, query: str) -> list[tuple[Any, ...]]:
 
 
 def titles(project: Project, task: str, *options: str) -> list[str]:
-    done = project.mem(
+    done = project.ok(
         "recall", task, "--json", "--ranked", "--max-tokens", "0", *options
     )
-    assert done.code == 0, done.err
     return [hit["title"] for hit in done.json["hits"]]
 
 
@@ -57,7 +56,7 @@ def test_the_index_is_private_and_unseen_by_git(project: Project) -> None:
     """Mode 0600 whatever the umask; `git status` shows the memory file alone."""
     old = os.umask(0)
     try:
-        project.write("MEMORY.md", project.entry())
+        project.remembers()
         project.mem("index")
     finally:
         os.umask(old)
@@ -67,11 +66,11 @@ def test_the_index_is_private_and_unseen_by_git(project: Project) -> None:
 
 def test_the_index_is_unseen_in_a_linked_worktree(project: Project) -> None:
     """Its exclude file lies somewhere else than in `.git/`."""
-    project.write("MEMORY.md", project.entry("Zebra"))
+    project.remembers("Zebra")
     project.commit()
     project.git("worktree", "add", "-q", "../linked")
     folder = project.root.parent / "linked"
-    assert project.mem("index", cwd=folder).code == 0
+    project.ok("index", cwd=folder)
     assert (folder / DB).exists() and project.git(
         "status", "--porcelain", cwd=folder
     ) == ""
@@ -80,10 +79,9 @@ def test_the_index_is_unseen_in_a_linked_worktree(project: Project) -> None:
 def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
     """No index, no cache, no state: every command exits 0 with one line that says how
     to begin."""
-    assert project.mem("index", "--check").code == 0
+    project.ok("index", "--check")
     for command in (["index"], ["recall", "x"], ["list"], ["index", "--rebuild"]):
-        done = project.mem(*command)
-        assert done.code == 0
+        done = project.ok(*command)
         assert [
             line for line in done.err.splitlines() if 'Begin with: mem add "' in line
         ]
@@ -107,7 +105,7 @@ def test_without_any_writable_folder_the_index_lives_in_memory(
     project: Project, world: Path
 ) -> None:
     """The answer comes all the same, with a note, and nothing is left behind."""
-    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.remembers("Zebra", "Stripes.")
     (world / "cache").write_text("in the way")
     project.root.chmod(0o555)
     done = project.powerless("recall", "zebra", "--json")
@@ -118,8 +116,8 @@ def test_without_any_writable_folder_the_index_lives_in_memory(
 
 def test_mem_db_moves_the_index(project: Project) -> None:
     """A file in an existing folder."""
-    project.write("MEMORY.md", project.entry("Zebra"))
-    assert project.mem("index", env={"MEM_DB": "../elsewhere.db"}).code == 0
+    project.remembers("Zebra")
+    project.ok("index", env={"MEM_DB": "../elsewhere.db"})
     assert (project.root.parent / "elsewhere.db").exists() and not (
         project.root / DB
     ).exists()
@@ -195,7 +193,7 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
         True,
     ]
     lines = dict(sql(project, "SELECT title, line FROM chunks"))
-    text = (project.root / "MEMORY.md").read_text().split("\n")
+    text = project.read("MEMORY.md").split("\n")
     assert all(title in text[line - 1] for title, line in lines.items())
 
 
@@ -205,9 +203,7 @@ def test_a_same_size_edit_within_one_tick_is_found(
     """Racily clean: the file is written, indexed and written again with the same mtime
     and size."""
     monkeypatch.setattr(files, "RACY_NS", 60 * 10**9)  # however slow this machine is
-    path = project.write(
-        "MEMORY.md", project.entry("Zebra", "It is black.", id="a1" * 4)
-    )
+    path = project.remembers("Zebra", "It is black.", id="a1" * 4)
     project.mem("index")
     stamp = path.stat()
     path.write_text(path.read_text().replace("black", "white"))
@@ -229,7 +225,7 @@ def test_a_same_size_edit_within_one_tick_is_found(
 )
 def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
     """Whatever became of the file, its words leave the index, its relations too."""
-    project.write("MEMORY.md", project.entry("Other", "Horses."))
+    project.remembers("Other", "Horses.")
     path = project.write(
         "tasks/z.md", project.entry("Zebra", "Stripes.", supports=["1234"])
     )
@@ -427,15 +423,14 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(
     project: Project, kind: str, command: str
 ) -> None:
     """The answer is whole, the old file is still there, one line says so."""
-    path = project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    path = project.remembers("Zebra", "Stripes.")
     filler = "".join(project.entry(f"Filler {i}", "word " * 300) for i in range(40))
     project.write("tasks/t.md", filler)
     project.mem("index")
     _damage(project.root / DB, kind)
     if kind == "no relations":  # only a write meets it
         path.write_text(project.entry("Zebra", "Stripes again.", supports=["x"]))
-    done = project.mem(*command.split())
-    assert done.code == 0, done.err
+    done = project.ok(*command.split())
     notes = [line for line in done.err.splitlines() if "built anew" in line]
     kept = list(project.root.glob(f"{DB}.aside-*[0-9]"))
     if kind == "noise in the middle" and not notes:
@@ -502,7 +497,7 @@ def test_an_index_that_another_process_has_mended_is_not_moved_again(
     project: Project,
 ) -> None:
     """Two found the same damage; the second takes what the first has built."""
-    project.write("MEMORY.md", project.entry("Zebra"))
+    project.remembers("Zebra")
     path = project.root / DB
     with opened(project) as late:
         late.refresh()
@@ -541,7 +536,7 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
 ) -> None:
     """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with
     --rebuild."""
-    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.remembers("Zebra", "Stripes.")
     project.mem("index")
     project.write("tasks/new.md", project.entry("Horse", "Stripes? No."))
     monkeypatch.setattr(upkeep, "RECALL_WAIT", 0.05)
@@ -566,7 +561,7 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
 def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
     """What cannot be written is rolled back, and this run answers from an index in
     memory."""
-    project.write("MEMORY.md", project.entry("Zebra"))
+    project.remembers("Zebra")
     with opened(project) as app:
         app.refresh()
         app.index.db.execute("PRAGMA max_page_count = 1")
@@ -609,7 +604,7 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
     project: Project, world: Path
 ) -> None:
     """One that this user's state does not know: another is made in the cache."""
-    project.write("MEMORY.md", project.entry("Carts round down"))
+    project.remembers("Carts round down")
     project.mem("index")
     path = project.root / ".memory.db"
     with closing(sqlite3.connect(path)) as db, db:
@@ -624,8 +619,8 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
     assert "Carts round down" in done.out and "Forged" not in done.out
     assert "mem index --trust" in done.err
     assert path.read_bytes() == before
-    done = project.mem("index", "--trust")
-    assert done.code == 0 and "vectors taken over: 1" in done.err
+    done = project.ok("index", "--trust")
+    assert "vectors taken over: 1" in done.err
     assert [
         kept.read_bytes() for kept in project.root.glob(".memory.db.aside-*[0-9]")
     ] == [before]
@@ -640,7 +635,7 @@ def test_what_is_open_keeps_its_locks(project: Project, look: bool) -> None:
     """Another process that opens, writes and closes an index leaves the log of those
     who still have it open: without a lock it would throw the log away, and what both
     write then would be damage."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     project.mem("index")
     path = project.root / DB
     log = Path(f"{path}-wal")

@@ -47,8 +47,7 @@ def many(project: Project) -> Project:
 
 
 def found(project: Project, *words: str) -> list[str]:
-    done = project.mem("recall", "--json", "--ranked", "--max-tokens", "0", *words)
-    assert done.code == 0, done.err
+    done = project.ok("recall", "--json", "--ranked", "--max-tokens", "0", *words)
     return [hit["id"] for hit in done.json["hits"]]
 
 

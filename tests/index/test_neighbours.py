@@ -63,7 +63,7 @@ def test_edges_are_exactly_the_nearest(
     """By sign bits for few, by products of matrices for many."""
     monkeypatch.setattr(neighbours, "FEW", few)
     project.write("MEMORY.md", "".join(some(project, count)))
-    assert project.mem("index").code == 0
+    project.ok("index")
     assert len(edges(project)) > count and edges(project) == nearest(project)
     assert edges(project, ["n007"]) == [
         edge for edge in nearest(project) if edge[0] == "n007"

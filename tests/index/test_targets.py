@@ -167,7 +167,7 @@ CASES = {
 
 def one_entry(project: Project, text: str) -> str:
     """What mem doctor --stale says of a text, as the only memory there is."""
-    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    project.remembers("E", text, id="e1")
     return states(project).get("E", "")
 
 
@@ -308,7 +308,7 @@ def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) ->
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
     project.commit("start")
     project.write("package.json", text)
-    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.remembers("E", "Run `npm run e2e`.", id="e1")
     project.commit("hostile")
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
     assert "WARN" not in {row["status"] for row in rows}
@@ -320,7 +320,7 @@ def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
 ) -> None:
     """It may have come back in what cannot be read; the reason is named."""
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
-    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.remembers("E", "Run `npm run e2e`.", id="e1")
     project.commit("start")
     project.write("package.json", "{}")
     project.commit("taken out")
@@ -337,7 +337,7 @@ def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
 def test_what_is_taken_out_is_told_once_it_is_committed(project: Project) -> None:
     """However often it was looked for before the commit."""
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
-    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.remembers("E", "Run `npm run e2e`.", id="e1")
     project.commit("start")
     assert states(project) == {}
     project.write("package.json", "{}")
@@ -368,7 +368,7 @@ def test_what_is_no_regular_file_is_skipped_and_named(
         place.symlink_to(tmp_path / "other.json")
     else:
         place.mkdir()
-    project.write("MEMORY.md", project.entry("E", "Run `npm run e2e`.", id="e1"))
+    project.remembers("E", "Run `npm run e2e`.", id="e1")
     rows = project.mem("doctor", "--stale", "--json").json["checks"]
     assert "WARN" not in {row["status"] for row in rows}, rows
     assert "package.json cannot be read" in rows[0]["detail"]

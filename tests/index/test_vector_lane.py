@@ -22,7 +22,7 @@ SALAD = (
 
 
 def recalled(project: Project, task: str, *args: str, **options: Any) -> list[str]:
-    got = project.mem(
+    got = project.ok(
         "recall",
         "--json",
         "--ranked",
@@ -33,7 +33,6 @@ def recalled(project: Project, task: str, *args: str, **options: Any) -> list[st
         task,
         **options,
     )
-    assert got.code == 0, got.err
     assert got.json["mode"] == "blend", got.err
     return [hit["title"] for hit in got.json["hits"]]
 
@@ -162,7 +161,7 @@ def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
 
 def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None:
     """A level that was not asked for is left out of both lanes."""
-    project.write("MEMORY.md", project.entry("Green tea", "Steep it."))
+    project.remembers("Green tea", "Steep it.")
     project.write("~/MEMORY.md", project.entry("Automobile", "The vehicle is parked."))
     assert recalled(project, "car") == ["Automobile"]
     assert recalled(project, "car", "--level", "project") == []
@@ -181,10 +180,7 @@ def test_copies_count_once(project: Project) -> None:
 def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
     """Every chunk has a vector; the best counts."""
     tea = "Green tea is steeped at eighty degrees in a small pot. " * 60
-    project.write(
-        "MEMORY.md",
-        project.entry("Notes", tea + "The automobile vehicle is parked. " * 30),
-    )
+    project.remembers("Notes", tea + "The automobile vehicle is parked. " * 30)
     assert recalled(project, "driving a truck") == ["Notes"]
 
 
@@ -241,7 +237,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     garage.write("tasks/new.md", garage.entry("Bicycle", "It has two wheels."))
     failed = garage.mem("index")
     assert failed.code == 4 and str(torn) in failed.err
-    assert garage.mem("index", "--check").code == 0
+    garage.ok("index", "--check")
     rows = garage.mem("doctor", "--json").json["checks"]
     (row,) = [row for row in rows if row["name"] == "embedder"]
     assert row["status"] == "FAIL" and str(torn) in row["detail"]

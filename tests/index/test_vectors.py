@@ -100,7 +100,7 @@ def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> No
     )
     project.write("MEMORY.archive.md", project.entry("Archived", embed=True))
     project.write("institutional.md", "# Norm\n\nBe kind.\n")
-    assert project.mem("index").code == 0
+    project.ok("index")
     assert embedded(project) == {"Prose", "Live"}
 
 
@@ -116,10 +116,7 @@ def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None
     )  # fmt: skip
 
     def chosen(*sets: str) -> set[str]:
-        got = project.mem(
-            "index", *(part for value in sets for part in ("--set", value))
-        )
-        assert got.code == 0, got.err
+        project.ok("index", *(part for value in sets for part in ("--set", value)))
         return embedded(project)
 
     assert chosen() == {"Fact", "Pitfall", "Always", "Corrective"}
@@ -155,8 +152,7 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
     )
     wanted = answer(project, "garage automobile")
     sql(project, damage)
-    got = project.mem("recall", "--ranked", "--json", "garage automobile")
-    assert got.code == 0
+    got = project.ok("recall", "--ranked", "--json", "garage automobile")
     assert got.json["hits"][0]["title"] == "Car"
     assert got.err.count("\n") <= 1
     assert "Traceback" not in got.err
@@ -164,7 +160,7 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
         "FROM signs" not in damage
     ):  # costs only what words do not find, until there is a write
         assert answer(project, "garage automobile") == wanted
-    assert project.mem("index", "--rebuild").code == 0
+    project.ok("index", "--rebuild")
     assert answer(project, "garage automobile") == wanted
 
 
@@ -190,8 +186,7 @@ def two(project: Project) -> None:
 
 
 def recalled(project: Project, *args: str) -> Result:
-    got = project.mem("recall", "--ranked", "--json", *args, "zebra")
-    assert got.code == 0
+    got = project.ok("recall", "--ranked", "--json", *args, "zebra")
     assert got.json["hits"][0]["title"] == "Alpha"
     return got
 
@@ -201,7 +196,7 @@ def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
 ) -> None:
     """One row for each text, as it came from the provider."""
     two(project)
-    assert project.mem("index").code == 0
+    project.ok("index")
     texts = [embedded_text("Alpha", "zebra stripes"), embedded_text("Beta", "quagga")]
     rows = sql(project, "SELECT hash, vector FROM embedding_cache")
     kept = {h: list(restored(data)) for h, data in rows}
@@ -216,16 +211,16 @@ def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
     """Vectors are taken from the cache; an edit pays for its own text alone, and equal
     texts once."""
     two(project)
-    assert project.mem("index").code == 0
+    project.ok("index")
     asked = len(server.asked)
     assert asked
-    assert project.mem("index", "--rebuild").code == 0
-    assert project.mem("index").code == 0
+    project.ok("index", "--rebuild")
+    project.ok("index")
     assert len(server.asked) == asked
     same = project.entry("Gamma", "okapi")
     project.write("tasks/a.md", same)
     project.write("tasks/b.md", same)
-    assert project.mem("index").code == 0
+    project.ok("index")
     assert [body["input"] for body in server.bodies[asked:]] == [["Gamma\nokapi"]]
 
 
@@ -233,7 +228,7 @@ def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None
     """A refresh embeds nothing; the mode of a provider is linear, and every other can
     be chosen."""
     two(project)
-    assert project.mem("index").code == 0
+    project.ok("index")
     asked = len(server.asked)
     project.write("tasks/c.md", project.entry("Gamma", "okapi"))
     got = recalled(project)
@@ -251,17 +246,17 @@ def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> N
     assert recalled(project).err.startswith(
         "mem: words alone were searched: the vectors are missing"
     )
-    assert project.mem("index").code == 0
+    project.ok("index")
     other = ("--set", "embed_model=other")
     got = recalled(project, *other)
     assert got.json["mode"] == "bm25"
     assert got.err.count("\n") == 1
     assert "the vectors are of openai-compatible/" in got.err
-    assert project.mem("index", *other).code == 0
+    project.ok("index", *other)
     assert recalled(project, *other).json["mode"] == "linear"
     assert recalled(project).json["mode"] == "bm25"
     asked = len(server.asked)
-    assert project.mem("index").code == 0
+    project.ok("index")
     assert len(server.asked) == asked
     assert (
         len({row[0] for row in sql(project, "SELECT model FROM embedding_cache")}) == 2
@@ -290,7 +285,7 @@ def test_a_provider_that_fails_leaves_words(
     from memcli.index import vector_lane
 
     two(project)
-    assert project.mem("index").code == 0
+    project.ok("index")
     before = sql(project, "SELECT * FROM embedding_cache")
     monkeypatch.setattr(vector_lane, "DEADLINE", 0.2 if fault == "slow" else 60)
     server.answers = [HANG] if fault == "slow" else [FAULTS[fault]] * 5
@@ -306,10 +301,10 @@ def test_a_provider_that_fails_leaves_words(
         got = project.mem("index", "--json")
         assert (got.code, "hint:" in got.err) == (4, True)
         assert (got.json["vectors"]["have"], got.json["vectors"]["chosen"]) == (2, 3)
-        assert project.mem("index", "--check").code == 0
+        project.ok("index", "--check")
         server.answers = []
         assert sql(project, "SELECT * FROM embedding_cache") == before
-        assert project.mem("index").code == 0
+        project.ok("index")
         assert embedded(project) == {"Alpha", "Beta", "Gamma"}
         assert recalled(project).json["mode"] == "linear"
 
@@ -325,7 +320,7 @@ def test_interrupted_work_goes_on_where_it_stopped(
     server.answers = [lambda body: Answer(body=server.speak(body)), FAULTS["wrong key"]]
     assert project.mem("index").code == 4
     assert embedded(project) == {"Alpha"}
-    assert project.mem("index").code == 0
+    project.ok("index")
     inputs = [body["input"] for body in server.bodies]
     assert inputs == [["Alpha\nzebra stripes"], ["Beta\nquagga"], ["Beta\nquagga"]]
 
@@ -337,11 +332,7 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
     two(project)
 
     def meanwhile(body: Any) -> Answer:
-        two_changed = (
-            (project.root / "MEMORY.md")
-            .read_text()
-            .replace("zebra stripes", "zebra hooves")
-        )
+        two_changed = project.read("MEMORY.md").replace("zebra stripes", "zebra hooves")
         project.write("MEMORY.md", two_changed)
         shell = threading.Thread(
             target=lambda: results.append(
@@ -375,7 +366,7 @@ def test_a_model_that_changed_behind_its_name_is_refused(
 ) -> None:
     """Vectors of another dimension never meet those of before."""
     two(project)
-    assert project.mem("index").code == 0
+    project.ok("index")
     server.speak = lambda body: bad([[1.0] * 7] * len(body["input"])).body
     assert "dimension 7" in recalled(project).err
     project.write("tasks/c.md", project.entry("Gamma", "okapi"))

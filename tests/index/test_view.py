@@ -35,8 +35,7 @@ def house(project: Project) -> Project:
 
 def seen(project: Project, where: str, *options: str) -> set[str]:
     """The names in view of `mem list` from a folder; recall sees the same."""
-    done = project.mem("list", "--json", *options, cwd=project.root / where)
-    assert done.code == 0, done.err
+    done = project.ok("list", "--json", *options, cwd=project.root / where)
     titles = {row["title"] for row in done.json["entries"]}
     answer = project.mem("recall", "zebra", "--json", "--ranked", "--limit", "99", "--max-tokens", "0",
                          "--set", "mmr_lambda=1", *options, cwd=project.root / where)  # fmt: skip
@@ -119,7 +118,7 @@ def test_dates_of_filters(text: str, day: str) -> None:
 def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
     """Relative, absolute and through a link; a file outside the root is about nothing
     inside it."""
-    project.write("MEMORY.md", project.entry("Py", "zebra", paths=["/src/*.py"]))
+    project.remembers("Py", "zebra", paths=["/src/*.py"])
     project.write("src/a.py", "")
     link = project.root.parent / "link"
     link.symlink_to(project.root)
@@ -218,9 +217,7 @@ def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None
 def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
     """An original kept in the archive under the id of its survivor: the survivor is
     shown."""
-    project.write(
-        "MEMORY.md", project.entry("Survivor", "The zebra crosses slowly.", id="c" * 8)
-    )
+    project.remembers("Survivor", "The zebra crosses slowly.", id="c" * 8)
     project.write(
         "MEMORY.archive.md", project.entry("Original", "The zebra crosses.", id="c" * 8)
     )

@@ -51,15 +51,15 @@ def _state(path: Path) -> tuple[int, bytes]:
 def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
     """MEMORY.md, attributes, merge driver, ignore lines; a second run changes
     nothing."""
-    assert project.mem("init").code == 0
-    assert (project.root / "MEMORY.md").read_text() == "# Memory\n"
-    attributes = (project.root / ".gitattributes").read_text()
+    project.ok("init")
+    assert project.read("MEMORY.md") == "# Memory\n"
+    attributes = project.read(".gitattributes")
     assert (
         "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
     )
     assert project.git("config", "merge.mem.driver").strip() == git.DRIVER_COMMAND
     assert "in place already" in project.mem("init").out
-    assert (project.root / ".gitattributes").read_text() == attributes
+    assert project.read(".gitattributes") == attributes
     project.mem("index")
     assert ".memory.db" not in project.git("status", "--porcelain")
     (project.root / "MEMORY.md").write_bytes(b"\0\xff")
@@ -84,7 +84,7 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     before = snapshot(project.root)
     project.mem("init")
     project.mem("init")
-    assert project.mem("init", "--remove").code == 0
+    project.ok("init", "--remove")
     assert snapshot(project.root) == before
 
 
@@ -96,14 +96,12 @@ def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     project.mem("index")
     assert "stays: MEMORY.md" in project.mem("init", "--remove").err
     assert not [*project.root.glob(".memory.db*")]
-    assert ".memory.db*" not in (project.root / ".git/info/exclude").read_text()
+    assert ".memory.db*" not in project.read(".git/info/exclude")
     project.write(".git/info/exclude", "# mine\n.memory.db*\nfoo/\n")
     project.mem("init")
     project.mem("init", "--remove")
-    assert (
-        project.root / ".git/info/exclude"
-    ).read_text() == "# mine\n.memory.db*\nfoo/\n"
-    assert "Use uv" in (project.root / "MEMORY.md").read_text()
+    assert project.read(".git/info/exclude") == "# mine\n.memory.db*\nfoo/\n"
+    assert "Use uv" in project.read("MEMORY.md")
 
 
 TEN = "empty|braces|broken braces|two blanks|four blanks|tabs|minified|CRLF|no newline|big"
@@ -128,13 +126,13 @@ def test_settings_in_twice_and_out_are_as_before(
         if text is not None:
             project.write(name, text)
         before = snapshot(project.root, project.home)
-        assert project.mem("init", *options).code == 0
+        project.ok("init", *options)
         once = snapshot(project.root, project.home)
         assert is_installed(path.read_text(), options[0][2:])
-        assert project.mem("init", *options).code == 0
+        project.ok("init", *options)
         assert snapshot(project.root, project.home) == once
-        assert project.mem("init", *options, "--remove").code == 0
-        assert project.mem("init", "--remove").code == 0
+        project.ok("init", *options, "--remove")
+        project.ok("init", "--remove")
         assert snapshot(project.root, project.home) == before
 
 
@@ -148,11 +146,11 @@ def test_all_of_it_comes_out_again(project: Project) -> None:
     project.write(".git/info/exclude", "*.log")
     project.commit()
     before = snapshot(project.root, project.home)
-    assert project.mem("init", "--all").code == 0
+    project.ok("init", "--all")
     once = snapshot(project.root, project.home)
     assert "in place already" in project.mem("init", "--all").out
     assert snapshot(project.root, project.home) == once
-    assert project.mem("init", "--remove").code == 0
+    project.ok("init", "--remove")
     assert snapshot(project.root, project.home) == before
     assert project.git("status", "--porcelain") == ""
 
@@ -180,7 +178,7 @@ def test_one_target_goes_alone(project: Project) -> None:
     assert not (project.root / ".claude").exists()
     assert (project.root / ".codex/hooks.json").exists()
     assert (project.root / ".git/hooks/post-merge").exists()
-    exclude = (project.root / ".git/info/exclude").read_text()
+    exclude = project.read(".git/info/exclude")
     assert "/.codex/hooks.json" in exclude and ".memory.db*" in exclude
     own = project.home / ".claude/settings.json"
     for left in ("--user", "--all"):  # the user's own wiring; both
@@ -204,10 +202,10 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
     }
     before = snapshot(nowhere, project.home)
     words = ("init", "--claude", "--codex", "--user")
-    assert project.mem(*words, cwd=nowhere, env=moved).code == 0
+    project.ok(*words, cwd=nowhere, env=moved)
     assert is_installed((tmp_path / "cc/settings.json").read_text(), "claude")
     assert is_installed((tmp_path / "cx/hooks.json").read_text(), "codex")
-    assert project.mem(*words, "--remove", cwd=nowhere, env=moved).code == 0
+    project.ok(*words, "--remove", cwd=nowhere, env=moved)
     assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
     assert snapshot(nowhere, project.home) == before
 
@@ -394,7 +392,7 @@ def test_hooks_that_are_committed_call_mem_by_name(
     theirs = project.write(f"{folder}/post-commit", "#!/bin/sh\ntouch theirs\n")
     theirs.chmod(0o755)
     before = snapshot(project.root)
-    assert project.mem("init", "--git").code == 0
+    project.ok("init", "--git")
     assert set(sections(project.root / folder).values()) == {"mem"}
     assert not sections(project.root / ".git/hooks")
     project.commit()
@@ -411,8 +409,8 @@ def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
     folder = project.home / "hooks"
     folder.mkdir()
     project.git("config", "--global", "core.hooksPath", str(folder))
-    told = project.mem("init", "--git")
-    assert told.code == 0 and "--git --user" in told.out and not sections(folder)
+    told = project.ok("init", "--git")
+    assert "--git --user" in told.out and not sections(folder)
     project.mem("init", "--git", "--user")
     assert len(sections(folder)) == 3
     project.mem("init", "--git", "--remove")
@@ -431,12 +429,12 @@ def test_a_linked_work_tree_uses_the_common_hooks(
     project.git("clone", "-q", "--bare", str(project.root), str(source))
     project.git("worktree", "add", "-q", str(linked), "-b", "x", cwd=source)
     before = snapshot(linked, source)
-    assert project.mem("init", "--git", cwd=linked).code == 0
+    project.ok("init", "--git", cwd=linked)
     assert len(sections(source / "hooks")) == 3
-    assert project.mem("init", "--remove", cwd=linked).code == 0
+    project.ok("init", "--remove", cwd=linked)
     assert snapshot(linked, source) == before
-    told = project.mem("init", "--git", "--root", str(source))
-    assert told.code == 0 and "no hook that git would run" in told.out
+    told = project.ok("init", "--git", "--root", str(source))
+    assert "no hook that git would run" in told.out
 
 
 def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> None:
@@ -459,7 +457,7 @@ def test_the_workflow_is_what_github_reads(project: Project) -> None:
     """Valid YAML with the two jobs, least permissions, one run at a time, a pinned
     version."""
     project.mem("init", "--ci")
-    text = (project.root / repository.WORKFLOW).read_text()
+    text = project.read(repository.WORKFLOW)
     read = yaml.safe_load(text)
     assert set(read["jobs"]) == {"compact", "diff"} and read["permissions"] == {
         "contents": "read"
@@ -489,10 +487,7 @@ def test_ci_is_told_what_to_install(
     assert done.code == 2 and "--from" in done.err and snapshot(project.root) == before
     assert "mem.yml left out" in project.mem("init", "--all").out
     project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
-    assert (
-        "'git+https://example.org/o/r@1'"
-        in (project.root / repository.WORKFLOW).read_text()
-    )
+    assert "'git+https://example.org/o/r@1'" in project.read(repository.WORKFLOW)
 
 
 def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
@@ -681,11 +676,11 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(
         in project.mem("init", "--learn-with", "claude", "--dry-run").out
     )
     assert not path.exists()
-    said = project.mem("init", "--learn-with", "claude")
-    assert said.code == 0 and "sessions are learned from with claude" in said.out
+    said = project.ok("init", "--learn-with", "claude")
+    assert "sessions are learned from with claude" in said.out
     assert path.read_text() == 'llm = "claude"\n'
     assert "in place already" in project.mem("init", "--learn-with", "claude").out
-    assert project.mem("init", "--learn-with", "rules").code == 0
+    project.ok("init", "--learn-with", "rules")
     assert path.read_text() == 'llm = "none"\n'
 
 

@@ -110,8 +110,7 @@ def other(project: Project, tmp_path: Path) -> Callable[[str], Project]:
 def push(project: Project, *options: str) -> None:
     """Commit everything and push it; fails unless that works."""
     project.commit()
-    done = project.mem("index", "--shared", *options)
-    assert done.code == 0, done.err
+    project.ok("index", "--shared", *options)
 
 
 def scores(project: Project, task: str, *options: str) -> tuple[str, dict[str, float]]:

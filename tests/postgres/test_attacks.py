@@ -125,7 +125,7 @@ def test_nothing_made_beside_the_index_is_called(
     elif first == "attacker":
         shared.do("CREATE SCHEMA mem")
         shared.do("CREATE EXTENSION vector SCHEMA mem")
-    project.write("MEMORY.md", project.entry("Herds", "zebra", paths=["src/*"]))
+    project.remembers("Herds", "zebra", paths=["src/*"])
     if first == "owner":
         push(project)
     shared.do(f"GRANT USAGE ON SCHEMA {vector} TO attacker")
@@ -180,7 +180,7 @@ def test_tables_are_not_made_where_everybody_may_create(
         f"GRANT CREATE ON SCHEMA {schema} TO PUBLIC",
         f"CREATE EXTENSION vector SCHEMA {schema}",
     )
-    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.remembers("Herds", "zebra")
     project.commit()
     done = project.mem("index", "--shared")
     assert done.code == 5, done
@@ -208,7 +208,7 @@ def test_tables_are_not_made_in_the_schema_of_another(
         )
         as_tenant = shared.server.url(shared.name, "tenant", "pw")
         monkeypatch.setenv("MEM_STORE_URL", as_tenant)
-        project.write("MEMORY.md", project.entry("Herds", "zebra"))
+        project.remembers("Herds", "zebra")
         project.commit()
         done = project.mem("index", "--shared")
         assert (done.code, "of another role" in done.err) == (5, True), done
@@ -222,7 +222,7 @@ def test_a_row_that_would_keep_others_from_an_index_is_refused(
     project: Project, shared: Shared
 ) -> None:
     """A vector has the dimension that its row says."""
-    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.remembers("Herds", "zebra")
     push(project)
     with pytest.raises(psycopg.errors.CheckViolation):
         shared.do("UPDATE mem.chunks SET model = 'm', dim = 3, vector = '[1,2]'")
@@ -272,6 +272,5 @@ def test_rows_that_no_push_wrote_do_not_end_a_recall(
     push(project)
     shared.do("SET search_path = mem, pg_catalog", f"UPDATE mem.{change}")
     for options in ((), ("--explain",), ("--path", "src/a"), ("--json",)):
-        done = project.mem("recall", "--shared", *options, "zebra crossing")
-        assert done.code == 0, done.err
+        done = project.ok("recall", "--shared", *options, "zebra crossing")
         assert "\x1b" not in done.out + done.err

@@ -78,7 +78,7 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
 ) -> None:
     """Without vectors nothing is pushed (exit 4)."""
     before = shared.dump()
-    pushed.write("MEMORY.md", pushed.entry("New", "okapi"))
+    pushed.remembers("New", "okapi")
     pushed.commit()
     pushed.mem("index", env={"MEM_EMBEDDER": "none"})
     embedding.stop.set()

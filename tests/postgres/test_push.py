@@ -129,7 +129,7 @@ def test_archives_are_sent_only_when_asked_for(
     project: Project, shared: Shared
 ) -> None:
     """--archived sends them, and a push without it takes them out again."""
-    project.write("MEMORY.md", project.entry("New", "zebra"))
+    project.remembers("New", "zebra")
     project.write(
         "MEMORY.archive.md", project.entry("Old", "zebra of old", status="retired")
     )
@@ -146,11 +146,10 @@ def test_a_project_is_its_first_commit_and_path(
     project: Project, shared: Shared, tmp_path: Path
 ) -> None:
     """A clone under another name is the same project."""
-    project.write("MEMORY.md", project.entry("Top", "zebra"))
+    project.remembers("Top", "zebra")
     project.write("sub/MEMORY.md", project.entry("Sub", "heron"))
     push(project)
-    done = project.mem("index", "--shared", "--root", str(project.root / "sub"))
-    assert done.code == 0, done.err
+    project.ok("index", "--shared", "--root", str(project.root / "sub"))
     project.git("clone", "-q", str(project.root), str(tmp_path / "elsewhere"))
     clone = Project(tmp_path / "elsewhere", project.home)
     clone.git("config", "user.email", "t@e.org")
@@ -171,9 +170,9 @@ def test_only_what_is_committed_is_sent(
 ) -> None:
     """A hit's page must say what the hit says: a changed file is refused, and nothing
     is written."""
-    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.remembers("Herds", "zebra")
     project.commit()
-    project.write("MEMORY.md", project.entry("Herds", "changed"))
+    project.remembers("Herds", "changed")
     if staged:
         project.git("add", "-A")
     done = project.mem("index", "--shared")
@@ -189,7 +188,7 @@ def test_a_shallow_clone_is_refused(
 ) -> None:
     """Without the first commit a project has no identity: exit 2, with the command that
     helps."""
-    project.write("MEMORY.md", project.entry("Herds", "zebra"))
+    project.remembers("Herds", "zebra")
     project.commit()
     project.commit("second")
     project.git(
@@ -256,10 +255,10 @@ def test_the_words_of_any_script_are_the_local_ones(
 def test_a_long_entry_stays_whole(project: Project, shared: Shared) -> None:
     """Its parts follow the first one when that changes, and are shown together."""
     lines = [f"line {number} of the manual of herons" for number in range(200)]
-    project.write("MEMORY.md", project.entry("Manual", "\n".join(lines), id="manual"))
+    project.remembers("Manual", "\n".join(lines), id="manual")
     push(project)
     lines[0] = "a new beginning"
-    project.write("MEMORY.md", project.entry("Manual", "\n".join(lines), id="manual"))
+    project.remembers("Manual", "\n".join(lines), id="manual")
     push(project)
     shared.check()
     assert shared.rows("SELECT count(*) > 3, count(DISTINCT head) FROM mem.chunks") == [

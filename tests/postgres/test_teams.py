@@ -216,7 +216,7 @@ def test_a_push_for_another_team_is_refused(
 ) -> None:
     """Who is in team b alone cannot push for a team it is not in."""
     before = shared.dump()
-    teams.write("MEMORY.md", teams.entry("Taken over", "okapi"))
+    teams.remembers("Taken over", "okapi")
     teams.commit()
     monkeypatch.setenv(
         "MEM_STORE_URL", shared.server.url(shared.name, "pusher_b", "pw")
@@ -256,7 +256,7 @@ def test_no_team_bars_another_from_its_own_project(
         for statement in forged:
             with pytest.raises(psycopg.errors.IntegrityError):
                 connection.execute(statement, (key,))
-    teams.write("MEMORY.md", teams.entry("Of a", "okapi"))
+    teams.remembers("Of a", "okapi")
     push(teams)
     assert found(teams, "okapi") == ["Of a"]
     monkeypatch.setenv("MEM_STORE_URL", as_pusher_b)
@@ -273,8 +273,8 @@ def test_a_project_of_two_teams(
     monkeypatch.setenv("MEM_STORE_URL", shared.url)
     monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
     before = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
-    done = teams.mem("index", "--shared")
-    assert done.code == 0 and "team_a has this project, too" in done.err, done.err
+    done = teams.ok("index", "--shared")
+    assert "team_a has this project, too" in done.err, done.err
     after = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
     assert after == before
     monkeypatch.delenv("MEM_STORE_TEAM")

@@ -47,7 +47,7 @@ def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
     """Every key that is not for the project file is refused there with its line, and
     allowed elsewhere."""
     private = [name for name, key in KEYS.items() if not key.anyone]
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     for name in private:
         project.write(".mem.toml", f'# mine\n\n"{name}" = "none"\n')
         done = project.mem("recall", "x")
@@ -83,7 +83,7 @@ def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
 ) -> None:
     """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root;
     no traceback."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     path = project.write(".mem.toml", text)
     done = project.mem("recall", "x")
     assert done.code == 2, done.err
@@ -135,7 +135,7 @@ def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
 )
 def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     """MEM_NOW must be a date, or a date and time."""
-    project.write("MEMORY.md", project.entry())
+    project.remembers()
     done = project.mem("recall", "x", env={"MEM_NOW": text})
     assert done.code == 2
     assert "MEM_NOW" in done.err

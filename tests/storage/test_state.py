@@ -31,7 +31,7 @@ def test_what_was_shown_is_read_back_in_order_and_once(tmp_path: Path) -> None:
 
 def test_projects_and_worktrees_do_not_see_each_other(project: Project) -> None:
     """Keyed by git common directory and root: one file for all, each its own rows."""
-    project.write("MEMORY.md", project.entry("Zebra", id="z" * 8))
+    project.remembers("Zebra", id="z" * 8)
     project.commit()
     project.git("worktree", "add", "-q", "../linked")
     for folder in (project.root, project.root.parent / "linked"):
@@ -65,7 +65,7 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
     project: Project, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall answers, says that the log was skipped, and leaves the file as it was."""
-    project.write("MEMORY.md", project.entry("Zebra", "Stripes."))
+    project.remembers("Zebra", "Stripes.")
     path = files.state_dir() / "state.db"
     lock = None
     path.parent.parent.mkdir(parents=True)
@@ -101,7 +101,7 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
 )
 def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
     """Whatever an agent calls its session."""
-    project.write("MEMORY.md", project.entry("Zebra", id="z" * 8))
+    project.remembers("Zebra", id="z" * 8)
     done = project.mem("recall", "zebra", "--session", session)
     assert (done.code, done.err) == (0, "")
     log = State(files.state_dir(), f"{project.root}/.git\0{project.root}")

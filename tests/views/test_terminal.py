@@ -92,10 +92,7 @@ def shop(project: Project) -> Project:
         "数据导出给仓库的文件必须带标记，否则表格软件会把中文显示成乱码，而且没有人会注意到。\n"
     )
     title = "Freeze the clock of the cart fixture before anything is compared with it"
-    project.write(
-        "MEMORY.md",
-        project.entry(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a"),
-    )
+    project.remembers(title, body, id="9f9f9f9f-0000-4000-8000-00000000000a")
     job = ".mem/jobs/checkout-rewrite/tasks/idempotent-payments"
     project.write(
         f"{job}/MEMORY.md", project.entry("The clock of the job stands still", body)

@@ -5,7 +5,6 @@ Each session is taken by git from its public repository, at the commit that
 checked against its digest, and written to OUT/PART. What is there already stays. No
 text of a session lies in this repository: each belongs to those who published it."""
 
-import argparse
 import hashlib
 import json
 import subprocess
@@ -14,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from memcli.errors import one_of
+from tests.programs import run
 
 HERE = Path(__file__).parent
 PARTS = ("look", "choose", "score", "fresh", "last")
@@ -96,26 +98,21 @@ def fetch(
     return missing
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--part", choices=PARTS, help="only the sessions of this part")
-    parser.add_argument(
-        "--host", default=HOST, help="where OWNER/NAME is a git repository"
-    )
-    arguments = parser.parse_args()
+def main(out: Path, part: str = "", host: str = HOST) -> int:
+    """Fetch the sessions of a part, or all, from where OWNER/NAME is a git repository."""
+    one_of("--part", part, ("", *PARTS))
     wanted = defaultdict(list)
     for session in rows("sessions.jsonl"):
-        target = arguments.out / session["part"] / session["file"]
-        if arguments.part in (None, session["part"]) and not target.exists():
+        target = out / session["part"] / session["file"]
+        if part in (None, session["part"]) and not target.exists():
             wanted[session["repository"]].append(session)
     missing = 0
     for repository, sessions in wanted.items():
-        missing += fetch(repository, sessions, arguments.out, arguments.host)
+        missing += fetch(repository, sessions, out, host)
     total = sum(map(len, wanted.values()))
-    print(f"{total - missing} of {total} sessions fetched to {arguments.out}")
+    print(f"{total - missing} of {total} sessions fetched to {out}")
     return 1 if missing else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(main)

@@ -10,7 +10,6 @@ is like itself and nothing else; or a table of before, of which a new piece is t
 of the pieces that it was cut into.
 """
 
-import argparse
 import hashlib
 import json
 import re
@@ -19,14 +18,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
 from tests.bench.vectors.pack import read_table
 from tests.bench.vectors.vocabulary import MARK, cut, vocabulary, words_beyond
+from tests.programs import run
 
 SEED = 20261123
 DIM = 256
@@ -346,15 +347,14 @@ def train(out: Path, start: Path | None) -> None:
     np.savez(out, table=trainer.table, pieces=pieces, counts=counts)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("mined", nargs="*", type=Path)
-    parser.add_argument("--start", type=Path)
-    given = parser.parse_args()
-    if given.mined:
-        prepare(given.out, given.mined, given.start)
-    train(given.out, given.start)
+def main(
+    out: Path,
+    mined: Annotated[list[Path], typer.Argument()] = (),
+    start: Path | None = None,
+) -> None:
+    if mined:
+        prepare(out, mined, start)
+    train(out, start)
 
 
 class Batches:
@@ -415,4 +415,4 @@ class Batches:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -19,7 +19,7 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
     with serve() as api:
         for name, value in api.environ.items():
             monkeypatch.setenv(name, value)
-        project.write("MEMORY.md", project.entry("Zebra"))
+        project.remembers("Zebra")
         project.write("INTENT.md", "A shop sells things.")
         yield api
 

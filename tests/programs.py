@@ -1,0 +1,23 @@
+"""Programs of this folder: the parameters of a function are the options of its command
+line."""
+
+import functools
+import sys
+from collections.abc import Callable
+
+import typer
+
+from memcli.errors import UsageError
+
+
+def run(main: Callable[..., int | None]) -> None:
+    """Run a program on the command line, and exit with what it returns."""
+
+    @functools.wraps(main)
+    def program(**given: object) -> None:
+        try:
+            sys.exit(main(**given))
+        except UsageError as error:
+            sys.exit(f"{error.what}: {error.hint}")
+
+    typer.run(program)
