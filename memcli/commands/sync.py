@@ -23,7 +23,7 @@ from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
 from memcli.similarity.taken_back import TakenBackDoor
 from memcli.storage.durable import WriteLock, discard, write_output
-from memcli.storage.files import MEMORY_BYTES, folder_of, private_dir, state_dir
+from memcli.storage.files import MEMORY_BYTES, data_dir, private_dir, state_dir
 from memcli.storage.workspace import Workspace
 from memcli.text.secrets import find_secrets, redact_secrets
 
@@ -82,7 +82,7 @@ class HomeRepository:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.folder = folder_of("data") / "home.git"
+        self.folder = data_dir() / "home.git"
         self.paths = {name: project.home / name for name in NAMES}
         now = moment(project.now)
         single = list(self.paths.values())

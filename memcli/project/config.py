@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from memcli.errors import UsageError
+from memcli.errors import RefusedError, UsageError
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.named import NamedTuple
-from memcli.storage.files import Unreadable, decode, read_file
+from memcli.storage.files import Unreadable, decode, read_file, refuse_others
 from memcli.text.matching import verbose
 
 MOST_BYTES = 65_536  # a longer file is not read
@@ -179,6 +179,9 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
     if not os.path.lexists(path):
         return TomlFile(str(path))
     try:
+        if root is None:
+            refuse_others(path.parent, by_root=True)
+            refuse_others(path, by_root=True)
         data = read_file(path, root or "", most=MOST_BYTES).data
         text = decode(data).removeprefix("\ufeff")
         return TomlFile(str(path), values=_parsed(text), text=text)
@@ -188,6 +191,9 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
         fault = Fault(where=place, what=str(error), hint=hint)
     except UsageError as error:
         fault = Fault(where=str(path), what=error.what, hint=error.hint)
+    except RefusedError as error:
+        place, _, what = error.what.rpartition(": ")
+        fault = Fault(where=place, what=what, hint=error.hint)
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         place = f"{path}:{line[1] if line else 1}"

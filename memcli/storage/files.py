@@ -98,8 +98,28 @@ def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
     me = os.geteuid()
     sudo = os.environ.get("SUDO_UID", "")
     mine = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
-    shared = alone and any(status.st_mode & 0o022 for status in found)
-    return {status.st_uid for status in found} <= mine and not shared
+    is_shared = alone and any(map(_others_may_write, found))
+    return {status.st_uid for status in found} <= mine and not is_shared
+
+
+def _others_may_write(status: os.stat_result) -> bool:
+    by_group = status.st_mode & stat.S_IWGRP and not _is_alone_in(status.st_gid)
+    return bool(status.st_mode & stat.S_IWOTH or by_group)
+
+
+def _is_alone_in(group: int) -> bool:
+    """Whether a group is the one that a system makes for each user but root, whose
+    files it may then write by default."""
+    import grp
+    import pwd
+
+    try:
+        user = pwd.getpwuid(os.geteuid())
+        members = grp.getgrgid(group)
+    except KeyError:
+        return False
+    is_own = group == user.pw_gid != 0 and members.gr_name == user.pw_name
+    return is_own and set(members.gr_mem) <= {user.pw_name}
 
 
 _LINUX_FOLDERS = {
@@ -302,15 +322,59 @@ def written_at(path: Path, base: Path) -> Path:
 
 
 def state_dir() -> Path:
-    """The user's state folder; a private one in the cache when others own it, may
-    write to it, or own a link that leads there."""
-    usual = folder_of("state")
-    if leads_through_others(usual):
-        return cache_dir() / "state"
-    with suppress(OSError):  # it is still to be made
-        if not is_mine(os.stat(usual), alone=True):
-            return cache_dir() / "state"
-    return usual
+    """The user's state folder; one in the cache when others own it, may write to it, or
+    own a link that leads there. Raises RefusedError when that holds of both."""
+    return _private_one(folder_of("state"), folder_of("cache") / "state")
+
+
+def cache_dir() -> Path:
+    """The user's cache folder for mem, as private as the state, and in it else."""
+    return _private_one(folder_of("cache"), folder_of("state") / "cache")
+
+
+def data_dir() -> Path:
+    """The user's data folder for mem. Raises RefusedError where others have a hand in
+    it."""
+    return _private_one(folder_of("data"))
+
+
+def _private_one(folder: Path, otherwise: Path | None = None) -> Path:
+    """A folder called mem, or one in such a folder, that nobody else may change, or the
+    other one."""
+    above = [folder.parent] if folder.parent.name == "mem" else []
+    try:
+        for part in (*above, folder):
+            refuse_others(part)
+    except RefusedError:
+        if otherwise is not None:
+            with suppress(RefusedError):
+                return _private_one(otherwise)
+        raise
+    return folder
+
+
+def refuse_others(path: Path, *, by_root: bool = False) -> None:
+    """Raise RefusedError where another user could change what a path holds; `by_root`:
+    what is the system's may be relied on."""
+    if leads_through_others(path):
+        raise RefusedError(
+            f"{path}: is reached by a link of another user",
+            "put it there without a link",
+        )
+    try:
+        found = os.stat(path)
+    except OSError:  # it is still to be made
+        return
+    if not (is_mine(found) or (by_root and found.st_uid == 0)):
+        raise RefusedError(
+            f"{path}: belongs to another user", "put one of your own in its place"
+        )
+    if sys.platform != "win32" and _others_may_write(found):
+        from shlex import quote  # on the way to an error alone
+
+        raise RefusedError(
+            f"{path}: can be written by others", f"chmod go-w {quote(str(path))}"
+        )
 
 
 def leads_through_others(path: Path, most: int = 40) -> bool:
@@ -327,11 +391,6 @@ def leads_through_others(path: Path, most: int = 40) -> bool:
             if leads_through_others(part.parent / os.readlink(part), most - 1):
                 return True
     return False
-
-
-def cache_dir() -> Path:
-    """The user's cache folder for mem."""
-    return folder_of("cache")
 
 
 def private_dir(path: Path) -> Path:

@@ -1,0 +1,132 @@
+"""Other users of the machine: what they may write to is neither read nor written."""
+
+import grp
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from memcli.errors import RefusedError
+from memcli.storage.files import cache_dir, data_dir, refuse_others, state_dir
+from tests.conftest import Project
+
+STRANGER = 4321
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+
+
+@pytest.fixture
+def own(world: Path) -> Path:
+    """The user's configuration."""
+    path = world / "config/mem/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('llm = "none"\n')
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o646, 0o664])
+@pytest.mark.parametrize("part", ["config.toml", "mem"])
+def test_a_configuration_that_others_may_write_is_refused(
+    project: Project, own: Path, mode: int, part: str
+) -> None:
+    target = own if part == "config.toml" else own.parent
+    target.chmod(mode | 0o100)
+    done = project.mem("list")
+    assert done.code == 2
+    assert f"can be written by others ({target})" in done.err
+    assert f"hint: chmod go-w {target}" in done.err
+    rows = project.mem("doctor", "--json").json["checks"]
+    assert str(target) in str([row for row in rows if row["status"] == "FAIL"])
+    target.chmod(0o755)
+    assert project.mem("list").code == 0
+
+
+@as_root
+@pytest.mark.parametrize("how", ["file", "folder", "link", "link above"])
+def test_a_configuration_of_another_user_is_refused(
+    project: Project, own: Path, how: str
+) -> None:
+    """Their file, their folder, or a link of theirs to a file of one's own."""
+    target = own.parent if how in ("folder", "link above") else own
+    if how.startswith("link"):
+        kept = target.rename(target.with_name("kept"))
+        target.symlink_to(kept)
+    os.lchown(target, STRANGER, STRANGER)
+    done = project.mem("list")
+    assert done.code == 2
+    wanted = "link of another user" if "link" in how else "belongs to another user"
+    assert wanted in done.err
+    assert "hint: put" in done.err
+
+
+def test_a_configuration_behind_a_link_of_ones_own_is_read(
+    project: Project, own: Path
+) -> None:
+    """As dotfile managers make them."""
+    kept = own.rename(own.parents[2] / "dotfiles.toml")
+    kept.write_text("half_life = 12\n")
+    own.symlink_to(kept)
+    rows = str(project.mem("doctor", "--json").json["checks"])
+    assert "half_life = 12" in rows
+
+
+def test_a_group_of_one_is_no_other_user(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systems make a group for each user, and let it write by default."""
+    own.chmod(0o664)
+    group = own.stat().st_gid
+
+    def known(name: str, members: list[str]) -> None:
+        user = pwd.struct_passwd(("ann", "x", os.geteuid(), group or 1, "", "/", ""))
+        its = grp.struct_group((name, "x", group or 1, members))
+        monkeypatch.setattr(pwd, "getpwuid", lambda number: user)
+        monkeypatch.setattr(grp, "getgrgid", lambda number: its)
+
+    if not group:  # that of root is not one
+        os.chown(own, -1, 1)
+        group = 1
+    known("ann", [])
+    refuse_others(own)
+    for name, members in (("ann", ["ben"]), ("staff", [])):
+        known(name, members)
+        with pytest.raises(RefusedError, match="written by others"):
+            refuse_others(own)
+
+
+@pytest.mark.parametrize("folder", ["", "state"])
+def test_a_cache_that_others_may_write_is_no_state_folder(
+    project: Project, world: Path, folder: str
+) -> None:
+    """Where the state falls back to is judged as the state is."""
+    shared = [world / "state/mem", world / "cache/mem" / folder]
+    for path in shared:
+        path.mkdir(parents=True)
+        path.chmod(0o777)
+    project.write("MEMORY.md", project.entry("Cart", "It is kept in cents."))
+    done = project.mem("add", "Some words to keep")
+    assert done.code == 5
+    assert f"hint: chmod go-w {shared[0]}" in done.err
+    assert "Some words" not in (project.root / "MEMORY.md").read_text()
+    call = f'{{"session_id": "a", "cwd": "{project.root}"}}'
+    assert project.shell("hook", "session-start", input=call).code == 0
+    assert not list((world / "state/mem").iterdir())
+
+
+def test_a_cache_that_others_may_write_holds_nothing_of_ours(world: Path) -> None:
+    """What the page and the index of a read-only tree hold goes to the state then."""
+    shared = world / "cache/mem"
+    shared.mkdir(parents=True)
+    assert cache_dir() == shared
+    shared.chmod(0o777)
+    assert cache_dir() == state_dir() / "cache"
+
+
+@as_root
+def test_the_repository_of_the_home_folder_is_ones_own(world: Path) -> None:
+    shared = world / "data/mem"
+    shared.mkdir(parents=True)
+    assert data_dir() == shared
+    os.chown(shared, STRANGER, STRANGER)
+    with pytest.raises(RefusedError, match="belongs to another user"):
+        data_dir()
