@@ -37,6 +37,7 @@ from memcli.index.view import Candidate, Filters
 from memcli.memory.changes import ChangeSet
 from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
+from memcli.project import git
 from memcli.project.context import hold, nothing_written, patches_of
 
 RULES = ("corrective", "directive")
@@ -204,7 +205,12 @@ def set_guard(
             patches=patches_of(app.project, changes),
         )
 
-    return app.write(plan, "guard", dry_run=app.options.dry_run)
+    report = app.write(plan, "guard", dry_run=app.options.dry_run)
+    root = app.project.root
+    is_own_by_this = root is not None and git.work_tree(root) is None
+    if mode in MODES and is_own_by_this and not app.options.dry_run:
+        trust(app, report.id)
+    return report
 
 
 def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:

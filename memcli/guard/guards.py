@@ -253,11 +253,9 @@ def may_deny(app: App, guard: Guard, trusted: frozenset[str]) -> bool:
 
 def is_own(app: App, guard: Guard) -> bool:
     """Whether a guard is this person's: in the global file, or in one that git does not
-    track."""
+    track. Where there is no git, as in an archive that was unpacked, nothing says so."""
     root = app.project.root
     if guard.path.startswith("~/") or root is None:
-        return True
-    if git.work_tree(root) is None:
         return True
     path = app.project.path_of(guard.path)
     return bool(git.own_files(root, [path]))

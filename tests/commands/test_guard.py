@@ -1,6 +1,7 @@
 """`mem guard`, and the answer that a guarded entry makes the pre-tool hook give."""
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -103,6 +104,27 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project: Project) ->
     text = project.read("MEMORY.md")
     project.write("MEMORY.md", text.replace("--force *", "--force*"))
     assert decision(call(project, FORCED)) == "ask"
+
+
+def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(
+    project: Project,
+) -> None:
+    """Without git nothing tells who wrote it: their `mem guard` or `--trust` does."""
+    shutil.rmtree(project.root / ".git")
+    project.write(".mem.toml", "")
+    guarded(project)
+    assert decision(call(project, FORCED)) == "ask"
+    assert project.mem("guard", "--trust").code == 0
+    assert decision(call(project, FORCED)) == "deny"
+    project.write("MEMORY.md", "")
+    entry = guarded(project, "Never force push")
+    assert decision(call(project, FORCED)) == "ask"
+    assert project.mem("guard", entry, "--dry-run").code == 0
+    assert decision(call(project, FORCED)) == "ask"
+    assert project.mem("guard", entry).code == 0
+    assert decision(call(project, FORCED)) == "deny"
+    assert project.mem("guard", "--off", entry).code == 0
+    assert not call(project, FORCED)
 
 
 def test_an_own_guard_is_not_lifted_by_the_repository(project: Project) -> None:
