@@ -67,7 +67,8 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     if finished and not ids:
         return ForgottenReport(entries=(), exchanges=0, left=(), dry_run=False)
     refresh_found(app)
-    wanted = {plain_id(writable(app, each, archived=None).entry) for each in ids}
+    places = [writable(app, each, archived=None) for each in ids]
+    wanted = {(is_home(place.path), plain_id(place.entry)) for place in places}
     removed: list[_Removed] = []
     lines: list[str] = []
     exchanges = 0
@@ -80,8 +81,9 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
             _Removed(entry, file)
             for file in files
             for entry in file.memory.entries
-            if entry.id in everything
+            if (is_home(file.path), entry.id) in everything
         )
+        _check_one_each(removed)
         if not removed:
             raise UsageError("a section of prose is yours: take it out", "mem edit ID")
         lines.extend(line for one in removed for line in one.words)
@@ -131,13 +133,35 @@ def _from_the_rest(app: App, ids: Sequence[str]) -> None:
     _from_page(app)
 
 
-def _with_originals(files: Sequence[KnownFile], wanted: set[str]) -> set[str]:
+def is_home(path: str) -> bool:
+    """Whether a file is the person's: an id in a repository is another entry's."""
+    return path.startswith("~/")
+
+
+def _check_one_each(removed: Sequence[_Removed]) -> None:
+    """Check that no id is that of two live entries, as a merge without our driver may
+    leave them. Raises UsageError: which of them is meant is the person's to say."""
+    places: dict[tuple[bool, str], dict[str, str]] = {}
+    for one in removed:
+        if one.entry.status != "retired" and one.file.place.store != "archive":
+            named = (is_home(one.file.path), one.entry.id)
+            place = f"{one.file.path}:{one.entry.line}"
+            places.setdefault(named, {}).setdefault(fold(one.entry.body), place)
+    for (_, name), found in places.items():
+        if len(found) > 1:
+            what = f"{name}: is the id of several entries: {', '.join(found.values())}"
+            raise UsageError(what, "mem doctor says how to tell them apart")
+
+
+def _with_originals(
+    files: Sequence[KnownFile], wanted: set[tuple[bool, str]]
+) -> set[tuple[bool, str]]:
     """These ids, and those of the entries that were merged into them."""
     merged = [
-        original
+        (is_home(file.path), original)
         for file in files
         for entry in file.memory.entries
-        if entry.id in wanted
+        if (is_home(file.path), entry.id) in wanted
         for original in listed(entry, "merged_from")
     ]
     return wanted.union(merged)
@@ -148,10 +172,10 @@ def _cleared(
 ) -> Patch | None:
     """The file without the entries, and without their words in what mem told of
     sessions; None where it holds nothing of them."""
-    gone = {one.entry.id for one in removed}
+    gone = {(is_home(one.file.path), one.entry.id) for one in removed}
     changes = []
     for at, entry in enumerate(file.memory.entries):
-        if entry.id in gone:
+        if (is_home(file.path), entry.id) in gone:
             changes.append(EntryChange(at=at, remove=True))
         elif entry.kind == "episode" and _says(entry, lines):
             changes.append(_without_words(at, entry, lines))
@@ -281,10 +305,11 @@ def _other_entries(
     app: App, removed: Sequence[_Removed], lines: Sequence[str]
 ) -> Iterator[str]:
     """The other entries that say the same words."""
-    gone = {one.entry.id for one in removed}
+    gone = {(is_home(one.file.path), one.entry.id) for one in removed}
     for file in read_known(app.project, app.project.listing.files, []):
         for entry in file.memory.entries:
-            if entry.id not in gone and _says(entry, lines):
+            is_gone = (is_home(file.path), entry.id) in gone
+            if not is_gone and _says(entry, lines):
                 name = entry.id[:8]
                 yield f"{file.path} says it in {name}, too: mem forget {name}"
 

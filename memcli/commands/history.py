@@ -4,6 +4,7 @@ committed."""
 import datetime
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -100,6 +101,11 @@ def add_history(
     root = app.project.root
     if path is None or root is None:
         wanted = app.project.config.history
+        if wanted and root is not None and (top := git.work_tree(root)) is not None:
+            what = f"{top / '.git'}: names a repository that does not name it back"
+            place = shlex.quote(str(top))
+            hint = f"if that repository is yours: git config core.worktree {place}"
+            raise UsageError(what, hint)
         why = "no git repository here" if wanted else "history = false"
         raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
     begun = time.monotonic()

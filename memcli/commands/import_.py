@@ -93,7 +93,9 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
         raise UsageError(
             f"{path}: is a memory file of mem already", "mem list shows what it holds"
         )
-    return importers.read(full, form)
+    root = project.root
+    is_brought = root is not None and full.is_relative_to(root)
+    return importers.read(full, form, root if is_brought else None)
 
 
 class _Known(NamedTuple):

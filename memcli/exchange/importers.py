@@ -333,18 +333,19 @@ class ImportSource(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def read(path: Path, form: str = "") -> ImportSource:
-    """All of `path`, in the format named or found. Raises UsageError."""
+def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource:
+    """All of `path`, in the format named or found; no link on the way leads out of
+    `inside`. Raises UsageError."""
     if not path.exists():
         what = f"{path}: there is no such file or folder"
         raise UsageError(what, "name what is to be imported")
     is_index = path.name == "MEMORY.md" and path.parent.name == "memory"
     if is_index and form in ("", CLAUDE):
         path = path.parent
-    files, problems = _texts(path, form)
+    files, problems = _texts(path, form, inside)
     form = form or _form(path, files)
     nothing = not files and not problems
-    if nothing or form not in FORMS:
+    if nothing or (files and form not in FORMS):
         hint = f"name it with --from: {', '.join(FORMS)}"
         raise UsageError(f"{path}: no known format", hint)
     drafts: list[ImportDraft] = []
@@ -356,13 +357,16 @@ def read(path: Path, form: str = "") -> ImportSource:
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
 
 
-def _texts(path: Path, form: str) -> tuple[dict[str, str], list[Problem]]:
+def _texts(
+    path: Path, form: str, inside: Path | None
+) -> tuple[dict[str, str], list[Problem]]:
     """The text of each file by its name, and what could not be read."""
     texts: dict[str, str] = {}
     problems = []
+    base = inside or (path if path.is_dir() else "")
     for file, name in _files(path, form):
         try:
-            texts[name] = read_text(file, path if path.is_dir() else "")
+            texts[name] = read_text(file, base)
         except Unreadable as error:
             problem = Problem(
                 path=str(file),

@@ -13,9 +13,11 @@ FOLDER = "history"  # of the state folder, where the records lie
 
 def path_of(root: Path | None) -> Path | None:
     """Where the record of a root's repository is, or would be; None outside a
-    repository."""
+    repository, and where a `.git` names one that does not name it back: it may be any
+    of this machine."""
     top = git.work_tree(root) if root is not None else None
-    common = git.common_dir(top) if top is not None else None
+    is_own = top is not None and git.points_back(top)
+    common = git.common_dir(top) if top is not None and is_own else None
     if common is None:
         return None
     return (

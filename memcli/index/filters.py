@@ -424,6 +424,8 @@ def read_chunks(
             if not sound or sealed(title, text, written) != seal:
                 raise ValueError
             found.append(tuple.__new__(Candidate, (*plain, metadata, around)))
+        if len({chunk.rowid for chunk in found}) < len(found):  # by an index astray
+            raise ValueError
     except (TypeError, ValueError, RecursionError):
         raise sqlite3.DatabaseError(FORGED) from None
     return found

@@ -18,7 +18,7 @@ from memcli.storage.files import ONE_OF
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 SCORED: Final = 2000  # so many matches are all scored; beyond, the `LEADERS`
-LEADERS: Final = 1000  # rows that cover most of the query
+LEADERS: Final = 1000  # rows that cover most of the query, and that may tie
 POOL: Final = 200  # how many best-matching rows are weighed
 MOST_WEIGHT: Final = 20
 
@@ -172,8 +172,9 @@ class Lexical(FullText):
     def best(
         self, terms: Sequence[str], passing: Passing = ALL, pool: int = POOL
     ) -> dict[int, float]:
-        """BM25 of the best-matching chunks, and of all that tie with the last of them;
-        less where the terms that are met make up little of the idf of all."""
+        """BM25 of the best-matching chunks, and of those that tie with the last of
+        them, of very many the newest; less where the terms that are met make up little
+        of the idf of all."""
         scores = dict[int, float]()
         covered = dict[int, float]()
         every = 0.0
@@ -188,7 +189,10 @@ class Lexical(FullText):
             row: points * (1 - whole + whole * share[row])
             for row, points in scores.items()
         }
-        return top(fair, pool)
+        kept = top(fair, pool)
+        last = min(kept.values(), default=0.0) * (1 + 1e-9)
+        old = old_ones(self.db, [row for row, score in kept.items() if score <= last])
+        return {row: score for row, score in kept.items() if row not in old}
 
     def shown(self, hidden: Iterable[int]) -> Passing:
         """The chunks that a plain search shows: live, and of no hidden file."""
@@ -225,6 +229,19 @@ def matched(store: Searched, asked: Query, pool: int) -> dict[int, float]:
             share = points / best
             scores[row] = scores.get(row, 0.0) + weights.TRANSLATED * rarity * share
     return top(scores, pool)
+
+
+def old_ones(db: sqlite3.Connection, tied: Sequence[int]) -> set[int]:
+    """Of very many chunks that are equally good, all but the newest `LEADERS`, in an
+    order that is that of the files, however the index was made."""
+    if len(tied) <= LEADERS:
+        return set()
+    newest = db.execute(
+        "SELECT c.id FROM chunks AS c JOIN file_meta AS f ON f.id = c.source"
+        f" WHERE c.id {ONE_OF} ORDER BY c.date DESC, f.path, c.offset, c.part LIMIT ?",
+        (json.dumps(tied), LEADERS),
+    )
+    return set(tied).difference(row[0] for row in newest)
 
 
 def idf(count: int, total: int) -> float:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from memcli.index.fulltext import old_ones
 from memcli.index.lexical import STOP_WORDS
 from memcli.index.whole import changing
 from memcli.memory.words import body_of
@@ -168,8 +169,8 @@ class Vectors:
         allowed: Collection[int] | None,
         denied: Collection[int],
     ) -> list[int]:
-        """The chunks whose sign bits differ least from those of `query`; `allowed`
-        None: all."""
+        """The chunks whose sign bits differ least from those of `query`, of very many
+        that differ alike the newest; `allowed` None: all."""
         bits = int.from_bytes(vector.signs(query))
         width = (len(query) + 7) // 8
         # as far as a place without a chunk
@@ -189,7 +190,10 @@ class Vectors:
             found = {rowid: found[rowid] for rowid in allowed if rowid in found}
         for rowid in denied:
             found.pop(rowid, None)
-        return vector.nearest(found, most)
+        near = vector.nearest(found, most)
+        last = max((found[rowid] for rowid in near), default=0)
+        old = old_ones(self.db, [rowid for rowid in near if found[rowid] == last])
+        return [rowid for rowid in near if rowid not in old]
 
     def load(self, rowids: Iterable[int], dimension: int) -> dict[int, Near]:
         """The vectors of these chunks, as far as they have any. Raises Damaged."""

@@ -412,7 +412,8 @@ def nearest(
     copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View
 ) -> Candidate:
     """The copy whose file is nearest to the working directory: the levels one is in,
-    inside out."""
+    inside out. Of copies at one level, as a merge may leave them, what was retired
+    stays so."""
 
     def distance(copy: Candidate) -> tuple[Any, ...]:
         path = files[copy.source].path
@@ -425,6 +426,7 @@ def nearest(
             not around,
             -depth if around else depth,
             kept,
+            copy.values.get("status") != "retired",
             elsewhere,
             path,
             copy.offset,

@@ -9,7 +9,10 @@ import sqlite3
 
 import pytest
 
+from memcli.index import whole
+from memcli.index.filters import read_chunks
 from memcli.index.whole import changing
+from memcli.storage.files import state_dir
 from tests.conftest import Project
 
 pytestmark = pytest.mark.process
@@ -51,8 +54,13 @@ def put(project: Project, data: bytes) -> None:
     (project.root / DB).write_bytes(data)
 
 
-@pytest.mark.parametrize("verb", ["recall", "list"])
-def test_a_flipped_byte_is_found(herd: Project, verb: str) -> None:
+@pytest.mark.parametrize("verb", ["recall", "list", "list of a large one"])
+def test_a_flipped_byte_is_found(
+    herd: Project, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if verb.endswith("large one"):
+        monkeypatch.setattr("memcli.index.whole.SMALL", 1)
+        verb = "list"
     os.utime(herd.root / "MEMORY.md", (1, 1))  # a file of this moment is read again
     titles(herd, verb)
     sound = (herd.root / DB).read_bytes()
@@ -70,6 +78,40 @@ def test_a_flipped_byte_is_found(herd: Project, verb: str) -> None:
         if told != wanted:  # built anew: the words alone, until there are vectors
             assert "built anew" in err
             assert len(told) == len(wanted) and verb == "recall"
+
+
+def test_a_large_index_is_read_whole_once_a_day(
+    herd: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What changes behind the back of the file system is found when a day is over."""
+    monkeypatch.setattr("memcli.index.whole.SMALL", 1)
+    path = herd.root / DB
+    sound = path.read_bytes()
+    (record,) = (state_dir() / "indexes").iterdir()
+    assert titles(herd, "list")[2] == ""
+    read = list[object]()
+    real = whole._checksum
+    monkeypatch.setattr(
+        "memcli.index.whole._checksum", lambda db: read.append(db) or real(db)
+    )
+    assert titles(herd, "list")[2] == ""
+    assert read == []
+    os.utime(record, (1, 1))
+    assert titles(herd, "list")[2] == ""
+    assert len(read) == 1
+    assert titles(herd, "list")[2] == ""
+    assert len(read) == 1
+    path.write_bytes(sound.replace(b"stripes", b"strikes"))
+    assert "built anew" in titles(herd, "list")[2]
+
+
+def test_a_chunk_that_is_read_twice_is_damage(herd: Project) -> None:
+    """A pointer that went astray within an index of a table."""
+    twice = "(SELECT * FROM chunks UNION ALL SELECT * FROM chunks)"
+    with contextlib.closing(sqlite3.connect(herd.root / DB)) as database:
+        assert len(read_chunks(database, "part = 0")) == 30
+        with pytest.raises(sqlite3.DatabaseError):
+            read_chunks(database, "part = 0", table=twice)
 
 
 def test_what_is_not_damaged_is_not_built_anew(herd: Project) -> None:

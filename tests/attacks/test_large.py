@@ -7,7 +7,9 @@ import resource
 
 import pytest
 
+from memcli.index.fulltext import LEADERS, POOL
 from tests.conftest import Project
+from tests.work import calls
 
 WORDS = "cart payment search index queue worker cache token deploy schema".split()
 TASK = "payment search schema of the queue worker"
@@ -130,3 +132,31 @@ def test_no_half_of_a_key_is_shown_at_a_cut(project: Project, at: int):
     shown = project.shell("recall", "zebra dawn", "--max-tokens", "0").out
     assert "zebra" in shown
     assert not [line for line in body if line in shown]
+
+
+def tie(project: Project, number: int) -> None:
+    """Entries that say the same."""
+    same = "The cart total is kept in cents."
+    written = (project.entry("Cart total", same) for _ in range(number))
+    project.write("MEMORY.md", "".join(written))
+
+
+@pytest.mark.parametrize("embedder", ["none", "local"])
+def test_entries_that_tie_cost_little_by_their_number(
+    project: Project, monkeypatch: pytest.MonkeyPatch, embedder: str
+) -> None:
+    """Of very many that are equally good the newest are weighed; it was each."""
+    monkeypatch.setenv("MEM_EMBEDDER", embedder)
+
+    def spent(number: int) -> int:
+        tie(project, number)
+        assert project.mem("recall", "cart total").code == 0
+        return calls(lambda: project.mem("recall", "cart total"))
+
+    few = spent(POOL + LEADERS)
+    many = spent(3 * (POOL + LEADERS))
+    assert many < 1.3 * few
+    found = project.mem("recall", "cart total", "--limit", "1", "--json").json
+    (project.root / ".memory.db").unlink()
+    again = project.mem("recall", "cart total", "--limit", "1", "--json").json
+    assert again["hits"] == found["hits"]

@@ -1,0 +1,94 @@
+"""What stands for something else: links, git folders and ids that are another's."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from memcli.history import path_of
+from tests.conftest import Project
+
+WORDS = "Rotate the walrus logs every night."
+
+
+@pytest.mark.parametrize("part", ["file", "folder", "own memory"])
+def test_an_import_follows_no_link_out_of_the_root(
+    project: Project, world: Path, part: str
+) -> None:
+    """What is named lies in the repository, so that the repository may have made it
+    a link."""
+    apart = world / "apart"
+    apart.mkdir()
+    named = "AGENTS.md" if part == "file" else "memory"
+    name = "MEMORY.md" if part == "own memory" else "AGENTS.md"
+    (apart / name).write_text(f"# Rules\n\n- {WORDS}\n")
+    goal = apart / name if part == "file" else apart
+    (project.root / named).symlink_to(goal)
+    path = f"{named}/{name}" if part == "own memory" else named
+    done = project.mem("import", path)
+    assert "is a link that leaves the root" in done.out + done.err
+    assert not (project.root / "MEMORY.md").exists()
+    (project.root / named).unlink()
+    shutil.move(apart, project.root / "inside")
+    (project.root / named).symlink_to("inside" if part != "file" else f"inside/{name}")
+    assert project.mem("import", path).code == 0
+    assert WORDS in (project.root / "MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize("how", ["gitdir", "commondir"])
+def test_the_history_of_another_repository_is_not_told(
+    project: Project, world: Path, how: str
+) -> None:
+    """A folder that was unpacked names a repository of this machine as its own."""
+    project.commit("The walrus token rotates at night")
+    packed = world / "packed"
+    packed.mkdir()
+    (packed / "MEMORY.md").write_text(project.entry("Cart", "It is kept in cents."))
+    if how == "gitdir":
+        (packed / ".git").write_text(f"gitdir: {project.root}/.git\n")
+    else:
+        (packed / ".git").mkdir()
+        (packed / ".git/HEAD").write_text("ref: refs/heads/main\n")
+        (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
+    assert project.mem("index", "--history").code == 0
+    assert "walrus" in project.mem("recall", "walrus token").out
+    there = ("--root", str(packed))
+    assert project.shell("index", "--history", *there).code == 2
+    assert "walrus" not in project.shell("recall", "walrus token", *there).out
+    assert path_of(packed) is None and path_of(project.root) is not None
+
+
+def test_forget_leaves_the_entry_of_the_home_folder(project: Project) -> None:
+    """An id of the home folder that a repository copied is two entries."""
+    project.write("~/MEMORY.md", project.entry("Mine", "My own words.", id="aaaa1111"))
+    project.write("MEMORY.md", project.entry("Other", "Other words.", id="aaaa1111"))
+    assert project.mem("forget", "aaaa1111").code == 0
+    assert "Other words" not in (project.root / "MEMORY.md").read_text()
+    assert "My own words." in (project.home / "MEMORY.md").read_text()
+
+
+def test_forget_asks_which_of_two_live_entries_is_meant(project: Project) -> None:
+    """A merge without the driver leaves one id to two entries; one is not known."""
+    one = project.entry("First", "Zebra words.", id="aaaa1111")
+    other = project.entry("Second", "Lynx words.", id="aaaa1111")
+    project.write("MEMORY.md", one + other)
+    done = project.mem("forget", "aaaa1111")
+    assert done.code == 2
+    assert "MEMORY.md:11, MEMORY.md:24" in done.err
+    assert (project.root / "MEMORY.md").read_text() == one + other
+    project.write("MEMORY.md", one)
+    project.write("tasks/a.md", one)
+    assert project.mem("forget", "aaaa1111").code == 0
+    assert "Zebra" not in project.mem("list").out
+
+
+def test_a_copy_that_was_retired_stays_so_beside_a_live_one(project: Project) -> None:
+    """A merge may leave both; what was taken back is not told again."""
+    live = project.entry("Alpha", "Walrus words.", id="aaaa1111")
+    gone = project.entry("Alpha", "Walrus words.", id="aaaa1111", status="retired")
+    project.write("MEMORY.md", live)
+    project.write("tasks/a.md", gone)
+    assert "Walrus" not in project.mem("recall", "walrus").out
+    assert "Alpha" not in project.mem("list").out
+    project.write("tasks/a.md", live)
+    assert "Walrus" in project.mem("recall", "walrus").out
