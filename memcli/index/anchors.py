@@ -2,6 +2,7 @@
 noted."""
 
 import json
+import os
 import re
 import sqlite3
 import time
@@ -15,7 +16,8 @@ from memcli.index import targets
 from memcli.index.citations import Citation, parse_citation
 from memcli.index.codebase import Codebase
 from memcli.index.database import Index
-from memcli.index.fates import GONE, MOVED, UNTOLD, Anchor, Fate
+from memcli.index.fates import GONE, LOST, MOVED, UNTOLD, Anchor, Fate
+from memcli.index.sayings import UNKNOWN
 from memcli.index.stated import statements
 from memcli.index.whole import changing
 from memcli.project import git
@@ -286,7 +288,18 @@ def update(
     is_due = head != seen["head"] or (again and has_untold)
     if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
-        known = tree.fates(named, known, seen["head"])
+        files = _files(index.db, root, tree)
+        said = {
+            pair: (anchor, files[entry])
+            for pair in pairs
+            for entry, anchor in [pair]
+            if entry in files
+        }
+        tree.since = {
+            said[pair]: place for pair, place in pairs.items() if pair in said
+        }
+        known = tree.fates(named, known, seen["head"], tree.since.keys())
+        pairs |= {pair: tree.since[each] for pair, each in said.items()}
         seen["unread"] = sorted(tree.declared.unread.items())
     fates = {anchor: known[anchor] for anchor in named}
     if is_due or fresh:
@@ -302,6 +315,16 @@ def update(
     )
 
 
+def _files(db: sqlite3.Connection, root: Path, tree: Codebase) -> dict[str, str]:
+    """The tracked file of each entry, by its path from the top."""
+    below = os.path.relpath(root, tree.top)
+    rows = db.execute(
+        "SELECT entry, path FROM chunks JOIN file_meta ON file_meta.id = source"
+    )
+    found = {entry: os.path.normpath(f"{below}/{path}") for entry, path in rows}
+    return {entry: path for entry, path in found.items() if path in tree.files}
+
+
 def _seen(index: Index) -> dict[str, Any]:
     """What the last check noted of itself."""
     row = index.db.execute("SELECT value FROM meta WHERE key = 'anchors'").fetchone()
@@ -311,22 +334,23 @@ def _seen(index: Index) -> dict[str, Any]:
 def _known(db: sqlite3.Connection) -> dict[Anchor, Fate]:
     """What the last check found."""
     rows = db.execute(
-        "SELECT kind, name, state, witness, removed, day, now FROM anchors"
+        "SELECT kind, name, state, witness, removed, day, now, at FROM anchors"
     )
     return {Anchor(kind, name): Fate(*fate) for kind, name, *fate in rows}
 
 
 def _keep(
     db: sqlite3.Connection,
-    pairs: set[tuple[str, Anchor]],
+    pairs: Mapping[tuple[str, Anchor], int],
     fates: Mapping[Anchor, Fate],
     seen: Mapping[str, Any],
 ) -> None:
     db.execute("DELETE FROM anchored")
     db.execute("DELETE FROM anchors")
-    db.executemany("INSERT INTO anchored VALUES (?, ?, ?)", ((e, *a) for e, a in pairs))
+    rows = [(entry, *anchor, since) for (entry, anchor), since in pairs.items()]
+    db.executemany("INSERT INTO anchored VALUES (?, ?, ?, ?)", rows)
     kept = [(*anchor, *fate) for anchor, fate in fates.items()]
-    db.executemany("INSERT INTO anchors VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
+    db.executemany("INSERT INTO anchors VALUES (?, ?, ?, ?, ?, ?, ?, ?)", kept)
     top = db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
     now = json.dumps({**seen, "chunk": top})
     db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
@@ -334,8 +358,9 @@ def _keep(
 
 def _named(
     db: sqlite3.Connection, chunk: int
-) -> tuple[set[tuple[str, Anchor]], set[str]]:
-    """What each entry names, and the entries that are new since a chunk."""
+) -> tuple[dict[tuple[str, Anchor], int], set[str]]:
+    """What each entry names, with the place since which it does, and the entries that
+    are new since a chunk."""
     parts = defaultdict[str, list[str]](list)
     values = dict[str, str]()
     for entry, metadata, text in db.execute(
@@ -347,12 +372,17 @@ def _named(
         values.setdefault(entry, metadata)
         parts[entry].append(text)
     before = db.execute(
-        "SELECT entry, kind, name FROM anchored WHERE entry IN (SELECT entry FROM chunks)"
+        "SELECT entry, kind, name, since FROM anchored"
+        " WHERE entry IN (SELECT entry FROM chunks)"
     )
-    pairs = {(entry, Anchor(*rest)) for entry, *rest in before if entry not in parts}
+    pairs = {
+        (entry, Anchor(kind, name)): since
+        for entry, kind, name, since in before
+        if entry not in parts
+    }
     for entry, texts in parts.items():
         found = anchors_of(json.loads(values[entry]), "\n".join(texts))
-        pairs |= {(entry, anchor) for anchor in found}
+        pairs |= dict.fromkeys(((entry, anchor) for anchor in found), UNKNOWN)
     return pairs, set(parts)
 
 
@@ -366,7 +396,7 @@ def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
     found = defaultdict[str, list[tuple[Anchor, Fate]]](list)
     for entry, kind, name, *fate in index.db.execute(
         "SELECT entry, kind, name, state, witness, removed, day, now FROM anchors"
-        " JOIN anchored USING (kind, name) WHERE state IN ('gone', 'moved')"
+        f" JOIN anchored USING (kind, name) WHERE {LOST}"
         " ORDER BY kind DESC, name"
     ):
         found[entry].append((Anchor(kind, name), Fate(*fate)))

@@ -13,6 +13,7 @@ from memcli.index.declared import Declared
 from memcli.index.fates import GONE, HERE, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.index.lost_words import removed_words
 from memcli.index.removals import removed_places
+from memcli.index.sayings import UNKNOWN, Said, oldest, said_since
 from memcli.index.worktree import CODE, WorkTree, is_prose
 from memcli.project import git
 
@@ -31,11 +32,21 @@ class Codebase(WorkTree):
     ) -> None:
         super().__init__(top, root, deadline, revision)
         self.declared = Declared(self)
+        self.said: Collection[Said] = ()
+        self.since = dict[Said, int]()
+        """The place on the main line since which a file has spoken of what is not
+        there."""
 
     def fates(
-        self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
+        self,
+        named: Collection[Anchor],
+        known: Mapping[Anchor, Fate],
+        head: str,
+        said: Collection[Said] = (),
     ) -> dict[Anchor, Fate]:
-        """What has become of each anchor; `known` was found when HEAD was `head`."""
+        """What has become of each anchor; `known` was found when HEAD was `head`. What
+        was gone before any of the files in `said` spoke of it is none of theirs."""
+        self.said = said
         fresh = {a: self._held(a, known) for a in named if a.kind in _FRESH}
         placed = [anchor for anchor in named if anchor.kind in _PLACED]
         words = {anchor for anchor in named if anchor.kind == "name"}
@@ -43,6 +54,7 @@ class Codebase(WorkTree):
         there |= self._words_here(words, known, head)
         told = _settled(self, known) | there | fresh
         missing = [anchor for anchor in named if anchor not in told]
+        self.spoken_of({anchor for anchor in told if told[anchor].is_lost})
         history = _pending(known, self._told_by_history(missing))
         return dict.fromkeys(named, Fate(UNTOLD)) | history | told
 
@@ -51,9 +63,10 @@ class Codebase(WorkTree):
         cannot tell of."""
         scripts = [anchor for anchor in missing if anchor.kind == "script"]
         names = [anchor for anchor in missing if anchor.kind == "name"]
-        fates = removed_places(self, missing)
-        fates |= self.declared.removed(scripts)
-        fates |= removed_words(self, names)
+        since = self.spoken_of(missing)
+        fates = removed_places(self, missing, since)
+        fates |= self.declared.removed(scripts, since)
+        fates |= removed_words(self, names, since)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
         unsure |= {*missing} if git.is_shallow(self.top) else set()
@@ -62,6 +75,13 @@ class Codebase(WorkTree):
             for anchor, fate in fates.items()
             if fate.state != NEVER or anchor not in unsure
         }
+
+    def spoken_of(self, anchors: Collection[Anchor]) -> dict[Anchor, int]:
+        """The first place since which a file has spoken of each of these."""
+        wanted = {each for each in self.said if each[0] in anchors}
+        new = {each for each in wanted if self.since.get(each, UNKNOWN) == UNKNOWN}
+        self.since |= said_since(self, new)
+        return oldest({each: self.since[each] for each in wanted})
 
     def has(self, anchor: Anchor) -> bool:
         """Whether a path, a glob or a target is there."""
@@ -117,7 +137,7 @@ class Codebase(WorkTree):
     def _held(self, anchor: Anchor, known: Mapping[Anchor, Fate]) -> Fate:
         """What a value or a citation is worth today; it may come true again."""
         if anchor.kind == "value":
-            return self.declared.compared(anchor.text)
+            return self._compared(anchor)
         citation = parse_citation(anchor.text)
         if citation is None or not citation.sketch or citation.path not in self.files:
             return Fate(NEVER)  # the file itself is an anchor of its own
@@ -125,6 +145,21 @@ class Codebase(WorkTree):
             return Fate(HERE, witness=citation.path)
         before = known.get(anchor, Fate(UNTOLD))
         return before if before.state == GONE else _broken(self, citation)
+
+    def _compared(self, anchor: Anchor) -> Fate:
+        """What the manifests say of a value today, if they agreed when it was
+        written."""
+        fate = self.declared.compared(anchor.text)
+        if fate.state != GONE:
+            return fate
+        place = self.spoken_of([anchor]).get(anchor, UNKNOWN)
+        if place < 0:
+            return fate
+        commit = self.line[place]
+        then = Codebase(self.top, self.root, self.deadline, commit)
+        return (
+            fate if then.declared.compared(anchor.text).state == HERE else Fate(NEVER)
+        )
 
 
 def _pending(

@@ -9,6 +9,7 @@ from typing import Final
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, MOVED, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.removals import removed_places
+from memcli.index.sayings import UNKNOWN
 from memcli.index.stated import KEYS, Reader, agrees, parse_statement
 from memcli.index.worktree import WorkTree
 from memcli.project import git
@@ -113,12 +114,15 @@ class Declared:
     def _text(self, path: str) -> str:
         return self.tree.read_surely(path).decode(errors="replace")
 
-    def removed(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
+    def removed(
+        self, missing: Sequence[Anchor], since: Mapping[Anchor, int]
+    ) -> dict[Anchor, Fate]:
         """The last commits that took these targets out of a manifest, or the file
-        that was one."""
+        that was one, after the places since which they are spoken of."""
         by_place = {Anchor("path", place): a for a in missing for place in _places(a)}
+        spoken = {place: since.get(a, UNKNOWN) for place, a in by_place.items()}
         fates: dict[Anchor, Fate] = {}
-        for place, fate in removed_places(self.tree, by_place).items():
+        for place, fate in removed_places(self.tree, by_place, spoken).items():
             if fate.state in (GONE, MOVED):
                 fates[by_place[place]] = fate
         by_tool = defaultdict[str, dict[str, Anchor]](dict)
@@ -127,11 +131,11 @@ class Declared:
                 tool, name = targets.split(anchor.text)
                 by_tool[tool][name] = anchor
         for tool, wanted in by_tool.items():
-            fates |= self._last_declared(tool, wanted)
+            fates |= self._last_declared(tool, wanted, since)
         return fates
 
     def _last_declared(
-        self, tool: str, wanted: Mapping[str, Anchor]
+        self, tool: str, wanted: Mapping[str, Anchor], since: Mapping[Anchor, int]
     ) -> dict[Anchor, Fate]:
         """What the history of a tool's manifests says of targets that none has now."""
         never = dict.fromkeys(wanted.values(), Fate(NEVER))
@@ -146,8 +150,9 @@ class Declared:
             if len(fates) == len(never) or self.tree.is_late:
                 break
             for name, fate in self._lost(tool, commits[start : start + BATCH]):
-                if name in wanted:
-                    fates.setdefault(wanted[name], fate)
+                anchor = wanted.get(name)
+                if anchor is not None and fate.at > since.get(anchor, UNKNOWN):
+                    fates.setdefault(anchor, fate)
         is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
         return never | fates if is_all else fates
 
@@ -155,20 +160,22 @@ class Declared:
         """The commits that changed or removed these manifests, the newest first; None
         where git does not say."""
         how = "-m", "--first-parent", "--no-renames", "--diff-filter=DM", "--raw"
-        ending, _, shape = git.log_format("%h", "%cs")
+        ending, _, shape = git.log_format("%h", "%cs", "%H")
         bounds = "--no-abbrev", f"--max-count={MOST_COMMITS}"
         logged = self.tree.git("log", *how, *bounds, ending, shape, "--", *specs)
-        return None if logged is None else list(git.parse_log(logged, 2))
+        return None if logged is None else list(git.parse_log(logged, 3))
 
     def _lost(self, tool: str, commits: Sequence[Logged]) -> Iterator[tuple[str, Fate]]:
         """The targets that these commits took out of some manifest."""
         texts = self._blobs(blob for each in commits for blob in _changed(each))
         for logged in commits:
-            commit, day = logged.fields
-            removed = Fate(GONE, commit=commit[:SHORT], day=day)
+            commit, day, full = logged.fields
+            place = self.tree.places.get(full, UNKNOWN)
+            removed = Fate(GONE, commit=commit[:SHORT], day=day, at=place)
             for path, name in _taken_out(tool, logged, texts):
                 # an unread manifest may declare it still
-                yield name, Fate(UNTOLD) if path in self.unread else removed
+                unread = path in self.unread
+                yield name, removed._replace(state=UNTOLD) if unread else removed
 
     def _blobs(self, wanted: Iterable[str]) -> dict[str, str]:
         """The texts of blobs by their name; none of one that is too large."""

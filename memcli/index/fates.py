@@ -9,6 +9,11 @@ NEVER = "never"
 UNTOLD = "untold"
 
 
+LOST = "state IN ('gone', 'moved') AND (at < 0 OR at > since)"
+"""In SQL, whether what an entry names was there when it came to speak of it, and is
+no more."""
+
+
 class Anchor(NamedTuple):
     """`kind` is path, glob, script (a target, `npm run build`), name, value (`Node 18`)
     or lines (a citation with its sketch)."""
@@ -24,14 +29,21 @@ class Anchor(NamedTuple):
 
 class Fate(NamedTuple):
     """`state` is here, gone, moved (to `now`), never (in this history) or untold;
-    `commit` removed it; an identifier stands in `witness`; of a value that is gone
-    `now` is what the manifest says."""
+    `commit` removed it, `at` is its place on the main line, -1 where that is not known;
+    an identifier stands in `witness`; of a value that is gone `now` is what the
+    manifest says."""
 
     state: str
     witness: str = ""
     commit: str = ""
     day: str = ""
     now: str = ""
+    at: int = -1
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was taken away or moved."""
+        return self.state in (GONE, MOVED)
 
     @property
     def was_here(self) -> bool:

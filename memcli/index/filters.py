@@ -353,14 +353,14 @@ class Entries:
             "SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')"
         ).fetchone():
             return {}
+        from memcli.index.fates import LOST, gone_text  # few have lost a name
+
         rows = self.db.execute(
-            "SELECT entry, state IN ('gone', 'moved') AS lost, kind, name, removed, now FROM anchored"
+            f"SELECT entry, {LOST} AS lost, kind, name, removed, now FROM anchored"
             f" JOIN anchors USING (kind, name) WHERE entry {ONE_OF} AND state != 'never'"
             " ORDER BY entry, lost DESC, kind DESC, name",
             (json.dumps(list(entries)),),
         ).fetchall()
-        from memcli.index.fates import gone_text  # few entries have lost a name
-
         found: dict[str, Lost] = {}
         for entry, lost, *fate in rows:
             if lost and entry not in found:

@@ -1,49 +1,71 @@
 """The identifiers that code had when memory was written, and has no more."""
 
+import re
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from memcli.index.fates import GONE, NEVER, PENDING, Anchor, Fate
+from memcli.index.sayings import UNKNOWN
 from memcli.index.worktree import CODE, WorkTree
 from memcli.project import git
+from memcli.text.matching import verbose
 
 BATCH: Final = 50  # names that one question to git is about
 MOST_COMMITS: Final = 2000  # of memory that are known of
 SAMPLES: Final = (7, 20)
 """So many commits of memory are looked at for a lost name, then so many more."""
+LONGEST: Final = 2000  # characters of a line of code; a longer one is made by a tool
 _INVENTED = (
     *("fixtures", "__fixtures__", "testdata", "examples", "templates"),
-    *("website", "docs"),
+    *("website", "docs", ".*"),
 )
 LIVING: Final = (*CODE, *(f":(exclude,glob)**/{name}/**" for name in _INVENTED))
-"""Where a name must have stood to be missed: not only in an example."""
+"""Where a name must have stood to be missed: not only in an example, nor in what tells
+agents or tools how to behave."""
 
 
-def removed_words(tree: WorkTree, missing: Collection[Anchor]) -> dict[Anchor, Fate]:
-    """What stood in the code at the time of some commit of a memory file."""
+@verbose
+def _code_before() -> str:
+    """What stands before a name in a line of code: whole texts, and nothing that begins
+    a remark."""
+    return r"""
+        (?! [ \t]* \* ) [ \t]* (?: \# [ ]* define \b )?
+        (?: [^\#"'`/] | / (?! [/*] ) | "[^"]*" | '[^']*' | `[^`]*` )*
+    """
+
+
+def removed_words(
+    tree: WorkTree, missing: Collection[Anchor], since: Mapping[Anchor, int]
+) -> dict[Anchor, Fate]:
+    """What stood in the code when memory came to speak of it, or at a later commit of
+    memory."""
     left = set(missing)
     if not left:
         return {}
     of_memory = f"--max-count={MOST_COMMITS}", "--", ":(glob)**/*.md"
-    logged = tree.git("log", "--format=%H", *of_memory)
+    logged = tree.git("log", "--first-parent", "--format=%H", *of_memory)
     if logged is None:
         return {}
     fates = dict[Anchor, Fate]()
-    for commit in _sampled(logged.split()):
-        was = set(_standing(tree, commit, left))
+    sampled = [tree.places.get(commit, UNKNOWN) for commit in logged.split()]
+    written = {since.get(anchor, UNKNOWN) for anchor in missing}
+    known = [place for place in sorted(written) if place >= 0]
+    for place in dict.fromkeys([*_some(sampled), *known]):
+        told = {each for each in left if since.get(each, UNKNOWN) <= place}
+        was = set(_standing(tree, tree.line[place], told))
         left -= was
-        fates |= _last_seen(tree, was, commit)
+        fates |= _last_seen(tree, was, place)
     if tree.is_late:
         return fates
     return fates | {anchor: Fate(NEVER) for anchor in left}
 
 
-def _sampled(commits: list[str]) -> Iterable[str]:
+def _some(places: list[int]) -> list[int]:
     """Some of the commits, spread over all, then some more; the oldest is among the
     first."""
-    coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
-    return dict.fromkeys([*commits[::coarse], *commits[-1:], *commits[::fine]])
+    coarse, fine = (max(1, len(places) // parts) for parts in SAMPLES)
+    return [*places[::coarse], *places[-1:], *places[::fine]]
 
 
 def _standing(
@@ -54,25 +76,43 @@ def _standing(
     for start in range(0, len(names), BATCH):
         some = names[start : start + BATCH]
         given = [part for anchor in some for part in ("-e", anchor.text)]
-        words = _words(tree, *given, commit)
+        words = _words(tree, {anchor.text for anchor in some}, *given, commit)
         yield from (anchor for anchor in some if anchor.text in words)
 
 
-def _words(tree: WorkTree, *asked: str) -> set[str]:
-    """The words that a search of the code prints; a clone may lack some of it."""
+def _words(tree: WorkTree, names: set[str], *asked: str) -> set[str]:
+    """The names that stand in the code, and not in a remark or a text alone; a clone
+    may lack some of it."""
     left = tree.deadline - time.monotonic()
     if left <= 0:
         return set()
-    done = git.run(("grep", "-ohwFI", *asked, "--", *LIVING), tree.top, left)
+    done = git.run(("grep", "-hwFI", *asked, "--", *LIVING), tree.top, left)
     tree.has_gaps |= done.returncode > 1
-    return set(done.stdout.split())
+    found = set[str]()
+    for line in done.stdout.splitlines():
+        if len(line) <= LONGEST:
+            found.update(_of_code(line, names - found))
+    return found
 
 
-def _last_seen(tree: WorkTree, words: set[Anchor], commit: str) -> dict[Anchor, Fate]:
+def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
+    """The names in a line of code, or in quotes of their own, that do not stand in a
+    remark or a text."""
+    for name in names:
+        for found in re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line):
+            before = line[: found.start()]
+            quote = line[found.end() : found.end() + 1]
+            if quote in ("'", '"'):
+                before = before.removesuffix(quote)
+            if _code_before().fullmatch(before):
+                yield name
+                break
+
+
+def _last_seen(tree: WorkTree, words: set[Anchor], place: int) -> dict[Anchor, Fate]:
     """The commits that took these away after one that had them, found by halving the
     line."""
-    listed = tree.git("rev-list", "--reverse", "--first-parent", f"{commit}..HEAD")
-    line = (listed or "").split()
+    line = tree.line[place + 1 :]
     lost = words.difference(_standing(tree, "HEAD", words))
     fates = dict.fromkeys(words, PENDING) | {anchor: Fate(GONE) for anchor in lost}
     spans = [(-1, len(line) - 1, lost)] if line else []
@@ -81,9 +121,9 @@ def _last_seen(tree: WorkTree, words: set[Anchor], commit: str) -> dict[Anchor, 
         if gone - there == 1 and some and not tree.is_late:
             told = tree.git("show", "-s", "--format=%h %cs", line[gone]) or ""
             removed, _, day = told.strip().partition(" ")
-            fates |= {
-                anchor: Fate(state=GONE, commit=removed, day=day) for anchor in some
-            }
+            at = place + 1 + gone
+            fate = Fate(GONE, commit=removed, day=day, at=at)
+            fates |= dict.fromkeys(some, fate)
         elif some:
             half = (there + gone) // 2
             later = set(_standing(tree, line[half], some))

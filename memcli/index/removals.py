@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from memcli.index.fates import GONE, MOVED, NEVER, Anchor, Fate
+from memcli.index.sayings import UNKNOWN
 from memcli.index.worktree import CODE, WorkTree, literal
 from memcli.named import NamedTuple
 from memcli.project import git, globs
@@ -32,37 +33,62 @@ class Removal(NamedTuple):
         return self.place, f"{above}/"
 
 
-def removed_places(tree: WorkTree, missing: Iterable[Anchor]) -> dict[Anchor, Fate]:
-    """What the history says of the paths and globs among these."""
+def removed_places(
+    tree: WorkTree, missing: Iterable[Anchor], since: Mapping[Anchor, int]
+) -> dict[Anchor, Fate]:
+    """What the history after the place `since` which each is spoken of says of the
+    paths and globs among these."""
     places = [anchor for anchor in missing if anchor.kind in ("path", "glob")]
     # git says nothing at all where one of the places is outside
     inside = [place for place in places if ".." not in place.text.split("/")]
     fates = dict.fromkeys(set(places).difference(inside), Fate(NEVER))
     how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
-    shape = git.log_format("%h", "%cs")
+    shape = git.log_format("%h", "%cs", "%H")
     for start in range(0, len(inside), BATCH):
         some = inside[start : start + BATCH]
         specs = (spec for anchor in some for spec in _specs(anchor))
         logged = tree.git("log", *how, *shape, "--", *specs)
         if logged is not None:
-            fates |= _fates(tree, some, list(git.parse_log(logged, 2)))
+            fates |= _fates(tree, some, list(git.parse_log(logged, 3)), since)
     return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
 
 
 def _fates(
-    tree: WorkTree, places: Iterable[Anchor], commits: Iterable[Logged]
+    tree: WorkTree,
+    places: Iterable[Anchor],
+    commits: Iterable[Logged],
+    since: Mapping[Anchor, int],
 ) -> dict[Anchor, Fate]:
     """What these commits, the newest first, made of the places; nothing of what git is
     to ignore now, as what a build makes."""
-    taken = {anchor: list(_taken(anchor, commits)) for anchor in places}
+    taken = {
+        anchor: [
+            removal
+            for removal in _taken(anchor, commits)
+            if _place(tree, removal) > since.get(anchor, UNKNOWN)
+        ]
+        for anchor in places
+    }
     stood = chain.from_iterable(taken.values())
     made = _ignored(tree, {name for removal in stood for name in removal.named})
     fates = dict.fromkeys(taken, Fate(NEVER))
     for anchor, removals in taken.items():
         left = [each for each in removals if made.isdisjoint(each.named)]
-        if left:
+        when_known = since.get(anchor, UNKNOWN) >= 0
+        if left and (when_known or _is_plain(anchor, left)):
             fates[anchor] = _fate(tree, anchor, left)
     return fates
+
+
+def _is_plain(anchor: Anchor, removals: Sequence[Removal]) -> bool:
+    """Whether it is plain what a name means without its time: the very path, or the
+    only place that ever ended so."""
+    places = {removal.place for removal in removals}
+    return anchor.kind == "glob" or anchor.end.strip("/") in places or len(places) == 1
+
+
+def _place(tree: WorkTree, removal: Removal) -> int:
+    return tree.places.get(removal.logged.fields[2], UNKNOWN)
 
 
 def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
@@ -108,13 +134,15 @@ def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
     name = anchor.text.removeprefix("./").rstrip("/")
     exact = [each for each in removals if each.place == name]
     removal = (exact or removals)[0]
-    commit, day = removal.logged.fields
+    commit, day, _ = removal.logged.fields
     now = ""
     if anchor.kind == "glob":
         now = _moved_glob(tree, anchor, removal.logged)
     elif exact or len({each.place for each in removals}) == 1:
         now = _renamed(tree, commit, removal.place)
-    return Fate(MOVED if now else GONE, commit=commit, day=day, now=now)
+    state = MOVED if now else GONE
+    place = _place(tree, removal)
+    return Fate(state, commit=commit, day=day, now=now, at=place)
 
 
 def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:

@@ -85,6 +85,7 @@ CREATE TABLE relations (
 CREATE INDEX relations_other ON relations(other);
 CREATE TABLE anchored (         -- what entries name in the code
   entry TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  since INTEGER NOT NULL,       -- the place of the commit that brought it in, or -1
   PRIMARY KEY (entry, kind, name)
 ) WITHOUT ROWID;
 CREATE TABLE anchors (          -- what has become of each name
@@ -93,6 +94,7 @@ CREATE TABLE anchors (          -- what has become of each name
   witness TEXT NOT NULL,        -- a file where an identifier stands
   removed TEXT NOT NULL, day TEXT NOT NULL, -- the commit that took it away
   now TEXT NOT NULL,            -- where it has moved to
+  at INTEGER NOT NULL,          -- the place of that commit on the main line, or -1
   PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
 CREATE INDEX anchors_gone ON anchors(kind, name) WHERE state IN ('gone', 'moved');

@@ -13,14 +13,14 @@ from memcli.project import git, globs
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 
 MOST_FILES: Final = 50_000
-_PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
-CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in _PROSE))
+PROSE_ENDINGS: Final = (".md", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".markdown")
+CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in PROSE_ENDINGS))
 """Pathspecs of the code: in prose identifiers are only spoken of."""
 
 
 def is_prose(path: str) -> bool:
     """Whether a file only speaks of code."""
-    return path.lower().endswith(_PROSE)
+    return path.lower().endswith(PROSE_ENDINGS)
 
 
 def literal(path: str) -> str:
@@ -49,6 +49,18 @@ class WorkTree:
             return frozenset(git.tracked(self.top)[:MOST_FILES])
         listed = self.git("ls-tree", "-r", "--name-only", "-z", self.revision) or ""
         return frozenset(filter(None, listed.split("\0")[:MOST_FILES]))
+
+    @cached_property
+    def line(self) -> list[str]:
+        """The commits of the main line of the history, the first one first."""
+        how = "--first-parent", "--reverse"
+        listed = self.git("rev-list", *how, self.revision or "HEAD")
+        return (listed or "").split()
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each commit on the main line."""
+        return {commit: place for place, commit in enumerate(self.line)}
 
     @cached_property
     def ends(self) -> dict[str, list[str]]:

@@ -1,0 +1,129 @@
+"""What was gone before memory spoke of it is none of its names."""
+
+import pytest
+
+from memcli.index.lost_words import _of_code
+from tests.conftest import Project
+from tests.index.test_codebase import told
+
+
+def later(project: Project) -> None:
+    """Another commit: what stands in memory is no longer of the last one."""
+    number = project.git("rev-list", "--count", "HEAD").strip()
+    project.write(f"src/later_{number}.py", f"NUMBER = {number}\n")
+    project.commit("later")
+
+
+def started(project: Project) -> None:
+    """Code with a file, a call and a target, all of which a second commit takes."""
+    project.write("src/old_cart.py", "def parse_old_items():\n    return 1\n")
+    project.write("src/kept.py", "KEPT = 1\n")
+    project.write("Makefile", "lint:\n\techo\nold-goal:\n\techo\n")
+
+
+def without_it(project: Project) -> None:
+    """The commit that takes them."""
+    project.git("rm", "-q", "src/old_cart.py")
+    project.write("Makefile", "lint:\n\techo\n")
+    project.commit("gone")
+
+
+NAMES = "See `src/old_cart.py`, `parse_old_items()` and `make old-goal`."
+
+
+def test_only_what_stood_when_it_was_written_is_gone(project: Project) -> None:
+    """A file from before is marked, one from after is not: it knew."""
+    started(project)
+    project.write("MEMORY.md", project.entry("Before", NAMES, id="b1"))
+    project.commit("start")
+    without_it(project)
+    project.write("memory/after.md", project.entry("After", NAMES, id="a1"))
+    project.commit("written")
+    assert set(told(project)) == {"Before", "After"}
+    later(project)
+    found = told(project)
+    assert set(found) == {"Before"}
+    for name in ("src/old_cart.py", "parse_old_items", "make old-goal"):
+        assert name in found["Before"]
+
+
+def test_who_writes_it_down_is_told_once(project: Project) -> None:
+    """As long as no other commit has followed it may be a slip."""
+    started(project)
+    project.commit("start")
+    without_it(project)
+    project.write("MEMORY.md", project.entry("New", NAMES, id="n1"))
+    assert set(told(project)) == {"New"}
+    project.commit("written")
+    assert set(told(project)) == {"New"}
+    later(project)
+    assert told(project) == {}
+
+
+def test_text_that_was_brought_from_another_file(project: Project) -> None:
+    """It was written at another time, which is not known: the very path counts."""
+    started(project)
+    project.write("docs/notes.md", f"Notes.\n\n{NAMES}\n")
+    project.commit("start")
+    without_it(project)
+    project.git("rm", "-q", "docs/notes.md")
+    project.write("MEMORY.md", project.entry("Moved", NAMES, id="m1"))
+    project.commit("moved")
+    later(project)
+    assert "names src/old_cart.py, gone since" in told(project)["Moved"]
+
+
+def test_a_value_that_the_manifest_once_had(project: Project) -> None:
+    """It is out of date; one that no manifest had when it was written is another's."""
+    project.write("package.json", '{"engines": {"node": "18"}}')
+    text = "We run Node 18. The method is there in Node 16 and newer."
+    project.write("MEMORY.md", project.entry("Values", text, id="v1"))
+    project.commit("start")
+    project.write("package.json", '{"engines": {"node": "22"}}')
+    project.commit("newer")
+    found = told(project)["Values"]
+    assert "says Node 18, package.json says 22" in found
+    assert "16" not in found
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_name_of_several_places_means_none_of_them(
+    project: Project, early: bool
+) -> None:
+    """Unless memory spoke of it while they stood."""
+    for folder in ("one", "two"):
+        project.write(f"{folder}/setup.toml", f"name = '{folder}'\n")
+    project.write("one/only.toml", "x = 1\n")
+    text = "The keys stand in `setup.toml` and `only.toml`."
+    project.commit("start")
+    if early:
+        project.write("MEMORY.md", project.entry("E", text, id="e1"))
+        project.commit("written")
+    project.git("rm", "-qr", "one", "two")
+    project.commit("gone")
+    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    found = told(project)["E"]
+    assert "only.toml" in found
+    assert ("setup.toml" in found) is early
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("line", "is_code"),
+    [
+        ("def load_rows(path):", True),
+        ("    x = self.load_rows(3)  # again", True),
+        ("\treturn a / load_rows(1)", True),
+        ('  "load_rows": 3,', True),
+        ("#define load_rows 1", True),
+        ("func (s *Server) load_rows() {", True),
+        ("# calls load_rows", False),
+        ("// calls load_rows", False),
+        (" * calls load_rows", False),
+        ("x = 1  # for load_rows", False),
+        ('raise ValueError("call load_rows first")', False),
+    ],
+)
+def test_what_is_a_remark_is_no_code(line: str, is_code: bool) -> None:
+    """A name that only a remark or a text has never stood in the code."""
+    assert (list(_of_code(line, {"load_rows"})) != []) is is_code
