@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from memcli.index.citations import Citation, parse_citation
 from memcli.index.codebase import Codebase
 from memcli.index.database import Index
 from memcli.index.fates import GONE, LOST, MOVED, UNTOLD, Anchor, Fate
-from memcli.index.sayings import UNKNOWN
+from memcli.index.sayings import UNKNOWN, Said
 from memcli.index.stated import statements
 from memcli.index.whole import changing
 from memcli.project import git
@@ -288,16 +288,8 @@ def update(
     is_due = head != seen["head"] or (again and has_untold)
     if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
-        files = _files(index.db, root, tree)
-        said = {
-            pair: (anchor, files[entry])
-            for pair in pairs
-            for entry, anchor in [pair]
-            if entry in files
-        }
-        tree.since = {
-            said[pair]: place for pair, place in pairs.items() if pair in said
-        }
+        said = _said(pairs, _files(index.db, root, tree))
+        tree.since = {each: pairs[pair] for pair, each in said.items()}
         known = tree.fates(named, known, seen["head"], tree.since.keys())
         pairs |= {pair: tree.since[each] for pair, each in said.items()}
         seen["unread"] = sorted(tree.declared.unread.items())
@@ -323,6 +315,17 @@ def _files(db: sqlite3.Connection, root: Path, tree: Codebase) -> dict[str, str]
     )
     found = {entry: os.path.normpath(f"{below}/{path}") for entry, path in rows}
     return {entry: path for entry, path in found.items() if path in tree.files}
+
+
+def _said(
+    pairs: Iterable[tuple[str, Anchor]], files: Mapping[str, str]
+) -> dict[tuple[str, Anchor], Said]:
+    """Each pair of an entry and what it names, with the file that has it."""
+    return {
+        (entry, anchor): (anchor, files[entry])
+        for entry, anchor in pairs
+        if entry in files
+    }
 
 
 def _seen(index: Index) -> dict[str, Any]:

@@ -35,28 +35,32 @@ def said_since(tree: WorkTree, said: Collection[Said]) -> dict[Said, int]:
             counts[name, file] += change
             if before <= 0 < before + change and commit in tree.places:
                 since[name, file] = tree.places[commit]
-    _forget_brought(tree, since)
+    brought = set(_brought(tree, since))
     last = len(tree.line) - 1
-    since = {each: place for each, place in since.items() if place < last}
-    return {
-        (anchor, file): since.get((_said(anchor), file), UNKNOWN)
-        for anchor, file in said
-    }
+    found = dict.fromkeys(said, UNKNOWN)
+    for anchor, file in said:
+        row = _said(anchor), file
+        # of a value counts what the manifest said in that commit
+        if row in brought and anchor.kind != "value":
+            found[anchor, file] = BROUGHT
+        elif row in since and since[row] < last:
+            found[anchor, file] = since[row]
+    return found
 
 
-def _forget_brought(tree: WorkTree, since: dict[tuple[str, str], int]) -> None:
-    """Set the place of what came from other prose in the same commit."""
-    names = defaultdict[int, set[str]](set)
-    for (name, _), place in since.items():
-        names[place].add(name)
+def _brought(
+    tree: WorkTree, since: Mapping[tuple[str, str], int]
+) -> Iterator[tuple[str, str]]:
+    """The names and files of what came from other prose in the same commit."""
+    rows_at = defaultdict[int, list[tuple[str, str]]](list)
+    for row, place in since.items():
+        rows_at[place].append(row)
     how = "--first-parent", "-m", "-p", "-U0", "--no-renames", "--format="
-    for place, added in names.items():
+    for place, rows in rows_at.items():
         patch = tree.git("show", *how, tree.line[place], "--", *PROSE) or ""
-        rows = [row for row in patch.splitlines() if row.startswith(("+", "-"))]
-        more = _counted(added, rows)
-        for name, file in [each for each in since if since[each] == place]:
-            if more[name] <= 0:
-                since[name, file] = BROUGHT
+        changed = [line for line in patch.splitlines() if line.startswith(("+", "-"))]
+        more = _counted({name for name, _ in rows}, changed)
+        yield from (row for row in rows if more[row[0]] <= 0)
 
 
 def oldest(since: Mapping[Said, int]) -> dict[Anchor, int]:

@@ -1,5 +1,5 @@
 """Names in old documents held against the code of today:
-python -m tests.bench.freshness CLONE... [--show] [--planted] [--marks N].
+python -m tests.bench.freshness CLONE... [--of memory] [--show] [--marks N].
 
 CLONE is a local git repository with years of history; nothing is fetched or written.
 What its documents said at two older commits is the memory. The truth comes from git's
@@ -18,6 +18,7 @@ import typer
 from memcli.index.anchors import anchors_of
 from memcli.index.codebase import Codebase
 from memcli.index.fates import GONE, MOVED, Anchor, Fate
+from memcli.index.sayings import UNKNOWN
 from tests.bench.history import Snapshot, older_commits, sentences
 from tests.programs import run
 
@@ -42,11 +43,14 @@ class Result(NamedTuple):
     others: list[Verdict]
 
 
-def fates_of(top: Path, texts: Iterable[str], seconds: float) -> Held:
-    """What mem says of all that these texts name."""
+def fates_of(top: Path, texts: Iterable[str], seconds: float, commit: str) -> Held:
+    """What mem says of all that these texts of a commit name."""
     anchors = {anchor for text in texts for anchor in anchors_of({}, text)}
     tree = Codebase(top, top, time.monotonic() + seconds)
-    return tree.fates(anchors, {}, "")
+    # the newest commit says nothing of when a text was written
+    place = tree.places.get(commit, UNKNOWN)
+    tree.since = {(anchor, commit): place for anchor in anchors}
+    return tree.fates(anchors, {}, "", tree.since.keys())
 
 
 def lost(held: Held, text: str) -> dict[str, tuple[Anchor, Fate]]:
@@ -73,14 +77,14 @@ def marked(marks: dict[str, tuple[Anchor, Fate]], name: str) -> Fate | None:
     return None
 
 
-def measured(top: Path, seconds: float, *, guides: bool) -> Result:
+def measured(top: Path, seconds: float, kind: str) -> Result:
     """The memory of two older commits of a clone against its code of today."""
     today = Snapshot(top, "HEAD")
     result = Result([], [], [])
-    for commit in older_commits(top):
-        then = Snapshot(top, commit, guides=guides)
+    for commit in older_commits(top, memory=kind == "memory"):
+        then = Snapshot(top, commit, kind)
         told = list(dict.fromkeys(sentences(then)))
-        held = fates_of(top, told, seconds)
+        held = fates_of(top, told, seconds, commit)
         for text in told:
             marks = lost(held, text)
             names = list(then.named(text))
@@ -109,11 +113,11 @@ def measured(top: Path, seconds: float, *, guides: bool) -> Result:
     return result
 
 
-def present(top: Path, seconds: float, *, guides: bool) -> list[Verdict]:
+def present(top: Path, seconds: float, kind: str) -> list[Verdict]:
     """The names that stand in the documents of today, with any mark on them."""
-    today = Snapshot(top, "HEAD", guides=guides)
+    today = Snapshot(top, "HEAD", kind)
     told = list(dict.fromkeys(sentences(today)))
-    held = fates_of(top, told, seconds)
+    held = fates_of(top, told, seconds, "HEAD")
     return [
         Verdict(
             clone=top.name,
@@ -158,21 +162,22 @@ def main(
     clones: list[Path],
     *,
     seconds: float = 120,
-    guides: bool = False,
+    kind: Annotated[str, typer.Option("--of")] = "own",
     display: Annotated[bool, typer.Option("--show")] = False,
     marks: int = 0,
 ) -> None:
-    """Measure clones, with guides the pages for users, too; show what is missed and
-    false, and so many marks to read."""
+    """Measure the documents of clones, with --of guides the pages for users, too, with
+    --of memory what agents read; show what is missed and false, and so many marks to
+    read."""
     whole = Result([], [], [])
     today: list[Verdict] = []
     for clone in clones:
         top = clone.resolve()
-        result = measured(top, seconds, guides=guides)
+        result = measured(top, seconds, kind)
         whole.gone.extend(result.gone)
         whole.standing.extend(result.standing)
         whole.others.extend(result.others)
-        today += present(top, seconds, guides=guides)
+        today += present(top, seconds, kind)
     whole = Result(
         gone=unique(whole.gone),
         standing=unique(whole.standing),

@@ -26,6 +26,15 @@ _DOCUMENT = re.compile(
     r" | ^ \.github / .* \.md $"
 )
 _GUIDE = re.compile(r"(?i)^(?:docs?|documentation)/.*\.mdx?$")
+_MEMORY = re.compile(
+    r"(?x) (?: ^ | / ) (?: (?: CLAUDE | AGENTS | GEMINI | MEMORY | LEARNINGS | DECISIONS"
+    r" | copilot-instructions ) \.md | \.cursorrules | \.goosehints ) $"
+    r" | (?: ^ | / ) (?: \.cursor/rules | \.claude/rules | \.claude/memory"
+    r" | \.serena/memories | memory-bank | \.clinerules | \.roo/rules[\w-]*"
+    r" | \.github/instructions | \.openhands/microagents ) / .* \.mdc? $"
+)
+DOCUMENTS = {"own": (_DOCUMENT,), "guides": (_DOCUMENT, _GUIDE), "memory": (_MEMORY,)}
+"""For those who work on a repository; for its users, too; for agents alone."""
 _OTHER_TIME = re.compile(
     r"(?i)change|history|release|news|blog|_posts|migrat|upgrad|archive|translation"
     r"|/i18n/|/(?:zh|ja|ko|fr|de|es|pt|ru|it|tr|vi)(?:[-_]\w+)?/|template|vendor"
@@ -39,13 +48,14 @@ def git(top: Path, *arguments: str, given: bytes | None = None) -> bytes:
     return subprocess.run(run, input=given, capture_output=True, check=False).stdout
 
 
-def older_commits(top: Path) -> list[str]:
+def older_commits(top: Path, *, memory: bool = False) -> list[str]:
     """The commits of the main line two and five years before the newest one, or at a
-    half and at four fifths of a younger history."""
+    half and at four fifths of a younger history; with `memory` of that of its memory
+    files."""
     log = git(top, "log", "--first-parent", "--format=%H %ct", "HEAD").decode()
     rows = [row.split() for row in log.splitlines()]
     newest = int(rows[0][1])
-    oldest = int(rows[-1][1])
+    oldest = _first_memory(top) if memory else int(rows[-1][1])
     found: list[str] = []
     for years, share in zip(YEARS, (0.5, 0.8), strict=True):
         days = min(years * DAYS * 86_400, share * (newest - oldest))
@@ -54,13 +64,24 @@ def older_commits(top: Path) -> list[str]:
     return found
 
 
-class Snapshot:
-    """The tree of one commit."""
+def _first_memory(top: Path) -> int:
+    """When the first memory file came, in seconds since 1970."""
+    how = "--first-parent", "-m", "--diff-filter=A", "--name-only", "--format=%x00%ct"
+    log = git(top, "log", *how, "HEAD").decode(errors="replace")
+    times: list[int] = []
+    for part in log.split("\0")[1:]:
+        at, *paths = filter(None, part.split("\n"))
+        times += [int(at) for path in paths if _MEMORY.search(path)]
+    return min(times)
 
-    def __init__(self, top: Path, commit: str, *, guides: bool = False) -> None:
+
+class Snapshot:
+    """The tree of one commit, with its documents of a kind (see `DOCUMENTS`)."""
+
+    def __init__(self, top: Path, commit: str, kind: str = "own") -> None:
         self.top = top
         self.commit = commit
-        self.guides = guides
+        self.kind = kind
 
     @cached_property
     def blobs(self) -> dict[str, str]:
@@ -134,12 +155,11 @@ class Snapshot:
                 yield kind, name
 
     def documents(self) -> list[tuple[str, str]]:
-        """The documents for those who work on this repository; with `guides` also those
-        for its users, which speak of the files of others too."""
+        """The documents of its kind, those of another time left out."""
         fit = [
             path
             for path in self.blobs
-            if (_DOCUMENT.search(path) or (self.guides and _GUIDE.search(path)))
+            if any(pattern.search(path) for pattern in DOCUMENTS[self.kind])
             and not _OTHER_TIME.search(path)
         ]
         fit.sort(key=lambda path: (path.startswith("doc"), path.count("/"), path))
