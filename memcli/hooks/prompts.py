@@ -26,7 +26,6 @@ OF_SESSION = 3
 """A prompt takes at most this part of what a session may still be told, so that less is
 told the longer it goes on."""
 LEAST_TOKENS = 60  # below which nothing is told, only pointed at
-FEW_TOKENS = 300  # of a session, below which one line points at what is likely
 PROMPT_HITS = 3
 FAILURE_HITS = 2
 ERROR_END = 2_000  # characters of the end of what a command that failed said
@@ -134,6 +133,12 @@ class PromptContext(NamedTuple):
         room = min(PROMPT_TOKENS, self.left // OF_SESSION)
         return room if room >= LEAST_TOKENS else 0
 
+    @property
+    def pointers(self) -> int:
+        """How many lines may point at something."""
+        lines = (self.left - budget.POINTER_FRAME) // budget.POINTER_TOKENS
+        return min(POINTERS, max(lines, 0))
+
     def fresh(self, items: Iterable[Hit]) -> list[Hit]:
         """The items that the context has not seen, and the agent has not read."""
         unseen = [
@@ -201,9 +206,7 @@ class Telling:
             items.append(decided)
 
         # What found no room is pointed at, before what is merely likely.
-        likely = clear
-        if context.left > 0:
-            likely = [*clear, *context.fresh(found.likely)]
+        likely = [*clear, *context.fresh(found.likely)]
         return [*items, *_pointers(items, likely, context)]
 
     def _in_memory(self, embedder: "Callable[[], Embedder | None]") -> answer.Bearing:
@@ -236,9 +239,8 @@ def _pointers(
         for item in likely
         if item.key not in keys and told.pointer_key(item.key) not in context.seen
     ]
-    most = POINTERS if context.left > FEW_TOKENS else 1
     pointers = [budget.pointer(item) for item in new]
-    return _direct(pointers, [*shown, *new])[:most]
+    return _direct(pointers, [*shown, *new])[: context.pointers]
 
 
 def _direct(items: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:

@@ -60,8 +60,10 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
         started = _started(app, log, call, made)
         _forget_old(app, log)
         _note_first_guard(app, state)
-        lines = [started.text, *_proposed(app, state, call)]
-        text = "\n".join(filter(None, lines))
+        proposed = "\n".join(_proposed(app, state, call))
+        occasion = told.Occasion(call.context, "session-start", "proposed")
+        told.note_spent(app, log, occasion, proposed)
+        text = "\n".join(filter(None, [started.text, proposed]))
         return started._replace(text=text, news=tuple(log.take_news()))
 
     return app.settled(state, decided)

@@ -21,7 +21,7 @@ WORDS = "words"
 SPENT = "spent"
 """The event under which it is noted how many tokens a telling took."""
 SESSION_TOKENS = 1_200
-"""What a session may be told; when it is used up, what is clear is pointed at."""
+"""What a session may be told; at its end what is clear is pointed at, then nothing."""
 CHANGED = ", changed since it was told"
 UNNAMED = ("institutional", "units")
 """Layers whose items are told by the file, or may be told again."""

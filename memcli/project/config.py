@@ -64,7 +64,7 @@ class Config(NamedTuple):
     hook_proxy: bool = True
     hook_show: bool = True
     sync: str = "off"
-    inject_min: float = 0.4
+    inject_min: float = 0.5
     history: bool = True
     history_days: int = 365
     history_commits: int = 20_000

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -144,10 +137,9 @@ class Layers:
         asked = (
             evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
         )
-        least = self.project.config.inject_min
 
         def own(title: str, text: str) -> bool:
-            return evidence.bears(title, text, asked, least)
+            return evidence.bears(title, text, asked, weights.BEARS)
 
         if not any(
             own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]
@@ -307,30 +299,31 @@ def told(
 ) -> Bearing:
     """What bears on a prompt by itself, by its evidence, but what was learned in a
     session among the `amended`; with `until`, nothing newer."""
-    least = own.project.config.inject_min
     words = own.memory.words
-    clear = evidence.sought(text, words.counts, words.size(), least)
-    sought = clear or evidence.sought(text, words.counts, words.size(), 0.0)
+    sought = evidence.sought(text, words.counts, words.size())
     if sought is None:
         return Bearing([], [])
     layers = Layers(own, RecallRequest(text, Filters(until=until)))
     hits = layers.search.ranked(sought.text, LOOKED_AT)
-    strengths: dict[str, float] = {}
+    least = own.project.config.inject_min
+    clear: dict[str, float] = {}
     likely: dict[str, float] = {}
     for place, met in enumerate(_met(layers.search, hits, sought, amended)):
         if met is None:
             continue
-        if clear and met.bears and met.strength >= least:
-            strengths[met.entry] = met.strength
+        if met.bears and met.strength >= least:
+            clear[met.entry] = met.strength
         elif place < TOP:
-            likely[met.entry] = met.likely
+            likely[met.entry] = met.strength
     asks = bool(evidence.questions(text))
     enough = weights.LIKELY - (weights.QUESTION if asks else 0.0)
-    if strengths:  # something is clear, so the prompt is about this memory
-        enough = weights.LIKELY / 2
+    if clear:  # the prompt is about this memory
+        enough = weights.LIKELY * weights.BESIDE
+    best = sorted(clear, key=clear.__getitem__, reverse=True)
+    pointed = [entry for entry, strength in likely.items() if strength >= enough]
     return Bearing(
-        clear=layers.showing.each("ranked", _best(strengths), short=True),
-        likely=layers.showing.each("ranked", _best(likely, enough), short=True),
+        clear=layers.showing.each("ranked", best, short=True),
+        likely=layers.showing.each("ranked", pointed, short=True),
     )
 
 
@@ -340,7 +333,6 @@ class Met(NamedTuple):
     entry: str
     bears: bool
     strength: float
-    likely: float
 
 
 def _met(
@@ -352,7 +344,6 @@ def _met(
     """How the hits that are looked at meet a prompt; None for what was learned in a
     session among the `amended`."""
     asked = evidence.terms(sought.weights)
-    background = weights.BACKGROUND * _background(hits)
     for hit in hits[:TOP] if sought.asks else hits:
         chosen = search.chosen[hit.item.id]
         if str(chosen.values.get("session_id", "")) in amended:
@@ -360,31 +351,11 @@ def _met(
             continue
         part = chosen.around.partition(AROUND)[0] or hit.item.text
         in_words = evidence.strength(evidence.together(chosen.title, part, asked))
-        beyond = in_words + _nearness(hit) - background
         yield Met(
             entry=hit.item.id,
             bears=hit.own and in_words > 0,
-            strength=in_words + (hit.vector or 0.0),
-            likely=hit.relevance * beyond,
+            strength=in_words + (hit.vector or 0.0) - sought.chance,
         )
-
-
-def _best(scores: Mapping[str, float], least: float = 0.0) -> list[str]:
-    """The entries that have a score of `least`, best first."""
-    enough = [entry for entry in scores if scores[entry] >= least]
-    return sorted(enough, key=scores.__getitem__, reverse=True)
-
-
-def _nearness(hit: Scored) -> float:
-    """How near the meaning of a hit is to the task, as a whole and word by word."""
-    return (hit.vector or 0.0) + (hit.words or 0.0)
-
-
-def _background(hits: Sequence[Scored]) -> float:
-    """How near the memory is to any task of this kind: that of hits behind the
-    best."""
-    behind = hits[TOP : 2 * TOP] or hits[-1:]
-    return sum(map(_nearness, behind)) / max(len(behind), 1)
 
 
 def composed(

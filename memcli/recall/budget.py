@@ -454,3 +454,5 @@ FRAME = (
     tokens(f"{OPEN}\n{PREAMBLE}\n") + tokens(f"\n{_more(9_999_999)}\n") + tokens(CLOSE)
 )
 """Tokens of the wrapper, with the line that says how much was left out."""
+POINTER_FRAME = tokens(f"{OPEN}\n{TITLES[POINTED]}\n\n{CLOSE}")
+"""Tokens around lines that point, where the context has a whole block."""

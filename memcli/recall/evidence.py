@@ -4,6 +4,7 @@ answers it."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import dropwhile, pairwise
+from math import log2
 from operator import mul
 
 from memcli.index import lexical as query
@@ -54,45 +55,45 @@ def said_by(
 
 
 class Sought(NamedTuple):
-    """The sentences of a prompt that are worth a search, what each of their terms says,
+    """The sentences of a prompt that are searched for, what each of their terms says,
     and whether they ask."""
 
     text: str
     weights: Mapping[str, float]
     asks: bool
 
+    @property
+    def chance(self) -> float:
+        """How strongly a text is met by chance alone: the more terms, the more."""
+        return weights.BY_CHANCE * max(log2(len(self.weights) or 1) - weights.TERMS, 0)
+
 
 def sought(
-    prompt: str, counts: Callable[..., Sequence[int]], total: int, least: float
+    prompt: str, counts: Callable[..., Sequence[int]], total: int
 ) -> Sought | None:
-    """What of a prompt is looked for, its questions where it has any; None where all
-    its words together say too little."""
+    """What of a prompt is looked for, its questions where it has any; None for a prompt
+    without words."""
     asking = "\n".join(questions(prompt))
-    found = focus(asking, counts, total, 0.0, weights.ASKED) if asking else None
-    if found is not None and len(found[1]) > 1:
-        return Sought(text=found[0], weights=found[1], asks=True)
+    if asking:
+        text, said = focus(asking, counts, total, weights.ASKED)
+        if len(said) > 1:
+            return Sought(text=text, weights=said, asks=True)
     # "… fails. Why?" asks about the rest.
-    text, said = focus(prompt, counts, total, weights.WORTH * least, weights.STATED)
+    text, said = focus(prompt, counts, total, weights.STATED)
     return Sought(text=text, weights=said, asks=False) if text else None
 
 
 def focus(
-    text: str,
-    counts: Callable[..., Sequence[int]],
-    total: int,
-    least: float,
-    power: float,
+    text: str, counts: Callable[..., Sequence[int]], total: int, power: float
 ) -> tuple[str, dict[str, float]]:
-    """The sentences of a text that have most of what it says, "" where all of it says
-    less than `least`; what their terms say."""
+    """The sentences of a text that have most of what it says, and what their terms
+    say."""
     sentences = filter(str.strip, regex(_SENTENCE).split(text))
     parts = {part: query.build(part).terms for part in sentences}
     also = query.concepts(text) if power == weights.ASKED else []
     every = (*query.build(text, counts).terms, *also)
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, counts(every), total + weights.FEW)
-    if strength(weighed.values()) < least:
-        return "", {}
     says: dict[str, float] = {}
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]

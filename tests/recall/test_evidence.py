@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memcli.index import weights
 from memcli.recall import evidence
 from memcli.recall.budget import tokens
 from memcli.recall.evidence import best, focus, pieces, said_by, strength, terms
@@ -33,23 +34,23 @@ def test_a_phrase_says_no_more_than_its_words() -> None:
     assert found == {"midnight": 1.0}
 
 
-@pytest.mark.parametrize(
-    "prompt", ["thanks, run the tests again", "what about midnight?", "17 42", ""]
-)
-def test_no_evidence_no_search(prompt: str) -> None:
-    """Everyday words or one rare one: nothing is searched."""
-    assert focus(prompt, counts, 100, 0.38, 1.25)[0] == ""
+def test_the_more_terms_the_more_is_met_by_chance() -> None:
+    """Eight terms, and what says nothing, have no such part."""
+    few = evidence.Sought("", dict.fromkeys("abcdefgh", 0.5), asks=False)
+    many = few._replace(weights=dict.fromkeys(range(32), 0.5))
+    assert few.chance == few._replace(weights={}).chance == 0.0
+    assert many.chance == 2 * weights.BY_CHANCE
+    assert evidence.sought("", counts, 100) is None
 
 
 def test_the_sentence_that_matters_is_searched() -> None:
     """What is said around the question is not."""
     prompt = "Good morning! Why does the checkout fail at midnight? Keep the diff small please."
-    text, weighed = focus(prompt, counts, 100, 0.38, 1.25)
+    text, weighed = focus(prompt, counts, 100, 1.25)
     assert text == "Why does the checkout fail at midnight?"
     assert set(weighed) == {"checkout", "midnight"}
     assert (
-        focus("早上好。数据库在哪里？谢谢。", counts, 100, 0.38, 1.25)[0]
-        == "数据库在哪里？"
+        focus("早上好。数据库在哪里？谢谢。", counts, 100, 1.25)[0] == "数据库在哪里？"
     )
 
 
