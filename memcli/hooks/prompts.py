@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from memcli.recall.history_layer import HistoryLayer
 
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
+KEPT_TOKENS = 500
+"""Of what a session may be told, so much is kept for lines that point."""
 OF_SESSION = 3
-"""A prompt takes at most this part of what a session may still be told, so that less is
-told the longer it goes on."""
+"""A prompt takes at most this part of what is left beside it, so that less is told the
+longer a session goes on."""
 LEAST_TOKENS = 60  # below which nothing is told, only pointed at
 PROMPT_HITS = 3
 FAILURE_HITS = 2
@@ -130,7 +132,7 @@ class PromptContext(NamedTuple):
     @property
     def room(self) -> int:
         """The tokens that texts may take, 0 for pointers alone."""
-        room = min(PROMPT_TOKENS, self.left // OF_SESSION)
+        room = min(PROMPT_TOKENS, (self.left - KEPT_TOKENS) // OF_SESSION)
         return room if room >= LEAST_TOKENS else 0
 
     @property
