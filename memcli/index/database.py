@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries, sealed
 from memcli.index.fulltext import Lexical
+from memcli.index.sql import first_column, number_of
 from memcli.index.view import FileRow, Filters, IndexedFiles, Placed, visible
 from memcli.index.whole import ALTERED, changing, is_altered, note
 from memcli.memory.values import Place, Problem
@@ -79,7 +80,7 @@ class Index:
     @property
     def words(self) -> Lexical:
         """Its full text; what was counted there holds until something is written."""
-        version = self.db.execute("PRAGMA data_version").fetchone()[0]
+        version = number_of(self.db, "PRAGMA data_version")
         if self._counted[:3] != (self.db, self.db.total_changes, version):
             self._counted = self.db, self.db.total_changes, version, Lexical(self.db)
         return self._counted[3]
@@ -222,7 +223,7 @@ class Index:
         now = [(f.name, f.mtime, f.size, place_text(f.place, f.tree)) for f in found]
         known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
         changed = {name for name, *_ in set(now) - known}
-        gone = {row[0] for row in known} - {row[0] for row in now}
+        gone = set(first_column(known)) - set(first_column(now))
         return [file for file in found if file.name in changed], sorted(gone)
 
     def is_noted(self, found: Files) -> bool:
@@ -254,9 +255,9 @@ def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
     """Application, version and the names of what there is: as of one moment."""
     names = "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM sqlite_master"
     with snapshot(db):
-        application = int(db.execute("PRAGMA application_id").fetchone()[0])
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        return application, version, {row[0] for row in db.execute(names)}
+        application = number_of(db, "PRAGMA application_id")
+        version = number_of(db, "PRAGMA user_version")
+        return application, version, set(first_column(db.execute(names)))
 
 
 def _made(db: sqlite3.Connection, path: Path) -> str:
@@ -308,7 +309,7 @@ def _create(db: sqlite3.Connection) -> None:
     ):  # a file system without shared memory
         db.execute("PRAGMA journal_mode = WAL")
     with changing(db):
-        if db.execute("PRAGMA user_version").fetchone()[0]:
+        if number_of(db, "PRAGMA user_version"):
             return
         for statement in filter(str.strip, table("index/schema.sql").split(";\n")):
             db.execute(statement)
@@ -330,7 +331,7 @@ def is_foreign(path: Path) -> bool:
         contextlib.suppress(DataError),
         opened(path, ("meta",), kind="index", hint=_HINT) as db,
     ):
-        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
+        if number_of(db, "PRAGMA user_version") == SCHEMA_VERSION:
             token = str((db.execute(select).fetchone() or [""])[0])
             known = re.fullmatch("[0-9a-f]{32}", token)
             return not known or not (state_dir() / "indexes" / token).exists()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
 from memcli.index import vectors as kept
+from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.index.whole import changing
 from memcli.memory.words import word_forms
@@ -120,8 +121,7 @@ def _fill(
 def _note_whole(vectors: Vectors, state: VectorState, chosen: Chosen) -> None:
     """Write down that no vector is missing, where none is."""
     if not _missing(vectors, chosen, state.upto):
-        last = "SELECT coalesce(max(id), 0) FROM chunks"
-        newest = vectors.db.execute(last).fetchone()[0]
+        newest = newest_chunk(vectors.db)
         vectors.keep(state._replace(whole=True, upto=newest))
 
 
@@ -132,7 +132,7 @@ def _missing(vectors: Vectors, chosen: Chosen, upto: int) -> list[int]:
         " ORDER BY id",
         [upto, *values],
     )
-    return [row[0] for row in rows]
+    return first_column(rows)
 
 
 def _write(
@@ -178,7 +178,7 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
     keys = [digest(text.encode("utf-8", "surrogatepass")) for text in texts]
     text_of = dict(zip(keys, texts, strict=True))
     select = "SELECT hash, vector FROM embedding_cache WHERE provider = ? AND model = ? AND hash"
-    rows = vectors.db.execute(f"{select} {ONE_OF}", (*kinds, json.dumps(list(text_of))))
+    rows = vectors.db.execute(f"{select} {ONE_OF}", (*kinds, json_list(text_of)))
     known: dict[str, bytes] = dict(rows.fetchall())
     new = [h for h in text_of if h not in known]
     if new:
@@ -249,12 +249,12 @@ def _weigh(
 
 def _ids(vectors: Vectors, words: Collection[str]) -> dict[str, int]:
     select = f"SELECT word, id FROM words WHERE word {ONE_OF}"
-    return dict(vectors.db.execute(select, (json.dumps(sorted(words)),)).fetchall())
+    return dict(vectors.db.execute(select, (json_list(words),)).fetchall())
 
 
 def _number(vectors: Vectors, words: Collection[str], known: Words) -> None:
     """Let these words have ids, in the running transaction."""
-    version = vectors.db.execute("PRAGMA data_version").fetchone()[0]
+    version = number_of(vectors.db, "PRAGMA data_version")
     if version != known.version:  # another process may have begun anew
         known.ids = {}
         known.content = {}

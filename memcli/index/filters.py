@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from memcli.index.sql import first_column, json_list
 from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.values import plain_id
 from memcli.memory.words import join
@@ -170,11 +171,11 @@ class Entries:
             where = f"source {ONE_OF}"
             given = memory
             where = where if scope.filters.archived else f"live = 1 AND {where}"
-        values = [json.dumps(list(given))]
+        values = [json_list(given)]
         if others or archives:
             standing = "json_extract(metadata, '$.status') != 'retired'"
             where += f" OR source {ONE_OF} AND {standing} OR source {ONE_OF}"
-            values += [json.dumps(list(others)), json.dumps(list(archives))]
+            values += [json_list(others), json_list(archives)]
         self.db.create_function("about_path", 2, scope.about, deterministic=True)
         conditions = _by_values(scope.filters)
         return " AND ".join([f"({where})", *conditions]), (
@@ -195,7 +196,7 @@ class Entries:
         """The ids of the chunks that pass."""
         where, values = self._condition(scope)
         rows = self.db.execute(f"SELECT id FROM chunks WHERE {where}", values)
-        return frozenset(row[0] for row in rows)
+        return frozenset(first_column(rows))
 
     def select(self, scope: Scope) -> list[Candidate]:
         """The first chunk of every entry that passes."""
@@ -209,7 +210,7 @@ class Entries:
         pressing first."""
         which = f"kind != '' AND rank <= 2 AND kind {ONE_OF}"
         order = "rank, importance DESC, date DESC"
-        given = json.dumps(list(kinds))
+        given = json_list(kinds)
         return self._first(
             scope, which, given, order=order, most=most, by="chunks_pressing"
         )
@@ -243,30 +244,28 @@ class Entries:
         found = self.db.execute(
             "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
             " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
-            (json.dumps(sorted(keys)),),
+            (json_list(keys),),
         ).fetchall()
         if not found:
             return []
         where, values = self._condition(scope)
-        numbers = json.dumps([row[0] for row in found])
+        numbers = json_list(first_column(found))
         return read_chunks(self.db, f"id {ONE_OF} AND {where}", numbers, *values)
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these ids."""
-        return read_chunks(self.db, f"id {ONE_OF}", json.dumps(list(rowids)))
+        return read_chunks(self.db, f"id {ONE_OF}", json_list(rowids))
 
     def copies(self, entries: Iterable[str] | None = None) -> list[Candidate]:
         """The first chunk of every place where these entries, or any, stand."""
         if entries is None:
             return read_chunks(self.db, "part = 0")
-        return read_chunks(
-            self.db, f"part = 0 AND entry {ONE_OF}", json.dumps(sorted(entries))
-        )
+        return read_chunks(self.db, f"part = 0 AND entry {ONE_OF}", json_list(entries))
 
     def places(self, entries: Iterable[str]) -> list[tuple[int, int]]:
         """(id, file) of the first chunk of every place where these entries stand."""
         select = f"SELECT id, source FROM chunks WHERE part = 0 AND entry {ONE_OF}"
-        return self.db.execute(select, (json.dumps(sorted(entries)),)).fetchall()
+        return self.db.execute(select, (json_list(entries),)).fetchall()
 
     def beside(self, source: int, offset: int) -> list[list[str]]:
         """The two entries before a place in a file and the two after it, each the
@@ -326,7 +325,7 @@ class Entries:
         rows = self.db.execute(
             "SELECT m.value, c.entry FROM chunks AS c, json_each(c.metadata, '$.merged_from') AS m"
             f" WHERE c.live = 1 AND c.part = 0 AND m.value {ONE_OF} ORDER BY c.entry DESC",
-            (json.dumps(list(ids)),),
+            (json_list(ids),),
         )
         return dict(rows.fetchall())
 
@@ -359,7 +358,7 @@ class Entries:
             f"SELECT entry, {LOST} AS lost, kind, name, removed, now FROM anchored"
             f" JOIN anchors USING (kind, name) WHERE entry {ONE_OF} AND state != 'never'"
             " ORDER BY entry, lost DESC, kind DESC, name",
-            (json.dumps(list(entries)),),
+            (json_list(entries),),
         ).fetchall()
         found: dict[str, Lost] = {}
         for entry, lost, *fate in rows:
@@ -378,7 +377,7 @@ class Entries:
             "WITH given AS (SELECT value FROM json_each(?))"
             " SELECT entry, other, 1.0 FROM relations WHERE relation = 'supports'"
             " AND (entry IN given OR other IN given)",
-            (json.dumps(sorted(entries)),),
+            (json_list(entries),),
         ).fetchall()
         return sorted([*said, *similar(self.db, entries)])
 

@@ -6,12 +6,13 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from heapq import nlargest
 from typing import Final, Protocol, TypeVar
 
 from memcli.index import weights
 from memcli.index.lexical import EITHER, Query
+from memcli.index.sql import first_column, json_list, number_of
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
@@ -79,9 +80,7 @@ class FullText:
         newest = f"SELECT rowid {matching} ORDER BY rowid DESC LIMIT ?"
         self._rowids = f"SELECT json_group_array(rowid) FROM ({newest})"
         self._scores = f"SELECT rowid, -bm25({table}, {each}) {matching}"
-        self._number = cache(
-            lambda sql, *values: int(db.execute(sql, values).fetchone()[0])
-        )
+        self._number = cache(partial(number_of, db))
 
     def size(self) -> int:
         """How many texts there are, by which a word is rare."""
@@ -199,9 +198,9 @@ class Lexical(FullText):
         rows = self.db.execute(
             "SELECT id FROM chunks WHERE live = 0 UNION ALL"
             f" SELECT id FROM chunks WHERE live = 1 AND source {ONE_OF}",
-            (json.dumps(list(hidden)),),
+            (json_list(hidden),),
         )
-        return Passing(denied=frozenset(row[0] for row in rows))
+        return Passing(denied=frozenset(first_column(rows)))
 
 
 class Searched(Protocol):

@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from posixpath import dirname, normpath
@@ -21,19 +21,14 @@ from memcli.index.filters import (
     sealed,
 )
 from memcli.index.prose import passages, ruled_out
+from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
 from memcli.memory.grammar import CROWDED, DETAIL, is_crowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
-from memcli.storage.files import (
-    ONE_OF,
-    Unreadable,
-    decode,
-    digest,
-    read_file,
-)
+from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file
 from memcli.text.matching import table
 
 BATCH = 1000  # rows that are made and written at a time
@@ -71,6 +66,11 @@ class Row(NamedTuple):
     moment: str
 
 
+def _anywhere(row: Row) -> Row:
+    """A row wherever in the file it stands."""
+    return row._replace(offset=0, line=0)
+
+
 class _State(NamedTuple):
     """What a file was when it was read, and what index lines of other files say of
     it."""
@@ -91,52 +91,52 @@ def _occasions(values: Mapping[str, Any], text: str, type: str) -> set[tuple[str
 def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
     """The rows of one entry: one, or overlapping ones for a text longer than `SIZE`."""
     text, detail = searchable(entry)
-    metadata = _as_json(_metadata(entry, detail))
-    name = clean(entry.id)
     title = clean(entry.title)
     tags = clean(" ".join((*entry.extra.get("tags", ()), linked)).strip())
     day = entry.created_at or entry.date
-    flag = int(live and entry.status != "retired")
-    moment = str(entry.extra.get("ended_at") or entry.extra.get("started_at") or day)
+    moment = entry.extra.get("ended_at") or entry.extra.get("started_at") or day
     above = re.match(MATTER, text) if text.startswith("---") else None
-    line = entry.line + text.count("\n", 0, above.end() if above else 0)
-    found = []
-    for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), SIZE - OVERLAP)):
+    line = entry.line
+    if above is not None:
+        line += above[0].count("\n")
+    whole = Row(
+        entry=clean(entry.id),
+        part=0,
+        offset=entry.start,
+        line=line,
+        live=int(live and entry.status != "retired"),
+        type=entry.type,
+        kind=entry.kind,
+        date=day,
+        title=title,
+        text=text,
+        tags=tags,
+        parts="",
+        around=around,
+        metadata=_as_json(_metadata(entry, detail)),
+        rank=RANKS.get(entry.priority, len(RANKS)),
+        importance=entry.importance,
+        moment=clean(str(moment)),
+    )
+    windows: list[Row] = []
+    step = SIZE - OVERLAP
+    for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), step)):
         window = text[start : start + SIZE]
-        found.append(
-            Row(
-                entry=name,
-                part=part,
-                offset=entry.start,
-                line=line,
-                live=flag,
-                type=entry.type,
-                kind=entry.kind,
-                date=day,
-                title=title,
-                text=window,
-                tags=tags,
-                parts=sub_words(f"{title} {tags} {window}"),
-                around=around,
-                metadata=metadata,
-                rank=RANKS.get(entry.priority, len(RANKS)),
-                importance=entry.importance,
-                moment=clean(moment),
-            )
-        )
-        line += window.count("\n", 0, SIZE - OVERLAP)
+        sub = sub_words(f"{title} {tags} {window}")
+        windows.append(whole._replace(part=part, line=line, text=window, parts=sub))
+        line += window.count("\n", 0, step)
         if len(text) <= SIZE:
             break
-    return found
+    return windows
 
 
 def searchable(entry: Entry) -> tuple[str, str]:
     """The body that is indexed, and the detail of an episode, which is only kept."""
     body = clean(entry.body[:MOST_TEXT])
-    cut = DETAIL.search(body) if entry.kind == "episode" else None
-    return (
-        (body[: cut.start()].rstrip(), body[cut.end() :].strip()) if cut else (body, "")
-    )
+    heading = DETAIL.search(body) if entry.kind == "episode" else None
+    if heading is None:
+        return body, ""
+    return body[: heading.start()].rstrip(), body[heading.end() :].strip()
 
 
 def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
@@ -171,6 +171,10 @@ _COLUMNS = ("source", *Row._fields, "seal")
 _INSERT = (
     f"INSERT INTO chunks ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+_INSERT_WORDS = (
+    f"INSERT INTO chunks_fts (rowid, {_SEARCHED})"
+    f" SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
 )
 _CORRECTIONS = (
     "SELECT id, metadata, text, type FROM chunks WHERE id > ? AND part = 0 AND live = 1"
@@ -207,11 +211,9 @@ def _values(source: int, row: Row) -> tuple[Any, ...]:
 def put(db: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> range:
     """Add chunks (file, row) that no file stands behind to an index in memory; their
     numbers."""
-    last = "SELECT coalesce(max(id), 0) FROM chunks"
-    before = int(db.execute(last).fetchone()[0])
+    before = newest_chunk(db)
     db.executemany(_INSERT, [_values(*row) for row in rows])
-    columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
-    db.execute(f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (before,))
+    db.execute(_INSERT_WORDS, (before,))
     return range(before + 1, before + 1 + len(rows))
 
 
@@ -220,7 +222,7 @@ def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
     gone."""
     suspects, gone = index.stale(found)
     known = {row.path: row.hash for row in index.files().values()}
-    changed = []
+    changed: list[str] = []
     for file in suspects:
         identity = ""
         with contextlib.suppress(Unreadable):
@@ -252,13 +254,13 @@ class _Writer:
             self.vectors.clear()
             self.fts = False
         # Another process may have done it meanwhile.
-        changed, gone = self.index.stale(found)
+        suspects, gone = self.index.stale(found)
         for path in gone:
             self._forget(path)
-        outcomes = []
-        for i, file in enumerate(changed):
-            outcomes.append(self._write_file(file))
-            progress(i + 1)
+        outcomes: Counter[bool | None] = Counter()
+        for number, file in enumerate(suspects, 1):
+            outcomes[self._write_file(file)] += 1
+            progress(number)
         self._link({file.name: file for file in found})
         self._apart(marks(found))
         if not self.fts:
@@ -269,8 +271,9 @@ class _Writer:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             self.db.execute(hash_size, (1 << 20,))
         self.index.note_listing(found)
-        read = [chunked for chunked in outcomes if chunked is not None]
-        return Refreshed(len(read), sum(read), len(gone))
+        changed = outcomes[True]
+        read = changed + outcomes[False]
+        return Refreshed(read=read, changed=changed, removed=len(gone))
 
     def _link(self, files: Mapping[str, FoundFile]) -> None:
         lines = defaultdict[str, dict[str, None]](dict)
@@ -281,10 +284,11 @@ class _Writer:
         )
         for path, text in self.db.execute(select):
             for line in _INDEX_LINE.finditer(text):
-                target = normpath(f"{dirname(path)}/{unquote(line[1])}".lstrip("/"))
+                link = unquote(line[1])
+                target = normpath(f"{dirname(path)}/{link}".lstrip("/"))
                 lines[target][line[0].strip()] = None
-        before = self.db.execute("SELECT path, linked FROM file_meta").fetchall()
-        for path, linked in before:
+        noted = self.db.execute("SELECT path, linked FROM file_meta").fetchall()
+        for path, linked in noted:
             now = " ".join(lines.get(path, ()))
             if now != linked and path in files:
                 self._write_file(files[path], now)
@@ -303,7 +307,7 @@ class _Writer:
             f"SELECT id, entry, source FROM chunks AS c WHERE {marked} OR source {ONE_OF}"
             " AND EXISTS (SELECT 1 FROM chunks AS d"
             " WHERE d.entry = c.entry AND d.source != c.source)",
-            (json.dumps(list(mark_of)),),
+            (json_list(mark_of),),
         ).fetchall()
         rows = [
             (mark_of.get(source, ""), plain_id(entry), entry, rowid)
@@ -322,7 +326,7 @@ class _Writer:
     ) -> dict[str, str]:
         """For each id in these rows (mark, id, …) the first repository that has it: ""
         is the one at hand."""
-        plain_ids = json.dumps([plain for _, plain, *_ in rows])
+        plain_ids = json_list(plain for _, plain, *_ in rows)
         select = f"SELECT entry, source FROM chunks WHERE entry {ONE_OF}"
         first: dict[str, str] = {}
         for entry, source in self.db.execute(select, (plain_ids,)):
@@ -333,11 +337,9 @@ class _Writer:
         return first
 
     def _forget(self, path: str) -> None:
-        row = self.db.execute(
-            "SELECT id FROM file_meta WHERE path = ?", (path,)
-        ).fetchone()
-        if row is not None:
-            self._delete_chunks("source = ?", row)
+        select = "SELECT id FROM file_meta WHERE path = ?"
+        for row in self.db.execute(select, (path,)).fetchall():
+            self._delete_chunks("source = ?", *row)
             self.db.execute("DELETE FROM relations WHERE source = ?", row)
             self.db.execute("DELETE FROM file_meta WHERE id = ?", row)
 
@@ -391,12 +393,14 @@ class _Writer:
         source = self._note(file, state, memory.problems)
         live = file.place.store == "memory"
         made = (
-            rows(each, around.get(each.id, ""), state.linked, live=live)
-            for each in entries
+            rows(entry, around.get(entry.id, ""), state.linked, live=live)
+            for entry in entries
         )
-        wanted = chain.from_iterable(made)
+        wanted: Iterable[Row] = chain.from_iterable(made)
         self._relate(source, memory)
-        self._insert(source, self._keep(source, list(wanted)) if is_known else wanted)
+        if is_known:
+            wanted = self._keep(source, list(wanted))
+        self._insert(source, wanted)
 
     def _note(self, file: FoundFile, state: _State, problems: Iterable[Problem]) -> int:
         values = (
@@ -409,7 +413,7 @@ class _Writer:
             state.linked,
             json.dumps([item[1:] for item in problems]),
         )
-        return int(self.db.execute(_META, values).fetchone()[0])
+        return number_of(self.db, _META, *values)
 
     def _insert(self, source: int, wanted: Iterable[Row]) -> None:
         left = iter(wanted)
@@ -417,11 +421,11 @@ class _Writer:
             self._insert_batch(source, batch)
 
     def _insert_batch(self, source: int, wanted: Sequence[Row]) -> None:
-        top = self.db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+        before = newest_chunk(self.db)
         self.db.executemany(_INSERT, [_values(source, row) for row in wanted])
         if (state := self.vectors.state()) is not None:
             self.vectors.keep(state._replace(whole=False))
-        corrections = self.db.execute(_CORRECTIONS, (top, CORRECTIVE)).fetchall()
+        corrections = self.db.execute(_CORRECTIONS, (before, CORRECTIVE)).fetchall()
         occasions = (
             (*key, rowid)
             for rowid, metadata, text, type in corrections
@@ -429,49 +433,42 @@ class _Writer:
         )
         self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", occasions)
         if self.fts:
-            columns = f"SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
-            self.db.execute(
-                f"INSERT INTO chunks_fts (rowid, {_SEARCHED}) {columns}", (top,)
-            )
+            self.db.execute(_INSERT_WORDS, (before,))
 
     def _keep(self, source: int, wanted: list[Row]) -> list[Row]:
-        known = defaultdict[Row, list[tuple[int, int, int]]](list)
+        known = defaultdict[Row, list[tuple[int, Row]]](list)
         select = f"SELECT id, {', '.join(Row._fields)} FROM chunks WHERE source = ?"
         for rowid, *values in self.db.execute(select, (source,)):
-            row = Row(plain_id(values[0]), *values[1:])
-            known[row._replace(offset=0, line=0)].append((rowid, row.offset, row.line))
-        new = []
+            stored = Row._make(values)
+            stored = stored._replace(entry=plain_id(stored.entry))
+            known[_anywhere(stored)].append((rowid, stored))
+        new: list[Row] = []
         moved = []
         for row in wanted:
-            if same := known.get(row._replace(offset=0, line=0)):
-                rowid, *place = same.pop()
-                if place != [row.offset, row.line]:
+            if same := known.get(_anywhere(row)):
+                rowid, stored = same.pop()
+                if stored != row:
                     moved.append((row.offset, row.line, rowid))
             else:
                 new.append(row)
         self.db.executemany(
             "UPDATE chunks SET offset = ?, line = ? WHERE id = ?", moved
         )
-        if rest := [rowid for same in known.values() for rowid, _, _ in same]:
-            self._delete_chunks(f"id {ONE_OF}", (json.dumps(rest),))
+        if rest := first_column(chain.from_iterable(known.values())):
+            self._delete_chunks(f"id {ONE_OF}", json_list(rest))
         return new
 
-    def _delete_chunks(self, where: str, values: tuple[Any, ...]) -> None:
-        found = self.db.execute(
-            f"SELECT id FROM chunks WHERE {where}", values
-        ).fetchall()
-        ids = [row[0] for row in found]
-        self.vectors.forget(ids)
+    def _delete_chunks(self, where: str, value: object) -> None:
+        from_chunks = f"FROM chunks WHERE {where}"
+        rowids = first_column(self.db.execute(f"SELECT id {from_chunks}", (value,)))
+        self.vectors.forget(rowids)
         if self.fts:
-            columns = f"SELECT 'delete', id, {_SEARCHED} FROM chunks WHERE {where}"
-            self.db.execute(
-                f"INSERT INTO chunks_fts (chunks_fts, rowid, {_SEARCHED}) {columns}",
-                values,
-            )
-        self.db.execute(
-            f"DELETE FROM occasions WHERE chunk {ONE_OF}", (json.dumps(ids),)
-        )
-        self.db.execute(f"DELETE FROM chunks WHERE {where}", values)
+            into = f"INSERT INTO chunks_fts (chunks_fts, rowid, {_SEARCHED})"
+            deleted = f"SELECT 'delete', id, {_SEARCHED} {from_chunks}"
+            self.db.execute(f"{into} {deleted}", (value,))
+        occasions = f"DELETE FROM occasions WHERE chunk {ONE_OF}"
+        self.db.execute(occasions, (json_list(rowids),))
+        self.db.execute(f"DELETE {from_chunks}", (value,))
 
     def _relate(self, source: int, memory: MemoryFile) -> None:
         self.db.execute("DELETE FROM relations WHERE source = ?", (source,))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from memcli.index.fulltext import old_ones
 from memcli.index.lexical import STOP_WORDS
+from memcli.index.sql import first_column, json_list
 from memcli.index.whole import changing
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
@@ -199,7 +200,7 @@ class Vectors:
         """The vectors of these chunks, as far as they have any. Raises Damaged."""
         rows = self.db.execute(
             f"SELECT chunk, vector, words FROM vectors WHERE chunk {ONE_OF}",
-            (json.dumps(list(rowids)),),
+            (json_list(rowids),),
         )
         return {
             rowid: Near(
@@ -213,14 +214,14 @@ class Vectors:
         Damaged."""
         rows = self.db.execute(
             f"SELECT word, id, weight, vector FROM words WHERE word {ONE_OF}",
-            (json.dumps(sorted(words)),),
+            (json_list(words),),
         )
         return {word: (i, weight, _sound(data, DIM)) for word, i, weight, data in rows}
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
-        blocks = json.dumps(list({WORDS - i // BLOCK for i in ids}))
+        blocks = json_list({WORDS - i // BLOCK for i in ids})
         data = dict(self.db.execute(select, (blocks,)).fetchall())
         found = list[int]()
         for block, own in groupby(ids, lambda i: i // BLOCK):
@@ -236,7 +237,7 @@ class Vectors:
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
         """The vectors of words by their ids. Raises Damaged where there are none."""
         select = f"SELECT id, vector FROM words WHERE id {ONE_OF}"
-        rows = self.db.execute(select, (json.dumps(list(ids)),))
+        rows = self.db.execute(select, (json_list(ids),))
         found = {i: _sound(data, DIM) for i, data in rows}
         if len(found) < len(ids):
             raise Damaged
@@ -281,9 +282,7 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
         )
         names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
         rows = db.execute(names, (json.dumps(close),)).fetchall()
-        edges += _best(
-            name, vector.cosines(own, dict(copies(db, [row[0] for row in rows])))
-        )
+        edges += _best(name, vector.cosines(own, dict(copies(db, first_column(rows)))))
     return edges
 
 
@@ -296,7 +295,7 @@ def copies(
     return db.execute(
         "SELECT c.entry, min(v.vector) FROM chunks AS c JOIN vectors AS v ON v.chunk = c.id"
         f" WHERE c.part = 0 {which} GROUP BY c.entry ORDER BY c.entry",
-        () if entries is None else (json.dumps(sorted(entries)),),
+        () if entries is None else (json_list(entries),),
     )
 
 
